@@ -1,4 +1,4 @@
-"""What of a machine is broken or slower, in words, and the machine without it.
+"""Broken and slower parts of a machine, and the machine without them.
 
-The spec language has it behind ``without`` and ``with`` of a topology, a repair as options.
+The spec language writes damages after ``without`` and ``with``; a repair takes them as options.
 """

@@ -1,8 +1,8 @@
-"""Damage: what of a machine is broken, or slower than it was, and what that is on a network.
+"""Damage: a broken or slower part of a machine, and the links of a network that it affects.
 
-A link, in one direction or both, a node, a switch, or words of the label of a cable or of a shared
-bandwidth: ``card 2`` is the ``network card of GPU 2``.  What is slower by N has an Nth of its
-bandwidth, as for `simulate`.  `syncoll.spec.damages` reads these from texts.
+A damage names a link, in one direction or both, a node, a switch, or a label.  A label is found by
+some of its words: ``card 2`` is the ``network card of GPU 2``.  A part that is slower by N has 1/N
+of its bandwidth, as in `simulate`.  `syncoll.spec.damages` reads damages from texts.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["Affected", "Damage", "affected_by"]
 _MOST_LISTED = 12
 
 Vertex = tuple[bool, int]
-"""Whether it is a switch, and its number among those."""
+"""Whether it is a switch, and its number among the switches or the nodes."""
 
 
 @dataclass(frozen=True)
 class Damage:
-    """One thing that is broken or slow.
+    """One broken or slow part.
 
     Args:
-        ends: of a link.
-        both_ways: whether the link in the other direction is meant, too.
-        label: words of a label; empty where one of the others is meant.
-        factor: how many times slower; None for what is broken.
+        ends: the ends of a link.
+        both_ways: whether the link in the opposite direction is affected, too.
+        label: words of a label; empty for a link, node or switch.
+        factor: how many times slower; None for a broken part.
     """
 
     text: str
@@ -45,12 +45,12 @@ class Damage:
 
     @property
     def words(self) -> str:
-        """The same, always spelled alike."""
+        """The damage in words, in one spelling."""
         return self._spelled(self.label)
 
     @property
     def in_the_language(self) -> str:
-        """The same as the spec language has it, with a label in quotation marks."""
+        """The damage as the spec language writes it, with a label in quotation marks."""
         return self._spelled('"' + re.sub(r'(["\\])', r"\\\1", self.label) + '"')
 
     def _spelled(self, label: str) -> str:
@@ -70,13 +70,13 @@ def _short(vertex: Vertex) -> str:
 
 @dataclass(frozen=True)
 class Affected:
-    """What damages amount to on one network.
+    """The effect of damages on one network.
 
     Args:
-        links: that are gone.
-        vertices: likewise, with all their links; nodes first, then switches.
-        slower: links with the factors by which they are.
-        shared: positions of bounds over several links with theirs; of a topology without switches.
+        links: the links that are removed.
+        vertices: the nodes, then the switches, that are removed with all their links.
+        slower: links with the factors by which they are slower.
+        shared: positions of bounds over several links, with their factors; without switches.
     """
 
     links: frozenset[Link]
@@ -86,13 +86,15 @@ class Affected:
 
 
 def affected_by(network: Topology | Fabric, damages: Sequence[Damage]) -> Affected:
-    """Looks up on a network what damages name.
+    """Finds the parts of a network that damages name.
 
     Raises:
-        UsageError: on what is not there, with what there is, and on what is slower and gone.
+        UsageError: if a part does not exist, or is both broken and slower.
     """
     if not damages:
-        raise UsageError(f"nothing is broken: name it with {argument('without')}")
+        raise UsageError(
+            f"no damage is given: name a broken or slower part with {argument('without')}"
+        )
     links: set[Link] = set()
     vertices: set[int] = set()
     slower: dict[Link, Fraction] = {}
@@ -114,7 +116,8 @@ def affected_by(network: Topology | Fabric, damages: Sequence[Damage]) -> Affect
     for damage, found in slowed:
         if found <= links:
             raise UsageError(
-                f"what {damage.text!r} names is gone, and cannot be slower; say one of them"
+                f"{damage.text!r}: it is removed by another damage and cannot also be slower; "
+                "name only one of them"
             )
     slower = {link: factor for link, factor in slower.items() if link not in links}
     return Affected(frozenset(links), frozenset(vertices), slower, shared)
@@ -129,7 +132,7 @@ def _links(network: Topology | Fabric) -> set[Link]:
 def _named(
     network: Topology | Fabric, own: set[Link], damage: Damage
 ) -> tuple[set[Link], list[int]]:
-    """The links that a damage strikes, and the bounds whose label it is."""
+    """The links that a damage affects, and the positions of the bounds with its label."""
     if damage.vertex is not None:
         number = _number(network, damage.vertex, damage)
         return {link for link in own if number in link}, []
@@ -154,7 +157,7 @@ def _number(network: Topology | Fabric, vertex: Vertex, damage: Damage) -> int:
 
 
 def _no_link(network: Topology | Fabric, own: set[Link], missing: Link, damage: Damage) -> str:
-    """Why there is no such link, with those at its ends."""
+    """Message that a link does not exist, with the links at its ends."""
     a, b = missing
     leaving, entering = (
         ", ".join(_few([_shown(network, link[1 - end]) for link in sorted(own) if link[end] == at]))
@@ -179,7 +182,7 @@ def _few(names: Sequence[str]) -> list[str]:
 
 
 def _labelled(network: Topology | Fabric, damage: Damage) -> tuple[set[Link], list[int]]:
-    """The links with a label, or that a bound of a label is over."""
+    """The links with a label or under a bound with it, and the positions of these bounds."""
     labels: dict[str, set[Link]] = {}
     bounds: dict[str, list[int]] = {}
     if isinstance(network, Fabric):
@@ -199,7 +202,9 @@ def _labelled(network: Topology | Fabric, damage: Damage) -> tuple[set[Link], li
         return labels[found[0]], bounds.get(found[0], [])
     what = f"{damage.text!r}: "
     if found:
-        raise UsageError(f"{what}that may be {_either(found)} of {network.name}; which of them?")
+        raise UsageError(
+            f"{what}several labels of {network.name} match: {_either(found)}; name one of them"
+        )
     by_lower = {label.lower(): label for label in labels}
     close = [by_lower[one] for one in difflib.get_close_matches(asked, by_lower, n=3, cutoff=0.4)]
     there = "links such as " + ", ".join(
@@ -210,7 +215,7 @@ def _labelled(network: Topology | Fabric, damage: Damage) -> tuple[set[Link], li
         there += f", switches 0 to {network.num_switches - 1}"
     if labels:
         there += f", and the labels {_either(close or sorted(labels))}"
-    raise UsageError(f"{what}nothing of {network.name} is called that; it has {there}")
+    raise UsageError(f"{what}{network.name} has no such part; it has {there}")
 
 
 def _words(text: str) -> set[str]:

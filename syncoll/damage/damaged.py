@@ -1,9 +1,9 @@
-"""The damaged machine: a topology, and its physical network where it has one, without what is
-broken.
+"""The damaged machine: a topology without its broken parts, and its physical network, if it has
+one.
 
-A chunk per round stays what it was on the whole machine, so that R/C of the two can be compared.
-Where a topology was made from a physical network, cables and switches break there, and what is left
-is made a topology again: routes may go other ways then.
+A chunk per round keeps its meaning from the whole machine, so that R/C of the two can be compared.
+If the topology was made from a physical network, the cables and switches of that network break.
+The topology is then made again, and its routes may differ.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["Damaged", "cables_of", "connections", "damaged"]
 
 @dataclass(frozen=True, eq=False)
 class Damaged:
-    """A machine without what is broken.
+    """A machine without its broken parts.
 
     Args:
-        nodes: for each node that is left its number in the whole machine.
+        nodes: the number in the whole machine of each remaining node.
     """
 
     whole: Topology
@@ -38,7 +38,7 @@ class Damaged:
 
     @property
     def lost_nodes(self) -> tuple[int, ...]:
-        """Those that are gone, by their numbers in the whole machine."""
+        """The removed nodes, numbered as in the whole machine."""
         return tuple(sorted({*range(self.whole.num_nodes)}.difference(self.nodes)))
 
     @property
@@ -48,7 +48,7 @@ class Damaged:
 
 
 def _joined(damages: Sequence[Damage], spelled: Callable[[Damage], str]) -> str:
-    """What happened, all at once; what stands behind it without ``and`` happened later."""
+    """The damages in words; ``and`` joins simultaneous ones, others follow each other."""
     broken = [spelled(one) for one in damages if one.factor is None]
     slow = [spelled(one) for one in damages if one.factor is not None]
     parts = [f"without {' and '.join(broken)}"] if broken else []
@@ -57,23 +57,23 @@ def _joined(damages: Sequence[Damage], spelled: Callable[[Damage], str]) -> str:
 
 
 def _name(topology: Topology, damages: Sequence[Damage]) -> str:
-    """What the spec language calls the damaged machine."""
+    """The name of the damaged machine in the spec language."""
     return f"{topology.name} {_joined(damages, lambda one: one.in_the_language)}"
 
 
 def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
-    """What is left of a topology.
+    """The topology without its broken parts.
 
     Raises:
-        UsageError: when a damage names nothing, or no node is left.
-        ModelError: when what is left of a network of switches makes no topology.
+        UsageError: if a damage names no part, or no node remains.
+        ModelError: if the remaining network of switches makes no topology.
     """
     found = _once(damages)
     fabric, is_routed = cables_of(topology)
     what = affected_by(topology if fabric is None else fabric, found)
     nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
     if not nodes:
-        raise UsageError(f"no node of {topology.name} is left")
+        raise UsageError(f"no node of {topology.name} remains")
     name = _name(topology, found)
     if fabric is None:
         left = _without(replace(topology, fabric=None), what, nodes, name)
@@ -84,7 +84,7 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
             left = replace(routed(left), name=name) if is_routed else left
         except ModelError as error:
             raise ModelError(
-                f"what is left of {topology.name} makes no topology: {error.message}",
+                f"the rest of {topology.name} makes no topology: {error.message}",
                 error.origin,
                 error.expected,
             ) from None
@@ -92,10 +92,10 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
 
 
 def connections(topology: Topology, damages: Sequence[Damage]) -> Damaged:
-    """The nodes that are left, with a link wherever data can get at all, over whatever ways.
+    """The remaining nodes, with a link from each node to all that its data can reach by any route.
 
-    What cannot be done there cannot be done on the damaged machine either, also where no topology
-    can be made of what is left of its cables.  Of costs it says nothing.
+    A collective that is impossible there is impossible on the damaged machine, too.  This also
+    holds if the remaining cables make no topology.  The result has no meaning for costs.
 
     Raises:
         UsageError: as `damaged`.
@@ -117,7 +117,7 @@ def connections(topology: Topology, damages: Sequence[Damage]) -> Damaged:
 
 
 def _once(damages: Sequence[Damage]) -> tuple[Damage, ...]:
-    """Without what is broken already; what is slower twice is twice as much slower."""
+    """The damages without repetitions of a broken part; repeated slowdowns multiply."""
     broken = {one.words: one for one in reversed(damages) if one.factor is None}
     return tuple(one for one in damages if one.factor is not None or broken[one.words] is one)
 
@@ -135,11 +135,11 @@ def cables_of(topology: Topology) -> tuple[Fabric | None, bool]:
             return fabric, True
     except ModelError:
         pass
-    return None, False  # it says more than its cables do
+    return None, False  # it has more than its cables imply
 
 
 def _fabric_without(fabric: Fabric, what: Affected, nodes: tuple[int, ...], name: str) -> Fabric:
-    """The cables that are left; a broken switch stays without any, so that others keep theirs."""
+    """The remaining cables.  A broken switch stays without any: the others keep their numbers."""
     number = {node: i for i, node in enumerate(nodes)}
     for switch in range(fabric.num_nodes, fabric.num_vertices):
         number[switch] = len(nodes) + switch - fabric.num_nodes
@@ -168,10 +168,10 @@ def _fabric_without(fabric: Fabric, what: Affected, nodes: tuple[int, ...], name
 
 
 def _without(topology: Topology, what: Affected, nodes: tuple[int, ...], name: str) -> Topology:
-    """The links that are left, with what they share as wide as before.
+    """The remaining links, with the bandwidth that they share unchanged.
 
-    A link that is slower has a part of its own bandwidth, as for `simulate`; where it has none, of
-    the narrowest that it shares, and as a bound of its own.
+    A slower link has a fraction of its own bandwidth, as in `simulate`.  A link with only shared
+    bandwidth gets a bound of its own: a fraction of the narrowest shared one.
     """
     number = {node: i for i, node in enumerate(nodes)}
     kept = {

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def write_document(path: Path, document: Mapping[str, object]) -> None:
-    """Writes a document as JSON.  Raises `UsageError` when the file cannot be written there."""
+    """Writes a document as JSON.  Raises `UsageError` if the file cannot be written there."""
     write_atomically(path, to_text(dict(document)) + "\n")
 
 
@@ -35,7 +35,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     pipe, are written to.
 
     Raises:
-        UsageError: when the file cannot be written there.
+        UsageError: if the file cannot be written there.
     """
     raw = content.encode("utf-8") if isinstance(content, str) else content
     with _writing(path):
@@ -60,15 +60,15 @@ def _write(handle: int | Path, content: bytes) -> None:
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Writes files into a folder.
 
-    A new folder appears with all of them or not at all.  In an existing folder each file is
-    replaced by itself, and other files stay.
+    A new folder appears complete or not at all.  In an existing folder each file is replaced by
+    itself, and other files stay.
 
     Args:
         folder: created if missing, in an existing folder.
         files: content by name.
 
     Raises:
-        UsageError: when they cannot be written there.
+        UsageError: if they cannot be written there.
     """
     if folder.is_dir():
         for name, content in files.items():
@@ -84,8 +84,8 @@ def require_new_folder(folder: Path) -> None:
             raise UsageError(f"cannot write {folder}: it is not a folder; name a new one")
         if folder.is_dir() and any(folder.iterdir()):
             raise UsageError(
-                f"cannot write {folder}: the folder is not empty, and what is in it would get "
-                "mixed up with what is written; name a new one"
+                f"cannot write {folder}: the folder is not empty, and its files would mix with "
+                "the new ones; name a new folder"
             )
         _require_parent(folder.absolute(), folder)
 
@@ -124,7 +124,7 @@ def require_writable(path: Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether the path is a stream; ``/dev/stdout`` is one even where it is a regular file."""
+    """Whether the path is a stream; ``/dev/stdout`` is one even if it is a regular file."""
     if path.absolute().parts[:2] in {("/", "dev"), ("/", "proc")}:
         return path.exists() and not path.is_dir()
     return path.exists() and not path.is_file() and not path.is_dir()

@@ -68,10 +68,10 @@ class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
 
     Args:
         shape: position in evidence.shapes.
-        steps: for algorithms of at most this number; null: of any number.
+        steps: the largest number of steps of the algorithms; null: any number.
         rounds: proved: R is at least this for the C of the shape.
         cover: positions of bounds that hold every link leaving the nodes; each has price 1.
-        automorphisms: for each the node to which each node goes.
+        automorphisms: the image of each node, for each automorphism.
     """
 
     shape: Count
@@ -188,8 +188,7 @@ def _written(value: Any) -> Any:
 
 
 def bound_of(record: CertificateRecord) -> RoundsBound:
-    """The bound and the proof of a record.  Raises `FileFormatError` when it states a price
-    twice."""
+    """The bound and the proof of a record.  Raises `FileFormatError` if it states a price twice."""
     proof, method = None, record.__struct_config__.tag
     if isinstance(method, str) and method in _METHODS:
         rows = [(i, 0, Fraction(1)) for i in getattr(record, "cover", ())]
@@ -212,7 +211,7 @@ def _read(kind: Any, record: Any) -> Any:
 
 
 def _distinct(rows: Iterable[_Row]) -> dict[tuple[int, int], Fraction]:
-    """Prices by place; FileFormatError when a place occurs twice."""
+    """Prices by place; FileFormatError if a place occurs twice."""
     listed = [((position, step), price) for position, step, price in rows]
     if len(read := dict(listed)) < len(listed):
         raise FileFormatError("a certificate states a price twice")

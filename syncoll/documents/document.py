@@ -1,8 +1,8 @@
 """Documents: reading and checking JSON.
 
-Three layers with their own errors: the text must be JSON (else line and column), its ``schema``
-must be known and not newer than this syncoll, and its entries must be those of the kind's record.
-The model then checks the sense of the numbers.
+Three layers have errors of their own.  The text must be JSON (else line and column), its ``schema``
+must be known and not newer than this syncoll, and its entries must be as in the kind's record.  The
+model then checks whether the numbers make sense.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Document(NamedTuple):
 
     Args:
         kind: one of `KINDS`.
-        entries: as read, unknown ones included.
-        record: of the kind.
+        entries: all entries as read, unknown ones included.
+        record: the record of the kind.
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Document(NamedTuple):
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """The SHA-256 of a document without its entry ``digest``; it detects changes by accident."""
+    """The SHA-256 of a document without its entry ``digest``; it detects accidental changes."""
     rest = {key: value for key, value in document.items() if key != "digest"}
     return f"sha256:{hashlib.sha256(compact_text(rest).encode()).hexdigest()}"
 
@@ -102,13 +102,13 @@ def read_document(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> 
         taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: when it cannot be read or is no such file, with the reason.
+        FileFormatError: if it cannot be read or has another kind, with the reason.
     """
     return parse_document(read_text(path), str(path), kinds, taker)
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; raises FileFormatError when it cannot be read."""
+    """The text of a file; raises FileFormatError if it cannot be read."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)

@@ -52,7 +52,7 @@ class ProofRecord(ClosedRecord, frozen=True):
         scope: the algorithms among which the best cost found is optimal: all; only up to a number
             of chunks or rounds; open: not proved.
         bound: no bandwidth cost is below this.
-        method: unsat: a solver refuted what the certificates leave open.
+        method: unsat: a solver refuted the cases that the certificates leave open.
         best: the least bandwidth cost found in at most S steps.
         low: the least bandwidth cost that is not ruled out up to the search's limits.
         bound_chunks: the bound holds for C up to this; null: for every C.
@@ -76,12 +76,12 @@ class ProofRecord(ClosedRecord, frozen=True):
 
 
 class ShapeClassRecord(ClosedRecord, frozen=True):
-    """So many chunks with equal pre and post.
+    """A number of chunks with equal pre and post.
 
     Args:
         pre: a pair is a run of nodes, its first and its last.
-        each: stands for as many classes as post has nodes, each with one of these alone as its
-            post; missing where it is one class.
+        each: stands for as many classes as post has nodes, each with one of these nodes as its
+            post; missing for a single class.
     """
 
     pre: tuple[NodeEntry, ...]
@@ -91,7 +91,7 @@ class ShapeClassRecord(ClosedRecord, frozen=True):
 
 
 class ShapeRecord(ClosedRecord, frozen=True):
-    """What the collective asks for with C chunks per node, in classes of chunks.
+    """The pre and post of a collective with C chunks per node, in classes of chunks.
 
     Args:
         chunks: C.
@@ -107,7 +107,7 @@ class ShapeRecord(ClosedRecord, frozen=True):
 
 
 class DistanceRecord(ClosedRecord, frozen=True):
-    """Why there is no algorithm of fewer steps."""
+    """Why no algorithm has fewer steps."""
 
     sources: Annotated[tuple[Node, ...], Meta(min_length=1)] = msgspec.field(name="from")
     destination: Node = msgspec.field(name="to")
@@ -115,7 +115,7 @@ class DistanceRecord(ClosedRecord, frozen=True):
 
 
 class EvidenceRecord(ClosedRecord, frozen=True):
-    """Certificates and what they speak of; checked by syncoll check without a solver.
+    """Certificates with their subjects; syncoll check checks them without a solver.
 
     Args:
         max_chunks: the search's limit on C.
@@ -161,7 +161,7 @@ def _class_records(shape: ChunkClasses, nodes: int) -> tuple[ShapeClassRecord, .
     own = shape.classes
     written = [set_entries(named, nodes) for named in own.sets]
     to, counts = own.second_node, own.counts
-    # Classes that differ from the one before in the node of their post alone.
+    # Classes that differ from the previous one only in the node of their post.
     goes_on = np.zeros(len(own), dtype=bool)
     if nodes > MOST_LISTED_NODES:
         alike = (own.first[1:] == own.first[:-1]) & (counts[1:] == counts[:-1]).astype(bool)
@@ -206,14 +206,14 @@ def evidence_of(
         nodes: P.
 
     Raises:
-        FileFormatError: when positions or numbers in it make no sense.
+        FileFormatError: if positions or numbers in it make no sense.
     """
     shapes = tuple(_shape_of(one, nodes) for one in record.shapes)
     every = [_placed(one, shapes) for one in record.certificates]
     named = {i for _, proof in proofs for i in proof.certificates}.union(record.bandwidth)
     for i in range(len(every)):
         if i not in named:
-            raise FileFormatError(f"evidence.certificates[{i}] is of no use: no claim names it")
+            raise FileFormatError(f"evidence.certificates[{i}] is unused: no claim names it")
     far = record.distance
     read = (_proof_of(steps, proof, every) for steps, proof in proofs)
     return Evidence(
@@ -280,7 +280,7 @@ def _proof_of(steps: int, record: ProofRecord, every: Sequence[Certificate]) -> 
     for name, told in derived.items():
         if _ONE_OF_MANY.sub(r"\1", stated[name]) != told:
             raise FileFormatError(
-                f"the {name} of the proof for {steps} steps is {stated[name]!r}, but what it "
-                f"contains amounts to {told!r}"
+                f"the {name} of the proof for {steps} steps is {stated[name]!r}, but its "
+                f"certificates imply {told!r}"
             )
     return proof

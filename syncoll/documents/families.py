@@ -21,7 +21,7 @@ Rounds = Annotated[tuple[PositiveCount, ...], Meta(max_length=_MOST_INTERVAL)]
 
 
 class PartRecord(ProblemRecord, frozen=True, kw_only=True):
-    """Some of the chunks of every member of a family, and what is done with them."""
+    """Some of the chunks of every member of a family, and their sends."""
 
     algorithm: AlgorithmRecord
 
@@ -31,7 +31,7 @@ class GrowthRecord(ClosedRecord, frozen=True):
 
     Args:
         base: may be below 0.
-        each: by how much it grows with m.
+        each: its growth for each m.
     """
 
     base: Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
@@ -39,17 +39,17 @@ class GrowthRecord(ClosedRecord, frozen=True):
 
 
 class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
-    """An algorithm for each m: a wave of chunks starts once in each interval of steps, m times.
+    """An algorithm for each m: a wave of chunks starts m times, once in each interval of steps.
 
     Args:
         first: the least m.
         steps: S for each m.
         rounds: R for each m.
         chunks: C for each m.
-        limit: what R/C falls to as m grows.
+        limit: the limit of R/C as m grows.
         rounds_per_interval: the rounds of steps whose number has the remainder 0, 1, … when divided
-            by the number of these entries, which is how many steps after the other waves start.
-        ramp_up: the rounds of the first steps, where they differ from those.
+            by the number of these entries, which is the number of steps between two waves.
+        ramp_up: the rounds of the first steps, where they differ from rounds_per_interval.
         ramp_down: the rounds of the last steps, likewise.
         found_by: the name of the seed or solver.
         wave: wave k, from 0, begins with step k times the interval.
@@ -92,8 +92,8 @@ def family_record(family: Family) -> FamilyRecord:
 
 
 def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Family:
-    """The family of a record, not yet verified.  Raises `FileFormatError` when the closed form
-    is not that of its parts, and `ModelError` when it makes no sense."""
+    """The family of a record, not yet verified.  Raises `FileFormatError` if the closed form does
+    not follow from its parts, and `ModelError` if it makes no sense."""
 
     def part(one: PartRecord) -> Part:
         instance = instance_of(one, topology, collective)

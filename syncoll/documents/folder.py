@@ -1,7 +1,7 @@
 """A folder of frontiers: for each topology and collective a file, which may have no points.
 
-Each is written as soon as it is found and is checked when it is read, so that an interrupted run
-can continue, and `syncoll check` needs nothing but the folder.
+Each file is written as soon as its frontier is found and checked when it is read.  An interrupted
+run can continue, and `syncoll check` needs only the folder.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ INDEX = "index.json"
 """The file of the table; all other files are frontiers."""
 
 _LONGEST_NAME = 120
-"""Characters, without the hash of longer names."""
+"""Characters, without the hash that long names end with."""
 
 
 class FrontierFolder:
     """A folder of frontiers.
 
     Args:
-        path: of the folder, created if missing.
+        path: the folder, created if missing.
         tell: receives messages about unusable files.
 
     Raises:
-        UsageError: when the folder is not writable.
+        UsageError: if the folder is not writable.
     """
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
@@ -46,9 +46,7 @@ class FrontierFolder:
         try:
             path.mkdir(exist_ok=True)
         except FileExistsError:
-            raise UsageError(
-                f"cannot write into {path}: it is a file, and a folder is wanted; name a new one"
-            ) from None
+            raise UsageError(f"cannot write into {path}: it is a file; name a new folder") from None
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
         require_writable(path / INDEX)
@@ -56,7 +54,7 @@ class FrontierFolder:
     def file(self, topology: str, collective: str) -> Path:
         """The file of the frontier of a collective on a topology."""
         name = re.sub(r"[^A-Za-z0-9.+-]+", "_", f"{collective}-{topology}").strip("_.")
-        if len(name) > _LONGEST_NAME:  # the ends of long names may be all that differs
+        if len(name) > _LONGEST_NAME:  # long names may differ only in their ends
             known = hashlib.sha256(f"{collective}-{topology}".encode()).hexdigest()[:12]
             name = f"{name[:_LONGEST_NAME]}-{known}"
         return self.path / f"{name}.json"
@@ -66,10 +64,10 @@ class FrontierFolder:
 
         Args:
             index: the expected entries.
-            words: their subject, for the error.
+            words: the subject of the entries, for the error.
 
         Raises:
-            UsageError: when an entry differs.
+            UsageError: if an entry differs.
         """
         found = self.table()
         if found is not None and any(found.get(k) != v for k, v in index.items()):
@@ -89,8 +87,7 @@ class FrontierFolder:
     def refuse(self, words: str) -> NoReturn:
         """Raises a `UsageError`: the folder has another table."""
         raise UsageError(
-            f"{self.path} holds something else than {words}; name another folder, or remove this "
-            "one"
+            f"{self.path} holds other results than {words}; name another folder, or remove this one"
         )
 
     def read(self, topology: Topology, collective: Collective) -> Frontier | None:
@@ -102,12 +99,12 @@ class FrontierFolder:
             frontier = read_file(file).claims()
             check_claims(frontier, topology=topology, collective=collective)
         except (FileFormatError, VerificationError) as error:
-            self._tell(f"proved anew, as {file} is of no use: {error}")
+            self._tell(f"proved anew, because {file} is unusable: {error}")
             return None
         return frontier
 
     def write(self, frontier: Frontier, file: Path | None = None) -> None:
-        """Writes a frontier to its file or another one; raises `UsageError` when it cannot."""
+        """Writes a frontier to its file or another one; raises `UsageError` if it cannot."""
         if file is None:
             file = self.file(frontier.topology.name, frontier.collective)
         write_document(file, frontier_document(frontier))

@@ -1,4 +1,4 @@
-"""A forest's file: packed trees, the cut that proves them as fast as can be, and the network."""
+"""A forest's file: packed trees, the cut that proves their throughput optimal, and the network."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class TreeRecord(ClosedRecord, frozen=True):
 
     Args:
         weight: how many equal trees it stands for.
-        edges: [sender, receiver, path], those nearest to the root first; the path has the vertices
-            from sender to receiver.  Where the tree branches at a switch that copies, or adds up,
-            that is the end of one edge and of others.
+        edges: [sender, receiver, path], edges near the root first; the path has the vertices from
+            sender to receiver.  A switch at which the tree branches, which copies or adds up, ends
+            one edge and begins others.
     """
 
     root: Node
@@ -40,14 +40,14 @@ class _Packed(ClosedRecord, frozen=True, kw_only=True):
 
     Args:
         k: trees of each root; each carries 1/k of that root's share.
-        algbw: all data over the time that the trees need, in the unit; of both phases together for
-            allreduce.
-        bound: what no algorithm exceeds, as the cut proves it; for allreduce no algorithm of these
+        algbw: all data over the time that the trees need, in the unit; for allreduce of both phases
+            together.
+        bound: the upper bound that the cut proves; for allreduce a bound on algorithms with these
             two phases.
-        cut: what has to leave these vertices bounds the throughput; the switches of P nodes are
-            numbered from P on.
-        max_height: edges on the longest way between a root and a node.
-        seconds: of each stage.
+        cut: the data that must leave these vertices bounds the throughput; the switches of P nodes
+            are numbered from P on.
+        max_height: number of edges on the longest path between a root and a node.
+        seconds: time of each stage.
     """
 
     k: Least1
@@ -90,8 +90,8 @@ class PhaseRecord(_Packed, frozen=True, kw_only=True):
 
 
 class AnyRootsRecord(ClosedRecord, frozen=True):
-    """Of allreduce on networks that are not too large: what reductions to roots with any shares and
-    broadcasts from them reach at the same time, and what they never exceed, in the unit.
+    """Of allreduce on networks that are not too large: the throughput that simultaneous reductions
+    to roots with any shares and broadcasts from them reach, and their upper bound, in the unit.
     """
 
     at_least: Fraction
@@ -103,9 +103,9 @@ class _Forest(_Packed, frozen=True, kw_only=True):
 
     Args:
         nodes: P.
-        phases: of allreduce: reducescatter, then allgather; k, cut, max_height and trees beside it
-            are those of the slower one.
-        network: from version 2 on.
+        phases: of an allreduce, reducescatter and then allgather; k, cut, max_height and trees of
+            the file are from the slower phase.
+        network: present from version 2 on.
     """
 
     schema: Literal["syncoll/forest/1", "syncoll/forest/2"]

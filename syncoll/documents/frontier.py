@@ -1,4 +1,4 @@
-"""A frontier's file: its points with what is proved about them, and what is open."""
+"""A frontier's file: its points with proofs of their costs, and the open regions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BoundsRecord(Record, frozen=True):
     """No algorithm has fewer steps, none a lower bandwidth cost.
 
     Args:
-        max_chunks: these bounds, and what is open, are about C up to this; null: every C.
+        max_chunks: these bounds, and the open regions, are about C up to this; null: every C.
     """
 
     steps: Count
@@ -35,9 +35,7 @@ class BoundsRecord(Record, frozen=True):
 
 
 class LeftOutRecord(Record, frozen=True):
-    """A C for which the collective is said to be defined but makes no sense, so that no algorithm
-    was looked for.
-    """
+    """A C for which the collective is defined but makes no sense, so that no search ran."""
 
     chunks: Count
     reason: str
@@ -48,7 +46,7 @@ class OpenRecord(Record, frozen=True):
 
     Args:
         steps: the least and the greatest number; null for no limit.
-        bandwidth: at least the first, below the second; null where nothing was found.
+        bandwidth: at least the first, below the second; null if no algorithm was found.
     """
 
     steps: tuple[Count, Count | None]
@@ -57,13 +55,13 @@ class OpenRecord(Record, frozen=True):
 
 
 class PointRecord(ProblemRecord, frozen=True, kw_only=True):
-    """A verified algorithm and what is proved about its costs.
+    """A verified algorithm with proofs about its costs.
 
     Args:
-        bound: proved: no algorithm of so many steps and this number of chunks has a lower bandwidth
-            cost.
-        variables: of the formula; missing where there was none.
-        constraints: of the formula, likewise.
+        bound: proved: no algorithm of at most these steps and this number of chunks has a lower
+            bandwidth cost.
+        variables: number of variables of the formula; missing without a formula.
+        constraints: number of constraints of the formula, likewise.
     """
 
     status: Literal["verified"]
@@ -88,11 +86,11 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
     """Points between latency cost (steps) and bandwidth cost (rounds/chunks).
 
     Args:
-        search: the settings, and the scope in words: a record, on which no claim rests.
+        search: the settings, and the scope in words: for information, no claim rests on it.
         left_out: C without algorithms.
         complete: whether the search ended by itself.
         interrupted: whether a person stopped it.
-        between: stands beside evidence.
+        between: present together with evidence.
         families: algorithms for every m, in closed form.
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
@@ -126,7 +124,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         if not isinstance(self.search.get("scope"), str):
             raise ValueError("the entry 'search' has no text 'scope'; expected one")
         if self.evidence is not UNSET and self.between is UNSET:
-            raise ValueError("the entry 'between' is missing; expected it beside 'evidence'")
+            raise ValueError("the entry 'between' is missing; expected it together with 'evidence'")
 
 
 FrontierFile = Annotated[
@@ -142,8 +140,8 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
         solved: the verified algorithms of the points.
 
     Raises:
-        FileFormatError: when the evidence makes no sense.
-        VerificationError: when points and bounds contradict each other.
+        FileFormatError: if the evidence makes no sense.
+        VerificationError: if points and bounds contradict each other.
     """
     bounds = record.bounds
     points: list[Point] = []
@@ -172,8 +170,8 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
     stated = frontier.max_chunks if bounds.max_chunks is UNSET else bounds.max_chunks
     if stated != frontier.max_chunks:
         raise VerificationError(
-            f"the bounds are said to hold for {_up_to(stated)}; what is known of the chunks is "
-            f"for {_up_to(frontier.max_chunks)}"
+            f"the bounds are stated for {_up_to(stated)}, and the chunks for "
+            f"{_up_to(frontier.max_chunks)}"
         )
     return frontier
 

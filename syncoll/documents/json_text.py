@@ -50,8 +50,8 @@ def parse_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
             finite float.
 
     Raises:
-        JsonTextError: when it is not JSON, gives a key twice, holds NaN, an infinity or a number
-            that is too large, or nests too deeply.
+        JsonTextError: if it is not JSON, gives a key twice, holds NaN, an infinity or a number that
+            is too large, or nests too deeply.
     """
     try:
         return json.loads(
@@ -67,7 +67,7 @@ def parse_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
         raise JsonTextError("nested too deeply") from None
     except JsonTextError:
         raise
-    except ValueError:  # of int(): Python's own limit on digits
+    except ValueError:  # for int(): Python's own limit on digits
         raise JsonTextError("a number of thousands of digits is too large") from None
 
 
@@ -140,8 +140,8 @@ def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str
     Objects are indented; each list of numbers is a line.
 
     Args:
-        value: for `json`; nested at most some hundred levels deep.
-        indent: of the lines after the first.
+        value: a value that `json` takes; nested at most some hundred levels deep.
+        indent: indent of the lines after the first.
         ascii_only: escape other characters, for streams that cannot encode them.
     """
     pieces: list[str] = []  # joined once: there may be hundreds of megabytes

@@ -46,7 +46,7 @@ class ScheduleEntry:
     """One row.
 
     Args:
-        step: from 1.
+        step: the number of the step, from 1.
         flow: the chunk; None for a NOP.
         parent: the receiver of a Reduce, the source of a Gather's data; None without one.
         children: the senders a Reduce waits for, the receivers of a Gather; ascending.
@@ -80,8 +80,8 @@ class ScheduleTable:
 
 
 def ni_tables(instance: Instance, algorithm: Algorithm) -> tuple[ScheduleTable, ...]:
-    """The schedule table of every node; within a step fewer children, then smaller flows,
-    first.  Raises `ExportError` when the sends of a chunk are not a tree, saying where."""
+    """The schedule table of every node; within a step fewer children, then smaller flows, first.
+    Raises `ExportError` with the place if the sends of a chunk are not a tree."""
     reduces, gathers = _split(instance, algorithm)
     children, tops = _upward(reduces)
     parents = _downward(gathers, tops, instance)
@@ -128,7 +128,7 @@ def _split(instance: Instance, algorithm: Algorithm) -> tuple[list[_Send], list[
 
 
 def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]:
-    """Checks that the partial results of each flow go up a tree; its children, and its root."""
+    """Checks that partial results of each flow go up a tree; returns its children, and its root."""
     sent: dict[_At, _Send] = {}
     for send in reduces:
         first = sent.setdefault((send.flow, send.source), send)
@@ -152,7 +152,7 @@ def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]
         elif onward.step <= send.step or (send.carried & ~onward.carried).any():
             raise _no_tree(
                 f"node {node} gets a partial result of chunk {flow} from node {send.source} in "
-                f"step {send.step + 1} that is not in what it sends to node "
+                f"step {send.step + 1}, but does not include it in its own to node "
                 f"{onward.destination} in step {onward.step + 1}"
             )
     return children, tops

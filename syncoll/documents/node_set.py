@@ -29,7 +29,7 @@ def set_entries(
     Args:
         nodes: ascending.
         of: P.
-        runs: whether runs are allowed; None: where P is large.
+        runs: whether runs are allowed; None: only for large P.
     """
     if not (of > MOST_LISTED_NODES if runs is None else runs) or len(nodes) < 3:
         return tuple(nodes)
@@ -41,17 +41,17 @@ def set_entries(
 
 
 def nodes_of(
-    entries: Sequence[NodeEntry], of: int, what: str, known: dict[object, tuple[int, ...]]
+    entries: Sequence[NodeEntry], of: int, noun: str, known: dict[object, tuple[int, ...]]
 ) -> tuple[int, ...]:
     """The set, its nodes in the order of the entries.
 
     Args:
         of: P.
-        what: the set, in errors.
+        noun: the set, in errors.
         known: a cache of sets.
 
     Raises:
-        FileFormatError: on an unknown or repeated node, or a run that ends before it begins.
+        FileFormatError: for an unknown or repeated node, or a run that ends before it begins.
     """
     key = tuple(one if isinstance(one, int) else tuple(one) for one in entries)
     if key not in known:
@@ -60,14 +60,14 @@ def nodes_of(
             first, last = (entry, entry) if isinstance(entry, int) else entry
             if max(first, last) >= of:
                 raise FileFormatError(
-                    f"{what} names node {max(first, last)}; the nodes are 0 to {of - 1}"
+                    f"{noun} names node {max(first, last)}; the nodes are 0 to {of - 1}"
                 )
             if last < first:
-                raise FileFormatError(f"{what} has a run of nodes from {first} to {last}")
+                raise FileFormatError(f"{noun} has a run of nodes from {first} to {last}")
             found += range(first, last + 1)
             if len(found) > of:
                 break
         if len(set(found)) < len(found):
-            raise FileFormatError(f"{what} names a node twice")
+            raise FileFormatError(f"{noun} names a node twice")
         known[key] = tuple(found)
     return known[key]

@@ -1,4 +1,4 @@
-"""Files about one problem: what a backend answered, an algorithm, and a refutation."""
+"""Files about one problem: a backend's answer, an algorithm, and a refutation."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = [
 
 
 class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdict"):
-    """What a backend answered for one (S, R, C).
+    """A backend's answer for one (S, R, C).
 
     Args:
         reason: why the backend stopped; decided exactly when the verdict is sat or unsat.
-        status: verified when there is an algorithm, else null.
+        status: verified if there is an algorithm, else null.
         phases: seconds of encode, lower, start, load, solve, verify …
-        variables: of the formula; missing where there was none.
-        constraints: of the formula, likewise.
-        symmetry: the order of the group, where only algorithms were looked for that it maps to
-            themselves.
+        variables: number of variables of the formula; missing without a formula.
+        constraints: number of constraints of the formula, likewise.
+        symmetry: the order of the group, if only algorithms that it maps to themselves were
+            searched.
     """
 
     schema: Literal[
@@ -89,7 +89,7 @@ _RECORDS = {"sat": SatRecord, "unsat": UnsatRecord, "unknown": UnknownRecord}
 
 
 class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
-    """One algorithm with everything that is needed to verify it."""
+    """One algorithm with all data that its verification needs."""
 
     schema: Literal[
         "syncoll/algorithm/1", "syncoll/algorithm/2", "syncoll/algorithm/3", "syncoll/algorithm/5"
@@ -121,7 +121,7 @@ class RefutationProofRecord(ClosedRecord, frozen=True):
 
     Args:
         format: textual DRAT.
-        file: in the same folder; gzipped when it ends in .gz.
+        file: its name, in the same folder; gzipped if it ends in .gz.
         bytes: unzipped.
         sha256: of the proof, unzipped.
     """
@@ -133,7 +133,7 @@ class RefutationProofRecord(ClosedRecord, frozen=True):
 
 
 class QuestionRecord(ProblemRecord, frozen=True, kw_only=True):
-    """What is refuted, and how it becomes clauses: what gives files their names."""
+    """The refuted problem, and its way to clauses: these entries give files their names."""
 
     interconnect: InterconnectRecord
     nodes: Nodes
@@ -148,8 +148,8 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         encoding: how the instance becomes a formula.
         encoding_options: a value for every option of the encoding.
         lowerings: how the formula becomes clauses, first lowering first.
-        solver: who wrote the proof; nothing rests on it.
-        digest: of the other entries; finds what was changed by accident.
+        solver: the writer of the proof; the check does not rely on it.
+        digest: digest of the other entries; detects accidental changes.
     """
 
     schema: Literal[
@@ -194,7 +194,7 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
 
 def algorithm_document(instance: Instance, algorithm: Algorithm) -> dict[str, Any]:
     """An algorithm with its problem as a document ``syncoll/algorithm/N``.  Raises
-    `VerificationError` when the algorithm does not solve the instance."""
+    `VerificationError` if the algorithm does not solve the instance."""
     require_valid(instance, algorithm)
     return versioned(
         "algorithm",

@@ -1,4 +1,4 @@
-"""A plan, as it is printed and beside exported files; written, never read."""
+"""A plan, as it is printed and written next to exported files; it is never read."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class ModelRecord(ClosedRecord, frozen=True):
 
 
 class MessageRecord(ClosedRecord, frozen=True):
-    """What runtimes and nccl-tests call the size of a message.
+    """The meaning of the size of a message in runtimes and nccl-tests.
 
     Args:
-        measured: whether there is one size by which runtimes could choose.
+        measured: whether one size exists by which runtimes could choose.
         per_node: bytes of a message for each byte of L, one node's data or one unit of sizes.
-        words: which buffer it is.
+        words: the buffer that has that size.
     """
 
     kind: Annotated[str, Meta(extra_json_schema={"enum": _MESSAGES})]
@@ -91,7 +91,7 @@ class ChosenRecord(ClosedRecord, frozen=True):
 
 
 class EndRecord(ClosedRecord, frozen=True):
-    """What a size costs.
+    """The cost at one size.
 
     Args:
         message: bytes; null for no end.
@@ -141,8 +141,8 @@ class ExportRecord(ChosenRecord, frozen=True):
     """Files for a range of messages.
 
     Args:
-        files: beside the index.
-        does: the collective that the checker found them to do.
+        files: names of files in the folder of the index.
+        does: the collective that the checker found them to perform.
     """
 
     message_bytes: MessageBytes
@@ -177,10 +177,10 @@ class ExportsRecord(ClosedRecord, frozen=True):
 
 
 class PlanRecord(ClosedRecord, frozen=True):
-    """Which algorithm of a frontier for which size, and what it costs.
+    """The fastest algorithm of a frontier for each size, and its cost.
 
     Args:
-        version: of the syncoll that wrote it.
+        version: version of the syncoll that wrote it.
         nodes: P.
         messages: bytes of the least and the largest message for which ends are given; null for
             all.

@@ -1,6 +1,6 @@
 """Topologies, chunks and algorithms in JSON, shared by all files of syncoll.
 
-A file has everything that the verifier needs: a reader needs neither the spec nor the library.
+A file has all data that the verifier needs: a reader needs neither the spec nor the library.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VERSION = 5
 """The newest version of all kinds of files; each file has the least version that it needs."""
 
 _MOST_NODES = 10_000
-"""The largest P of a file, whose distances take a gigabyte."""
+"""The largest P of a file; its distances take a gigabyte."""
 
 LinkRow = tuple[Node, Node]
 ChunkEntry = Count | Annotated[list[Count], Meta(min_length=2, max_length=2)]
@@ -57,15 +57,15 @@ SendRow = tuple[ChunkEntry, Count, Count, Count]
 
 
 class BoundRecord(Record, frozen=True):
-    """So many chunks per round over some links together.
+    """A limit in chunks per round over some links together.
 
     Args:
         links: source and destination node of each.
         chunks_per_round: an exact rational as text, such as 7/6 or 2.
-        label: for people.
-        counts: what counts as one of them where that is not every send: with "sources" all that a
-            node sends of one value in a step, with "destinations" all that nodes send one of a
-            chunk in a step to be added up.
+        label: a name for people.
+        counts: the unit of the limit if that is not every send: with "sources" all sends of one
+            value by a node in a step, with "destinations" all sends of one chunk to a node in a
+            step, which are added up.
     """
 
     links: Annotated[tuple[LinkRow, ...], Meta(min_length=1)]
@@ -75,18 +75,18 @@ class BoundRecord(Record, frozen=True):
 
 
 class FabricRecord(Record, frozen=True):
-    """The physical network with switches that links and bounds were made from, for people: nothing
-    is verified with it.
+    """The physical network with switches that links and bounds were made from, for people: no check
+    uses it.
 
     Args:
         switches: they are numbered from P on.
-        measure: what its bandwidths count.
-        chunk_per_round: the bandwidth that carries one chunk per round: a round lasts as long as
-            one chunk takes at it.
+        measure: the unit of its bandwidths.
+        chunk_per_round: the bandwidth that carries one chunk per round; a round lasts as long as
+            one chunk needs at it.
         links: rows of source, destination, bandwidth, label.
-        latencies: seconds, of each link; left out where they are not known.
-        multicast: the switches that copy; left out where none does.
-        reduce: the switches that add up; left out where none does.
+        latencies: seconds, of each link; left out if unknown.
+        multicast: the switches that copy; left out if none does.
+        reduce: the switches that add up; left out if none does.
     """
 
     switches: Annotated[int, Meta(ge=0, le=65_536)]
@@ -128,11 +128,10 @@ class CarriersRecord(ClosedRecord, frozen=True):
     """Permutations of nodes and chunks, element 0 being the identity.
 
     Args:
-        nodes: for each generator the node that each node goes to.
-        chunks: for each generator the chunk that each chunk goes to.
+        nodes: the image of each node, for each generator.
+        chunks: the image of each chunk, for each generator.
         products: elements 1, 2, …: rows of a generator and an earlier element that it comes after.
-        delays: for each generator by how many steps everything happens later; missing where all
-            are 0.
+        delays: steps by which each generator moves everything later; missing if all are 0.
     """
 
     nodes: list[list[Node]]
@@ -147,11 +146,10 @@ class AlgorithmRecord(Record, frozen=True):
     Args:
         rounds_per_step: Q.
         sends: T: rows of chunk, source, destination, step; steps count from 0.  A pair in place of
-            a chunk is a run of chunks, each of which is sent like that.
-        contributions: for a combining algorithm, send by send the nodes whose contributions it
-            carries, reduced; a pair is a run of nodes, its first and its last.
-        carriers: missing where all sends are listed; else T is the images of these under each
-            element.
+            a chunk is a run of chunks, which are all sent like this.
+        contributions: the nodes whose reduced contributions each send of a combining algorithm
+            carries; a pair is a run of nodes, its first and its last.
+        carriers: missing if all sends are listed; else T is the images of these under each element.
     """
 
     rounds_per_step: tuple[Count, ...]
@@ -161,7 +159,7 @@ class AlgorithmRecord(Record, frozen=True):
 
 
 class ProblemRecord(Record, frozen=True, kw_only=True):
-    """What an algorithm is for.
+    """The problem that an algorithm solves.
 
     Args:
         chunks: C.
@@ -183,10 +181,10 @@ class ProblemRecord(Record, frozen=True, kw_only=True):
 
 
 class FileRecord(Record, frozen=True, kw_only=True):
-    """What every file begins with.
+    """The first entries of every file.
 
     Args:
-        version: of the syncoll that wrote the file.
+        version: version of the syncoll that wrote the file.
         nodes: P.
         interconnect: the topology.
     """
@@ -203,7 +201,7 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
     """A file about one problem.
 
     Args:
-        version: of the syncoll that wrote the file.
+        version: version of the syncoll that wrote the file.
         nodes: P.
         interconnect: the topology.
     """
@@ -217,8 +215,8 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
 
 
 def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
-    """The topology of a file.  Raises `FileFormatError` when it is too large to be verified, and
-    `ModelError` when it makes no sense."""
+    """The topology of a file.  Raises `FileFormatError` if it is too large to be verified, and
+    `ModelError` if it makes no sense."""
     nodes, written = record.nodes, record.interconnect
     if nodes > _MOST_NODES:
         raise FileFormatError(f"{nodes} nodes are more than syncoll can verify")
@@ -253,9 +251,9 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
 
 
 def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> Instance:
-    """The instance of a record.  Raises `FileFormatError` when chunk classes overlap, have gaps
-    or name unknown nodes, or the bandwidth is not R/C, and `ModelError` when the instance makes
-    no sense."""
+    """The instance of a record.  Raises `FileFormatError` if chunk classes overlap, have gaps or
+    name unknown nodes, or the bandwidth is not R/C, and `ModelError` if the instance makes no
+    sense."""
     nodes = topology.num_nodes
     named = [entry for one in record.chunk_classes for entry in one.chunks]
     numbers, lengths = spread(named, MOST_DENSE_CELLS // nodes, f"chunks on {nodes} nodes")
@@ -270,7 +268,7 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
         members = numbers[ends[start] : ends[end], None]
         for array, name, entries in ((pre, "pre", one.pre), (post, "post", one.post)):
             places = nodes_of(entries, nodes, f"the {name} of a chunk class", known)
-            if places and one.chunks:  # not by `numpy.ix_`, which takes thrice as long
+            if places and one.chunks:  # not by `numpy.ix_`, which is three times slower
                 array[members, places] = True
     pre.setflags(write=False)
     post.setflags(write=False)
@@ -282,9 +280,8 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
-    """The algorithm of a record, on P nodes, not yet verified.  Raises `FileFormatError` when
-    its contributions do not fit its sends, or the nodes, and `ModelError` when it makes no
-    sense."""
+    """The algorithm of a record, on P nodes, not yet verified.  Raises `FileFormatError` if its
+    contributions do not fit its sends, or the nodes, and `ModelError` if it makes no sense."""
     own = _listed(record, nodes)
     if record.carriers is UNSET:
         return own
@@ -316,13 +313,13 @@ def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
     carried = np.zeros((count, nodes), dtype=bool)
     known: dict[object, tuple[int, ...]] = {}
     for row, contributors in zip(carried, listed, strict=True):
-        row[list(nodes_of(contributors, nodes, "what a send carries", known))] = True
+        row[list(nodes_of(contributors, nodes, "the contributions of a send", known))] = True
     return Algorithm(record.rounds_per_step, sends, carried)
 
 
 def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[IntArray, IntArray]:
-    """The numbers of entries, and how many each entry has.  Raises `FileFormatError` on a run
-    that ends before it begins, and on more than `most` numbers."""
+    """The numbers of entries, and how many each entry has.  Raises `FileFormatError` for a run that
+    ends before it begins, and for more than `most` numbers."""
     pairs = [(one, one) if type(one) is int else one for one in entries]
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     lengths = ends[:, 1] - ends[:, 0] + 1

@@ -78,7 +78,7 @@ _RANKS = {name: i - len(_FIRST) for i, name in enumerate((*_FIRST, "", *_LAST))}
 
 
 def _ordered(value: Any) -> Any:
-    """The value with lists for tuples; its lists have numbers alone."""
+    """The value with lists for tuples; its lists contain only numbers."""
     if isinstance(value, tuple):
         return [one if type(one) is int else _ordered(one) for one in value]
     if not isinstance(value, dict):
@@ -96,17 +96,17 @@ def read_record(value: Any, kind: Any, name: str) -> Any:
     """The record of a JSON value.
 
     Args:
-        value: as `json` reads it.
+        value: parsed JSON.
         kind: the class of the record, or a union.
-        name: of the file, for errors.
+        name: name of the file, for errors.
 
     Raises:
-        FileFormatError: when an entry is missing or wrong, with its place.
+        FileFormatError: if an entry is missing or wrong, with its place.
     """
     try:
         return msgspec.convert(value, kind, dec_hook=_decoded)
     except msgspec.ValidationError as error:
-        from syncoll.documents.record_schema import explained  # which good files do not need
+        from syncoll.documents.record_schema import explained  # only needed for errors
 
         raise FileFormatError(f"{name}: {explained(str(error), value, kind)}") from None
 

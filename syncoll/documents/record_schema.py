@@ -35,7 +35,7 @@ def record_schema(name: str, kind: Any) -> Json:
         for entry, text in entries.items():
             definition["properties"][entry]["description"] = text
         for entry in definition.get("properties", {}).values():
-            if isinstance(entry.get("default"), tuple):  # JSON has lists alone
+            if isinstance(entry.get("default"), tuple):  # JSON has only lists
                 entry["default"] = list(entry["default"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

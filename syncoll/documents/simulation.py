@@ -1,4 +1,4 @@
-"""A simulation, as it is printed; written, never read."""
+"""A simulation, as it is printed; it is never read."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class SlowRecord(ClosedRecord, frozen=True):
 
     Args:
         source: a vertex in words; * for any.
-        destination: likewise.
-        factor: what the bandwidth is divided by.
+        destination: a vertex in words; * for any.
+        factor: divides the bandwidth.
     """
 
     source: str
@@ -45,13 +45,13 @@ class LateRecord(ClosedRecord, frozen=True):
 
 
 class SemanticsRecord(ClosedRecord, frozen=True):
-    """How the network was taken to behave.
+    """The assumed behaviour of the network.
 
     Args:
-        timing: when a send leaves.
-        switching: what a switch waits for before it sends on.
-        sharing: what sends do that meet on a lane.
-        injection: when a node goes on to its next step.
+        timing: the time at which a send leaves.
+        switching: the unit that a switch receives before it forwards.
+        sharing: the order of sends that meet on a lane.
+        injection: the time at which a node begins its next step.
         packet: bytes of payload of a packet; null for sends that go as one.
         header: bytes before each packet, or each send.
         depth: sends that a connection has room for; null for no limit.
@@ -77,8 +77,8 @@ class NetworkRecord(ClosedRecord, frozen=True):
 
     Args:
         lanes: how many.
-        alpha: seconds that each send takes beside its lanes' latencies.
-        latency: seconds, of the link where a send takes longest, alpha included.
+        alpha: seconds that each send takes in addition to its lanes' latencies.
+        latency: seconds, of the link with the slowest send, alpha included.
         latency_from: file: of the topology's latencies.
         bandwidth: bytes per second of a lane that carries one chunk per round.
         bandwidth_from: file: of the topology's units.
@@ -99,8 +99,8 @@ class MeasurementRecord(ClosedRecord, frozen=True):
         size: bytes of the message.
         per_node: L, bytes of one node's data; a rational as text.
         count: elements of four bytes as nccl-tests counts them.
-        seconds: what it takes.
-        algbw: bytes per second of the message; null where it takes no time.
+        seconds: the simulated time.
+        algbw: bytes per second of the message; null for no time.
         busbw: algbw times the factor of nccl-tests; null where it has none.
     """
 
@@ -118,8 +118,8 @@ class TimedRecord(ChosenRecord, frozen=True):
     Args:
         where: its place in the frontier's file; of a classic its name and number.
         classic: the name of the classic that it is; null for one of the frontier.
-        sends: how many it has.
-        measurements: by size.
+        sends: their number.
+        measurements: ordered by size.
     """
 
     classic: str | None
@@ -133,8 +133,8 @@ class BestRecord(ClosedRecord, frozen=True):
     Args:
         message_bytes: the size of the message.
         best: the place of the fastest algorithm of the frontier.
-        floor: seconds that no algorithm can be faster than; null where nothing is known.
-        classic: the fastest classic; null where there is none.
+        floor: a lower bound in seconds on the time of every algorithm; null if unknown.
+        classic: the fastest classic; null if none exists here.
         speedup: the classic's time over the best's.
     """
 
@@ -156,12 +156,12 @@ class SimulationRecord(ClosedRecord, frozen=True):
     """Times of algorithms for messages on a physical network.
 
     Args:
-        version: of the syncoll that wrote it.
+        version: version of the syncoll that wrote it.
         nodes: P.
-        type: of an element.
+        type: type of an element.
         redop: the reduction; none for collectives that only move data.
-        algorithms: of the frontier, then classics.
-        best: by size.
+        algorithms: algorithms of the frontier, then classics.
+        best: ordered by size.
         left_out: classics without an algorithm here.
     """
 

@@ -45,7 +45,7 @@ _PRINTED_BY = {
 
 
 def kind_in(path: Path) -> str:
-    """The kind in a file's schema; empty for a file that syncoll did not write."""
+    """The kind in a file's schema; empty for a file of another program."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -77,7 +77,7 @@ def refuse_kind(schema: object, name: str, kinds: Sequence[str], taker: str = ""
         taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: naming its kind and the expected ones.
+        FileFormatError: with its kind and the expected ones.
     """
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     found = "" if match is None or match[1] in kinds else noun_of(match[1])

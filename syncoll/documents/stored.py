@@ -25,8 +25,8 @@ def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Stor
         taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: when it is no file of syncoll, or contradicts itself.
-        VerificationError: when an algorithm does not solve its problem.
+        FileFormatError: if it is no file of syncoll, or contradicts itself.
+        VerificationError: if an algorithm does not solve its problem.
 
     Examples:
         >>> import tempfile
@@ -64,7 +64,7 @@ def _load(document: Document, name: str) -> StoredFile:
         for where, problem in tracked(problems.items(), lambda one: f"replaying {one[0]}"):
             instances.append(instance_of(problem, topology, record.collective))
             found = getattr(problem, "algorithm", None)
-            if found is not None:  # as it is in a refutation
+            if found is not None:  # as in a refutation
                 algorithm = algorithm_of(found, topology.num_nodes)
                 require_valid(instances[-1], algorithm)
                 stored.append(StoredAlgorithm(instances[-1], algorithm, where))

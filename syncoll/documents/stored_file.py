@@ -15,7 +15,7 @@ __all__ = ["StoredAlgorithm", "StoredFile"]
 
 @dataclass(frozen=True, eq=False)
 class StoredAlgorithm(Costs):
-    """A verified algorithm out of a file; `where` is its place, such as ``points[1]``."""
+    """A verified algorithm from a file; `where` is its place, such as ``points[1]``."""
 
     instance: Instance
     algorithm: Algorithm
@@ -30,10 +30,10 @@ class StoredFile:
         kind: ``frontier``, ``outcome``, ``algorithm`` or ``refutation``.
         topology: the interconnect in the file.
         collective: its name.
-        algorithms: in the order of the file; empty for an outcome that is not sat.
+        algorithms: in the order of the file; none for an outcome that is not sat.
         instances: the problems, those without an algorithm included.
         document: everything as read.
-        frontier: for a frontier.
+        frontier: the frontier, if the file is one.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class StoredFile:
 
     def claims(self) -> Frontier:
         """The frontier, whose claims `syncoll.trust.claims.check_claims` checks.  Raises
-        `VerificationError` when the file is no frontier, or was changed by accident."""
+        `VerificationError` if the file is no frontier, or was changed by accident."""
         if self.frontier is None:
             raise VerificationError(
                 f"this is not a frontier but an {self.kind}; it makes no claim to check"

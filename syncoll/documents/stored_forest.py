@@ -33,13 +33,12 @@ def read_forests(path: Path, network: Fabric | None = None) -> Forests:
     trees.
 
     Args:
-        path: of a file by ``syncoll forest -o``.
+        path: a file by ``syncoll forest -o``.
         network: the expected network; files of version 1, which lack theirs, need it.
 
     Raises:
-        FileFormatError: when it is no such file, or contradicts itself.
-        VerificationError: when a tree, a cut or a throughput does not hold, or it is about another
-            network.
+        FileFormatError: if it is no such file, or contradicts itself.
+        VerificationError: if a tree, a cut or a throughput is wrong, or for another network.
     """
     name = str(path)
     entries = parse_entries(read_text(path), name)
@@ -56,7 +55,7 @@ def read_forests(path: Path, network: Fabric | None = None) -> Forests:
 
 
 def _fabric(record: ForestRecord, network: Fabric | None) -> Fabric:
-    """The network of a file, which must equal the given one, or that one."""
+    """The network in a file, which must equal the given one; else the given one."""
     written: ForestNetworkRecord | None = None if record.network is UNSET else record.network
     if written is not None and record.schema == "syncoll/forest/1":
         raise FileFormatError("it has a network; expected schema syncoll/forest/2")
@@ -65,8 +64,7 @@ def _fabric(record: ForestRecord, network: Fabric | None) -> Fabric:
             raise FileFormatError("the entry 'network' is missing")
         if network is None:
             raise FileFormatError(
-                "files of version 1 do not have the network that their trees are for; name it "
-                "with --topology"
+                "files of version 1 lack the network of their trees; name it with --topology"
             )
         _require_same(record, network, network)
         return network
@@ -101,8 +99,8 @@ def _forests(record: ForestRecord, fabric: Fabric) -> Forests:
     halves: tuple[PhaseRecord, ...] = record.phases or ()
     if allreduce is not bool(halves):
         raise FileFormatError(
-            f"its collective is {record.collective}; expected phases of an allreduce and of "
-            "nothing else"
+            f"its collective is {record.collective}; expected an allreduce, the only collective "
+            "with phases"
         )
     if halves and tuple(one.collective for one in halves) != _PHASES:
         raise FileFormatError("its phases are not a reducescatter and an allgather after it")
@@ -129,7 +127,7 @@ def _forests(record: ForestRecord, fabric: Fabric) -> Forests:
         getattr(record, entry) != getattr(slowest, entry)
         for entry in ("k", "cut", "max_height", "trees")
     ):
-        raise VerificationError("its trees are not those of its slower phase")
+        raise VerificationError("its trees differ from the trees of its slower phase")
     if found.any_roots is not None:
         verify_any_roots(found.any_roots, found.algbw)
     return found
@@ -178,7 +176,7 @@ def _phase(
 
 
 def _trees(trees: Collection[TreeRecord], inward: bool, empty: Forest) -> Forest:
-    """The forest of listed trees, which `verify_forest` still has to check."""
+    """The forest of listed trees; `verify_forest` must still check it."""
     fabric, nodes = empty.fabric, empty.fabric.num_nodes
     ends = {u if inward else v for tree in trees for u, v, _ in tree.edges}
     forest = replace(empty, junctions=tuple(sorted(v for v in ends if v >= nodes)))
@@ -202,8 +200,7 @@ def _trees(trees: Collection[TreeRecord], inward: bool, empty: Forest) -> Forest
             vertex, above = (sender, receiver) if inward else (receiver, sender)
             if above not in reached:
                 raise VerificationError(
-                    f"tree {number} goes on from {fabric.vertex_name(above)} without having "
-                    "reached it"
+                    f"tree {number} continues from {fabric.vertex_name(above)} before it reaches it"
                 )
             reached.add(vertex)
     return replace(forest, routes=tuple(routes), entering=entering)

@@ -1,4 +1,4 @@
-"""Tables for other programs: CSV, and Parquet where pyarrow is installed."""
+"""Tables for other programs: CSV, and Parquet if pyarrow is installed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["table_content", "table_format"]
 
 
 def table_format(path: Path) -> str:
-    """``csv`` or ``parquet``, by the name of a file.  Raises `UsageError` on another name, and
-    where pyarrow is missing."""
+    """``csv`` or ``parquet``, by the name of a file.  Raises `UsageError` for another name, or if
+    pyarrow is missing."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise UsageError(f"cannot write {path}: expected a name that ends in .csv or .parquet")
@@ -35,8 +35,8 @@ def table_content(
     """The content of a file in a format of `table_format`.
 
     Args:
-        columns: their names and types.
-        rows: with an entry for each column, or None.
+        columns: names and types of the columns.
+        rows: rows with an entry for each column, or None.
     """
     if style == "csv":
         text = io.StringIO()

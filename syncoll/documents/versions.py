@@ -1,4 +1,4 @@
-"""The version of a file: the least with all its entries, which the most readers know.
+"""The version of a file: the least that has all its entries, so that most readers can read it.
 
 Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 claims that count
 the members of families, and 5 runs of chunks and certificates with `moved`.

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _MOST_LISTED = 100_000
-"""The number of sends, or chunks, up to which files list every one, which needs version 1."""
+"""Up to this number of sends, or chunks, files list every one, as version 1 needs it."""
 
 
 def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def algorithm_record(algorithm: Algorithm, *, runs: bool = True) -> AlgorithmRec
 
 
 def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
-    """The columns of each row's entries, in runs where allowed."""
-    of = NodeSets.of(table)  # of millions of rows few differ
+    """The columns of each row's entries, in runs if allowed."""
+    of = NodeSets.of(table)  # few of millions of rows differ
     rows, columns = np.nonzero(of.sets)
     ends = np.searchsorted(rows, np.arange(len(of.sets) + 1)).tolist()
     listed = columns.tolist()
@@ -146,7 +146,7 @@ def rows_written(algorithm: Algorithm) -> int:
 
 
 def _starts(rows: IntArray) -> IntArray:
-    """The starts of runs, whose rows differ in consecutive first numbers alone."""
+    """The starts of runs, whose rows differ only in consecutive first numbers."""
     follows = (np.diff(rows[:, 0]) == 1) & (rows[1:, 1:] == rows[:-1, 1:]).all(axis=1)
     return np.flatnonzero(np.concatenate([[True], ~follows]))
 

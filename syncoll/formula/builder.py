@@ -1,6 +1,6 @@
-"""FormulaBuilder: the only source of variables, so that no two things ever share an id.
+"""FormulaBuilder: the only source of variables, so that ids are unique.
 
-`StepRounds` has the rows that every encoding writes about the rounds of steps.
+`StepRounds` has the rows about the rounds of steps that every encoding needs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class FormulaBuilder:
 
     Args:
         base: a formula whose variables (not constraints) come first, so that they keep their ids.
-        keep_integers: whether the integer variables of `base` are taken over too.
+        keep_integers: whether the integer variables of `base` are kept, too.
     """
 
     def __init__(self, base: Formula | None = None, *, keep_integers: bool = True) -> None:
@@ -122,7 +122,7 @@ class FormulaBuilder:
         self._difference_rows.append((x, distance, y, enforcer))
 
     def build(self) -> Formula:
-        """The formula so far; the builder may go on."""
+        """The formula so far; the builder may continue."""
         integers = self._integer_low, self._integer_high
         lists = (*integers, *self._clauses, *self._cardinalities, *self._linears)
         arrays = [np.array(values, dtype=np.int64) for values in lists]
@@ -151,7 +151,7 @@ class StepRounds:
             )
 
     def add_up(self) -> None:
-        """The rounds of all steps are R together."""
+        """The rounds of all steps add up to R."""
         rounds = self._instance.rounds
         self._builder.linear(
             integer_coefficients=[1] * len(self._variables),

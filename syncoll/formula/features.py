@@ -1,6 +1,6 @@
 """Features that formulas use and backends offer, and sizes of formulas, for records of plugins.
 
-Nothing heavy is imported here.
+It imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ __all__ = ["Feature", "FormulaSize"]
 
 
 class Feature(StrEnum):
-    """What a formula may use and a backend may offer; lowerings remove one from the other."""
+    """Features that a formula may use and a backend may offer; lowerings replace them by others."""
 
     CLAUSE = "clause"
     CARDINALITY = "cardinality"
     PSEUDO_BOOLEAN = "pseudo-boolean"  # linear rows without integer variables
     LINEAR = "linear"  # linear rows with integer variables
-    INTEGER = "integer"  # integer variables at all
+    INTEGER = "integer"  # any integer variables
     DIFFERENCE = "difference"
-    ENFORCEMENT = "enforcement"  # on a row that is not a clause (a clause simply takes the literal)
+    ENFORCEMENT = "enforcement"  # on a row that is not a clause (a clause takes the literal)
 
 
 @dataclass(frozen=True)
 class FormulaSize:
-    """How large a formula is, and which features it uses."""
+    """Size of a formula, and the features that it uses."""
 
     booleans: int
     integers: int

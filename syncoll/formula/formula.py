@@ -1,16 +1,16 @@
-"""Formula: what an encoding says and a backend decides, with every constraint kept whole.
+"""Formula: the language between encodings and backends; it keeps every constraint whole.
 
-Booleans are DIMACS-style literals: variable ``v >= 1``, its negation ``-v``.  Integer variables are
-numbered on their own from 0 and have bounds.  Four kinds of constraints, each kept in flat arrays:
+Booleans are DIMACS-style literals: variable ``v >= 1``, its negation ``-v``.  Integer variables
+have numbers of their own from 0, and bounds.  Four kinds of constraints, each kept in flat arrays:
 
 * clause: at least one of the literals is true;
 * cardinality: ``low <= number of true literals <= high`` (at most, at least, exactly k);
 * linear: ``low <= sum(coefficient * literal) + sum(coefficient * integer) <= high``;
 * difference: ``x + distance <= y`` over integers.
 
-Each may carry an enforcer, a literal under which alone it must hold (0: it always must).  Literals
-may repeat in a row; every occurrence counts.  `FormulaBuilder` is the only source of variables: two
-of them can never hand out the same id for different things, because nothing else counts.
+Each may have an enforcer: the constraint must hold only if this literal is true (0: always).
+Literals may repeat in a row; every occurrence counts.  `FormulaBuilder` is the only source of
+variables, so that ids are unique.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ __all__ = [
 ]
 
 NO_LOW = -(1 << 60)
-"""The low bound of a linear row that has none."""
+"""The low bound of a linear row without one."""
 NO_HIGH = 1 << 60
-"""The high bound of a linear row that has none."""
+"""The high bound of a linear row without one."""
 
 
 def row_sums(cells: npt.NDArray[Any], starts: IntArray) -> npt.NDArray[Any]:
@@ -55,10 +55,10 @@ def row_sums(cells: npt.NDArray[Any], starts: IntArray) -> npt.NDArray[Any]:
 def added_up(
     rows: IntArray, count: int, names: IntArray, coefficients: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Starts, names and coefficients of rows in which no name stands twice, nor a coefficient 0.
+    """Starts, names and coefficients of rows without repeated names and without coefficients 0.
 
     Args:
-        rows: of each cell, with its name and coefficient.
+        rows: the row of each cell, next to its name and coefficient.
         count: the number of rows.
     """
     least = int(names.min(initial=0))
@@ -110,7 +110,7 @@ class DifferenceRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The meaning of each variable, as a row of whole numbers from -1 on, no two rows alike.
+    """The meaning of each variable, as a row of whole numbers from -1 on; all rows differ.
 
     A permutation of the nodes, and of the chunks with them, takes each variable to the one whose
     row has the images of its nodes and chunks.  -1 stands for nothing and stays.
@@ -122,7 +122,7 @@ class Labels:
         integers: ``[num_integers, columns]``.
 
     Raises:
-        ValueError: on arrays of another shape.
+        ValueError: if an array has another shape.
     """
 
     columns: str
@@ -184,8 +184,8 @@ class Formula:
     difference_rows: IntArray
     """``[D, 4]`` with columns x, distance, y, enforcer."""
     hint: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Literals that a model may well make true.  They say nothing about which models there are; a
-    solver that can start from a guess may use them."""
+    """Literals that are probably true in some model.  They do not exclude any model; a solver that
+    can start from a guess may use them."""
 
     def with_hint(self, literals: IntArray) -> Formula:
         """The same formula with other literals as its hint, each variable at most once."""
@@ -193,7 +193,7 @@ class Formula:
 
     @property
     def num_integers(self) -> int:
-        """How many integer variables there are."""
+        """Number of integer variables."""
         return len(self.integer_low)
 
     def clauses(self) -> Iterator[ClauseRow]:
@@ -270,7 +270,7 @@ class Formula:
         )
 
     def violation(self, assignment: Assignment) -> str | None:
-        """The first constraint that the assignment breaks, in words; None when it is a model."""
+        """The first constraint that the assignment breaks, in words; None if it is a model."""
         if assignment.booleans.shape != (self.num_booleans + 1,):
             return f"{assignment.booleans.shape[0] - 1} Booleans, not {self.num_booleans}"
         if assignment.integers.shape != (self.num_integers,):
@@ -305,5 +305,5 @@ class Formula:
         x, distance, y, enforcers = self.difference_rows.T
         wrong = values[x] + distance > values[y]
         for i in np.flatnonzero(active(enforcers) & wrong)[:1]:
-            return f"difference row {i} does not hold"
+            return f"difference row {i} is violated"
         return None

@@ -2,8 +2,8 @@
 
 A literal ``v`` is the column ``v - 1``; a negated one counts ``1 - x``, so its coefficient changes
 sign and the bounds move.  Integer ``i`` is the column ``num_booleans + i``.  Occurrences of one
-variable in a row are added up, and coefficients that become 0 disappear.  Everything is done on
-whole arrays: a million cells take some tenths of a second.
+variable in a row are added up, and coefficients that become 0 disappear.  All work is done on whole
+arrays: a million cells take some tenths of a second.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class LinearMatrix:
 
     Args:
         starts: ``[rows + 1]``; row ``i`` has the cells ``starts[i]`` to ``starts[i + 1]``.
-        columns: of each cell; ascending and distinct within a row.
-        coefficients: of each cell, never 0.
-        lows: of each row, or `NO_LOW`.
-        highs: of each row, or `NO_HIGH`.
+        columns: the column of each cell; ascending and distinct within a row.
+        coefficients: the coefficient of each cell, never 0.
+        lows: the low bound of each row, or `NO_LOW`.
+        highs: the high bound of each row, or `NO_HIGH`.
     """
 
     starts: IntArray
@@ -44,14 +44,14 @@ class LinearMatrix:
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.lows)
 
     def largest_sum(self, formula: Formula) -> float:
         """The largest absolute value that the cells of any row can add up to.
 
-        Floating-point solvers are trusted only while a rounding error of such a sum, about 2e-16 of
-        it, stays below their tolerance.
+        A floating-point solver is trusted only if a rounding error of such a sum, about 2e-16 of
+        it, stays below its tolerance.
         """
         widest = np.maximum(np.abs(formula.integer_low), np.abs(formula.integer_high))
         sizes = np.concatenate([np.ones(formula.num_booleans), widest.astype(np.float64)])
@@ -119,12 +119,12 @@ def judged(
 ) -> Outcome:
     """The outcome that the answer of a floating-point solver justifies.
 
-    A solution is rounded and evaluated exactly; "infeasible" counts only while every row's largest
-    possible sum is small enough for a rounding error to stay below the solver's tolerance of 1e-6.
+    A solution is rounded and evaluated exactly.  "infeasible" counts only if every row's largest
+    possible sum has a rounding error below the solver's tolerance of 1e-6.
 
     Args:
-        name: of the solver.
-        matrix: the rows that it was given.
+        name: the solver's name.
+        matrix: the rows that it got.
         columns: its solution, or None.
         status: the solver's own word.
         stopped: the meaning of that word.
@@ -136,7 +136,7 @@ def judged(
         assignment = columns_to_assignment(formula, columns)
         if formula.violation(assignment) is None:
             return Outcome(Verdict.SAT, assignment, **measured)
-        message = f"the solution of {name} is one only within its tolerances, not when rounded"
+        message = f"the solution of {name} holds only within its tolerances, not when rounded"
     elif infeasible:
         if matrix.largest_sum(formula) <= _LARGEST_EXACT_SUM:
             return Outcome(Verdict.UNSAT, **measured)

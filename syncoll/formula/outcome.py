@@ -1,4 +1,4 @@
-"""Outcome: what a backend answers, and the limits within which it may look for the answer."""
+"""Outcome: the answer of a backend, and the limits of its run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StopReason(StrEnum):
     MEMORY_LIMIT = "memory limit"
     INTERRUPTED = "interrupted"
     LICENCE = "licence"
-    NOT_SYMMETRIC = "no symmetric algorithm"  # nothing was asked about others
+    NOT_SYMMETRIC = "no symmetric algorithm"  # asymmetric algorithms are open
     GAVE_UP = "gave up"  # the solver says itself that it cannot decide this
     CRASHED = "crashed"
 
@@ -39,14 +39,14 @@ class Limits:
     """Limits of a backend's run.
 
     Args:
-        seconds: of wall-clock time; None for no limit.
-        work: in units that the solver counts itself, each about one second of one core, so that
-            runs with one thread are deterministic; None for no limit.
-        memory_bytes: of the resident memory of the solver's process; None for no limit.
+        seconds: wall-clock time; None for no limit.
+        work: units that the solver counts itself, each about one second of one core, so that runs
+            with one thread are deterministic; None for no limit.
+        memory_bytes: resident memory of the solver's process; None for no limit.
         threads: at most used by the solver.
-        seed: of the solver's random choices.
-        proof: file for a textual DRAT proof over the formula's clauses when the answer is unsat;
-            the formula must have no other rows.  None for no proof.
+        seed: seed of the solver's random choices.
+        proof: file for a textual DRAT proof over the formula's clauses if the answer is unsat; the
+            formula must have no other rows.  None for no proof.
     """
 
     seconds: float | None = None
@@ -62,15 +62,15 @@ class Outcome:
     """A verdict, with the assignment if it is sat, and why the backend stopped.
 
     Args:
-        assignment: of the formula that was asked; present exactly when the verdict is sat.
+        assignment: values for the original formula; present exactly when the verdict is sat.
         reason: `StopReason.DECIDED` exactly when the verdict is not unknown.
         message: details for people, such as advice when a licence is too small.
         seconds: wall-clock seconds by phase: ``lower``, ``load``, ``solve`` …
-        work: units used, as in `Limits.work`, where that was a limit.
+        work: units used, as in `Limits.work`, if that was a limit.
         statistics: the solver's counts: conflicts, branches, nodes …
-        proof: for unsat, the file of `Limits.proof`, once written; a file, as proofs have no bound.
-        losses: of an unknown, in words for each backend whose process was killed, crashed or ran
-            out of memory.  The text behind the first colon is about this run alone.
+        proof: the file of `Limits.proof` for unsat, once written; a file, as proofs have no bound.
+        losses: for an unknown, a text for each backend whose process was killed, crashed or ran out
+            of memory.  The text after the first colon is only about this run.
     """
 
     verdict: Verdict
@@ -85,7 +85,7 @@ class Outcome:
 
     @classmethod
     def unknown(cls, reason: StopReason, message: str = "", **measured: Any) -> Outcome:
-        """An outcome without an answer; `measured` are seconds, statistics and work."""
+        """An outcome without an answer; `measured` has seconds, statistics and work."""
         return cls(Verdict.UNKNOWN, reason=reason, message=message, **measured)
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Code of a plugin by its name, such as ``"syncoll_bfb.seed:BreadthFirstSeed"``.
 
-A record names its code, so that registering it imports nothing more; what is named is imported when
-it is called for the first time.
+A record names its code, so that registering it imports nothing else; the code is imported at the
+first call.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _NAME = re.compile(r"(\w+(?:\.\w+)*):(\w+(?:\.\w+)*)")
 
 @dataclass(frozen=True)
 class NamedCode:
-    """A function or class by its name.  It can be pickled, and called as what it names.
+    """A function or class by its name.  It can be pickled, and called like the function or class.
 
     Args:
-        module: its full name: ``syncoll_bfb.seed``.
-        name: in the module, with dots for what is inside: ``BreadthFirstSeed``.
+        module: the full name of the module: ``syncoll_bfb.seed``.
+        name: the name in the module, with dots for nested names: ``BreadthFirstSeed``.
     """
 
     module: str
     name: str
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the named function or class returns; an object that cannot be called is returned."""
+        """Calls the named function or class; returns the object itself if it cannot be called."""
         found = operator.attrgetter(self.name)(importlib.import_module(self.module))
         return found(*arguments) if callable(found) else found
 
@@ -40,7 +40,7 @@ class Code(Generic[_F]):
     """A field of a record that takes a function, or its name as ``package.module:name``.
 
     Args:
-        default: the function where none is given; a field without one must be given.
+        default: the function if a record gives none; without a default the field is required.
     """
 
     def __init__(self, *default: _F) -> None:
@@ -57,7 +57,7 @@ class Code(Generic[_F]):
     def __get__(self, record: object, owner: type) -> Any:
         if record is not None:
             return vars(record)[self._field]
-        if not self._default:  # so that the dataclass knows of no default
+        if not self._default:  # so that the dataclass sees no default
             raise AttributeError(self._field)
         return self._default[0]
 

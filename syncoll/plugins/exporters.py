@@ -1,8 +1,8 @@
-"""Exporters: what turns verified algorithms into files for a runtime, and checks such files.
+"""Exporters: they write verified algorithms as files for a runtime, and check such files.
 
-Writing and checking are two parts that share no code: the checker reads what was written as the
-runtime would, executes it, and finds deadlocks, races and wrong results.  What did not pass is not
-handed out.  Files of other tools go through the same checker.
+The writer and the checker share no code.  The checker reads the files as the runtime would,
+executes them, and finds deadlocks, races and wrong results.  Files that do not pass are not handed
+out.  Files of other tools go through the same checker.
 """
 
 from __future__ import annotations
@@ -37,41 +37,41 @@ MESSAGE_OPTIONS = (
     Option(
         "size",
         0,
-        "bytes of the message that is moved: of the buffer, for allgather of the output, for "
-        "reducescatter and alltoall of the input; 0 for 1 MiB a chunk",
+        "bytes of the message: of the buffer, for allgather of the output, for reducescatter "
+        "and alltoall of the input; 0 for 1 MiB a chunk",
         low=0,
         high=1 << 50,
     ),
     Option(
         "steps",
         "strict",
-        "strict: a rank sends in a step when all that it has to do in earlier ones is done, as in "
-        "the cost S·alpha + R/C·L·beta; relaxed: as soon as the data is there",
+        "strict: a rank sends in a step after it has finished all earlier steps, as in the cost "
+        "S·alpha + R/C·L·beta; relaxed: as soon as it has the data",
         choices=("strict", "relaxed"),
     ),
 )
-"""Options of formats whose files state messages with their sizes."""
+"""Options of formats whose files state the size of messages."""
 
 PLACE = "{place}"
 """A placeholder in notes for the location of the exported files."""
 
 UNLIMITED = (1 << 63) - 1
-"""A largest message size that stands for no limit."""
+"""A largest message size that means no limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExportRequest:
-    """One algorithm that is to become files.
+    """One algorithm to export.
 
     Args:
-        name: a label for it, of letters, digits and ``._-``.
-        collective: its name, for people; what it does is in the instance's pre and post.
-        algorithm: verified.
-        in_place: whether input and output are one buffer, where the collective allows both.
-        min_bytes: the smallest message for which a runtime should choose it: bytes of the larger
-            of a rank's input and output, taken together with the other ranks' where only one rank
-            has all of it; of a collective for which runtimes have no name, of the largest input.
-        max_bytes: the largest one.
+        name: a label of letters, digits and ``._-``.
+        collective: its name for people; the instance's pre and post define it.
+        algorithm: a verified algorithm.
+        in_place: whether input and output are one buffer, if the collective allows both.
+        min_bytes: the smallest message for which a runtime should choose the algorithm, in bytes of
+            the larger of a rank's input and output.  If only one rank has all of it, the ranks'
+            sizes are added.  For a collective unknown to runtimes, the size of the largest input.
+        max_bytes: the largest such message.
     """
 
     name: str
@@ -83,14 +83,14 @@ class ExportRequest:
     max_bytes: int = UNLIMITED
 
     def require_multiple(self, unit: int, most: int = UNLIMITED) -> None:
-        """Passes if the range has a message size for which the runtime can use the algorithm.
+        """Passes if the runtime can use the algorithm for some message size in the range.
 
         Args:
             unit: sizes are multiples of it, in bytes.
             most: the largest size, in bytes.
 
         Raises:
-            ExportError: naming the nearest sizes outside the range.
+            ExportError: with the nearest possible sizes outside the range.
         """
         least, most = max(1, self.min_bytes), min(most, self.max_bytes)
         if most // unit * unit >= least:
@@ -98,21 +98,20 @@ class ExportRequest:
         below, above = most // unit * unit, -(-least // unit) * unit
         near = f"the nearest are {below} and {above}" if below else f"the least is {above}"
         raise ExportError(
-            f"no message of {self.min_bytes} to {most} bytes is a multiple of {unit} bytes, which "
-            f"the runtime needs for this algorithm, so it would never run; {near} bytes"
+            f"no message of {self.min_bytes} to {most} bytes is a multiple of {unit} bytes, as "
+            f"the runtime needs for this algorithm: it would never run; {near} bytes"
         )
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an exporter wrote, not yet checked.
+    """Files that an exporter wrote, not yet checked.
 
     Args:
-        files: content by name; one file has the name that the exporter would give it, several are
-            to lie in one folder.
-        notes: sentences for the user.  `PLACE` in them stands for the written file, or for the
+        files: content by name; a single file has a suggested name, several belong in one folder.
+        notes: sentences for the user; `PLACE` in them stands for the written file, or for the
             folder of several files.
-        in_switches: whether what counts as one send is one there, copied or added up by switches.
+        in_switches: whether one send includes the copies or the sum that switches make.
     """
 
     files: Mapping[str, bytes]
@@ -130,36 +129,36 @@ class Exporter(Protocol):
     """Writes algorithms in one format."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The files of an algorithm, with a value for every option of the record's table.
+        """The files of an algorithm; `options` has a value for every option of the record.
 
         Raises:
-            ExportError: when the format, or the dialect that was chosen, cannot express it; the
-                message names the limit.
+            ExportError: if the format, or the chosen dialect, cannot express it; the message names
+                the limit.
         """
 
 
 @dataclass(frozen=True)
 class CheckedExport:
-    """What files were found to do.
+    """The behaviour of files that a checker executed.
 
     Args:
-        format: of the files, with the dialect: ``MSCCL XML (rccl)``.
-        collective: what they do: ``allreduce``.
+        format: the format of the files, with the dialect: ``MSCCL XML (rccl)``.
+        collective: the collective that they perform: ``allreduce``.
         num_nodes: P.
-        in_place: whether input and output are one buffer; None where the format does not say.
-        facts: numbers worth knowing, such as steps, thread blocks, channels, messages.
-        result_checked: whether the result was compared with what it should be; False where neither
-            the files nor an instance say what that is.
-        links: the pairs of ranks, source and destination, between which data go.
-        within_boxes: connections that cannot pass a network, as (kind, rank, rank) with kinds such
-            as ``memory channel``; empty where the format does not say.
-        all_nodes: whether the files have something for each rank, so that `num_nodes` is exact, and
-            not only the largest rank that is named.
-        num_chunks: how many chunks there are in all, or that there are at least so many; None where
-            chunks have no numbers but places in buffers.
-        steps: of the algorithm; None, as of the others, where the files do not say.
-        rounds: in all.
-        instance: that the files bring along.
+        in_place: whether input and output are one buffer; None if the format does not say.
+        facts: numbers of interest: steps, thread blocks, channels, messages.
+        result_checked: whether the result was compared with the correct one; False if neither the
+            files nor an instance define it.
+        links: pairs of ranks, source and destination, that exchange data.
+        within_boxes: connections that cannot cross a network, as (kind, rank, rank) with kinds such
+            as ``memory channel``; empty if the format does not say.
+        all_nodes: whether the files have an entry for each rank, so that `num_nodes` is exact and
+            not just the largest rank that occurs.
+        num_chunks: the number of chunks, or a lower bound of it; None if chunks have no numbers but
+            places in buffers.
+        steps: number of steps; None, also in the next fields, if the files do not say.
+        rounds: total number of rounds.
+        instance: the instance in the files.
     """
 
     format: str
@@ -208,24 +207,24 @@ class ExportChecker(Protocol):
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Executes files; returns only when they do what they say.
+        """Executes files; returns only if they are correct.
 
         Args:
             files: content by name.
-            options: of the record's table: all with which the files were written, or as many as a
+            options: of the record's table: the settings of the export, or the settings that a
                 user gave for files of another tool, perhaps none.
-            instance: what they must do, chunk by chunk; None for what they say of themselves, as
+            instance: the required result, chunk by chunk; None for the one that the files state, as
                 for a file of another tool.
 
         Raises:
-            VerificationError: when they do not load, exceed a limit, deadlock, race, leave messages
+            VerificationError: if they do not load, exceed a limit, deadlock, race, leave messages
                 unreceived or end with a wrong result; the message names rank, thread block and
                 step.
         """
 
 
 class _OneFile:
-    """A checker of a format of one file: it is given one, and its errors name it."""
+    """A checker of a format with one file; its errors name the file."""
 
     def __init__(self, checker: ExportChecker) -> None:
         self._checker = checker
@@ -255,11 +254,10 @@ class ExporterRecord(Record):
     Args:
         name: as written after ``--to``.
         summary: one line: the runtime that loads the files.
-        folder: whether an algorithm becomes several files that belong together, as one for each
-            rank; they are written into a folder of their own, and checked together.
-        installed: whether what it needs is here, answered without importing it.
-        recognises: whether a file, of which the first bytes are given, is one of this format, so
-            that ``syncoll verify`` knows which to ask.
+        folder: whether an algorithm becomes several files, such as one per rank; they are written
+            into a folder of their own and checked together.
+        installed: whether its requirements are installed; answers without importing them.
+        recognises: whether a file with these first bytes has this format, for ``syncoll verify``.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {

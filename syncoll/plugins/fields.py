@@ -1,6 +1,6 @@
-"""Checks what a plugin put into a record: an error names the field, not what broke later.
+"""Checks the fields of a plugin's record, so that an error names the wrong field.
 
-What a field may hold is read off its annotation, so that no record says it twice.
+The annotation of a field defines its allowed values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Field", "at_least", "check_fields", "number", "or_none", "whole"]
 
 
 class Field(NamedTuple):
-    """What a field may hold, and the same for people: ``text``."""
+    """The allowed values of a field, and their description for people: ``text``."""
 
     holds: Callable[[Any], bool]
     words: str
@@ -31,7 +31,7 @@ whole = Field(
     lambda value: isinstance(value, Integral) and not isinstance(value, bool), "a whole number"
 )
 number = Field(
-    # Neither infinite nor NaN, whose difference from itself is not 0.
+    # Neither infinite nor NaN: the difference of such a value from itself is not 0.
     lambda value: not isinstance(value, bool) and isinstance(value, Real) and value - value == 0,
     "a number",
 )
@@ -75,7 +75,7 @@ def _field(annotation: str, record: type) -> Field:
         known = vars(sys.modules[record.__module__]).get(name) or vars(builtins).get(name)
         if known is not None:
             return known
-        # What only annotations name is of the model or a result, or may be anything.
+        # Names that occur only in annotations are of the model or a result, or allow any value.
         for home in ("syncoll.model", "syncoll.results"):
             if (found := getattr(importlib.import_module(home), name, None)) is not None:
                 return found
@@ -104,10 +104,10 @@ def _field(annotation: str, record: type) -> Field:
 
 
 def check_fields(record: Any, **special: Field) -> None:
-    """Passes a record whose fields hold what their annotations, or `special`, say.
+    """Passes a record whose fields hold values that their annotations, or `special`, allow.
 
     Raises:
-        PluginError: naming the record, the field, what it holds and what it should.
+        PluginError: with the record, the field, its value and the allowed values.
     """
     for name, field in {**_fields_of(record.__class__), **special}.items():
         value = getattr(record, name)
@@ -121,7 +121,7 @@ def check_fields(record: Any, **special: Field) -> None:
 
 
 def _shown(value: object) -> str:
-    """A value for an error: its type, and itself where that is short."""
+    """A value for an error: its type, and the value itself if it is short."""
     try:
         shown = repr(value)
     except Exception:

@@ -1,11 +1,11 @@
-"""What stands between a plugin's code and everything else.
+"""Guards between a plugin's code and the rest of the program.
 
-A plugin may raise anything, exit, print, or return what it should not.  Its records wrap their
-functions in what is here, so that calling them raises a `PluginError` that names the plugin, or
-returns an `Answer` that says no with the reason, and nothing else.
+A plugin may raise any error, exit, print, or return a wrong type.  Records wrap their functions in
+guards.  A guarded call raises a `PluginError` that names the plugin, or returns an `Answer` that
+says no with the reason.
 
-What a plugin prints goes to standard error: standard output belongs to the command's result.
-Errors of syncoll's own tree are part of what a plugin's methods may do and pass as they are.
+Output of a plugin goes to standard error: standard output belongs to the command's result.  Errors
+of syncoll itself are allowed from a plugin's methods and pass unchanged.
 """
 
 from __future__ import annotations
@@ -49,43 +49,42 @@ class Answer:
 
 
 def _in_words(error: BaseException) -> str:
-    """An exception in one line, also one whose own text cannot be made."""
+    """An exception in one line, even if its own text cannot be made."""
     text = "".join(traceback.format_exception_only(error)).strip()
     return " ".join(text.split()) or type(error).__name__
 
 
 @contextlib.contextmanager
-def calling(who: str, what: str = "") -> Iterator[None]:
-    """Runs a plugin's code; whatever it raises becomes an error that names it.
+def calling(who: str, function: str = "") -> Iterator[None]:
+    """Runs a plugin's code and turns its errors into one that names the plugin.
 
-    Errors of syncoll's own pass, and so do the user's interrupt and an exhausted memory, which are
-    not the plugin's fault.
+    Errors of syncoll itself pass, as do the user's interrupt and an exhausted memory.
 
     Args:
         who: the plugin in words: ``seed rings``.
-        what: which function of it: ``propose``.
+        function: the one that is called: ``propose``.
 
     Raises:
-        PluginError: for everything else that it raises, ``SystemExit`` included.
+        PluginError: for all other errors, ``SystemExit`` included.
     """
     try:
         with _quiet():
             yield
     except PluginError as error:
-        # Of the types that the host offers, whose messages do not know who made them.
+        # Types that the host offers raise errors that do not name the plugin.
         if type(error) is PluginError and who not in str(error):
             raise PluginError(f"{who}: {error}") from error
         raise
     except (SyncollError, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        where = f" in `{what}`" if what else ""
+        where = f" in `{function}`" if function else ""
         raise PluginError(f"{who} failed{where}: {_in_words(error)}") from error
 
 
 @dataclass(frozen=True)
 class GuardedFunction:
-    """A record's field with the plugin's function in it; ``who`` is the plugin in words."""
+    """A field of a record with the plugin's function; ``who`` names the plugin in words."""
 
     function: Callable[..., object]
     name: str
@@ -97,14 +96,14 @@ Guard = Callable[[Callable[..., Any], str, str], GuardedFunction]
 
 
 class GuardedQuestion(GuardedFunction):
-    """A function that answers in words; one that fails says no."""
+    """A function that answers in words; a failure counts as a no."""
 
     def __call__(self, *arguments: object) -> Answer:
-        """The plugin's answer, or a no that says how it failed.
+        """The plugin's answer, or a no with the failure.
 
         Raises:
-            OutOfTimeError: when the caller's time is over.
-            MemoryError: when the command's memory is exhausted.
+            OutOfTimeError: if the caller's time is over.
+            MemoryError: if the command's memory is exhausted.
         """
         try:
             with _quiet():
@@ -122,10 +121,10 @@ class GuardedQuestion(GuardedFunction):
 
 
 class Recogniser(GuardedFunction):
-    """A function that says yes or no; where it fails it raises `PluginError`."""
+    """A function that answers True or False; a failure raises `PluginError`."""
 
     def __call__(self, *arguments: object) -> bool:
-        """Whether it recognises something."""
+        """Whether it recognises its arguments."""
         with calling(self.who, self.name):
             answer = self.function(*arguments)
             if not isinstance(answer, bool):
@@ -135,13 +134,13 @@ class Recogniser(GuardedFunction):
 
 @dataclass(frozen=True)
 class Returns:
-    """What a method of a plugin must return.
+    """The type that a method of a plugin must return.
 
     Args:
         kind: its type.
-        each: whether it returns an iterator of these.
-        or_none: whether it may also return None, and only some objects have the method.
-        pauses: whether the iterator may give None in between, and is sent what it asked for.
+        each: whether it returns an iterator of `kind`.
+        or_none: whether it may also return None; the method is then optional.
+        pauses: whether the iterator may yield None in between and receives new limits.
     """
 
     kind: type
@@ -150,7 +149,7 @@ class Returns:
     pauses: bool = False
 
     def check(self, value: object) -> None:
-        """Passes what is of the type, and raises `TypeError` otherwise."""
+        """Passes values of the type, and raises `TypeError` for others."""
         none_is_fine = self.or_none or self.pauses
         if not (isinstance(value, self.kind) or (none_is_fine and value is None)):
             raise TypeError(f"it returned a {type(value).__name__}, not a {self.kind.__name__}")
@@ -161,8 +160,8 @@ class Loader(GuardedFunction):
     """A function that loads the plugin's object, whose methods are guarded too.
 
     Args:
-        methods: what the object can do, and what that must return.
-        around: makes of the object what stands between it and its callers; None for nothing.
+        methods: the methods of the object, and their return types.
+        around: wraps the object for its callers; None for no wrapper.
     """
 
     methods: Mapping[str, Returns] = field(default_factory=dict)
@@ -172,7 +171,7 @@ class Loader(GuardedFunction):
         """Imports and returns the plugin's object.
 
         Raises:
-            PluginError: when it cannot be loaded, or lacks a method.
+            PluginError: if it cannot be loaded, or lacks a method.
         """
         with calling(self.who, self.name):
             loaded = self.function()
@@ -187,14 +186,14 @@ class Loader(GuardedFunction):
 
 @dataclass(eq=False)
 class _Guarded:
-    """An object of a plugin; what its methods raise or return wrongly is a `PluginError`."""
+    """An object of a plugin; errors and wrong return types of its methods become `PluginError`."""
 
     _loaded: object
     _who: str
     _methods: Mapping[str, Returns]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # not set yet, as while it is copied
+        if name.startswith("_"):  # not set yet, as during a copy
             raise AttributeError(name)
         returns = self._methods.get(name)
         if returns is None:
@@ -231,7 +230,7 @@ class _Guarded:
 
 
 def _hears(rest: Iterator[object]) -> bool:
-    """Whether something can be sent: not where a generator stands at ``yield from`` of a list."""
+    """Whether an iterator can receive a value: not while it stands at ``yield from`` of a list."""
     while isinstance(rest, GeneratorType) and rest.gi_yieldfrom is not None:
         rest = rest.gi_yieldfrom
     return isinstance(rest, Generator)
@@ -248,7 +247,7 @@ class _Inside(threading.local):
 
 @dataclass(eq=False)
 class _Shared:
-    """Standard output while some thread runs a plugin's code: for that one it is standard error."""
+    """Standard output while a thread runs a plugin's code: this thread writes to standard error."""
 
     own: TextIO | None
 
@@ -263,11 +262,11 @@ _running: set[object] = set()
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What this thread prints goes to standard error; what others print, where it did before."""
-    # Ctrl-C may come between any two lines: whatever was done until then is undone exactly.
+    """Sends the output of this thread to standard error; other threads keep standard output."""
+    # Ctrl-C may come between any two lines: all changes until then are undone exactly.
     me, depth = object(), _inside.depth
     try:
-        with _lock:  # standard output is one for all threads
+        with _lock:  # all threads share standard output
             if not _running:
                 sys.stdout = cast("TextIO", _Shared(sys.stdout))
             _running.add(me)

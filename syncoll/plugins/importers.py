@@ -1,8 +1,8 @@
-"""Importers: what turns a tool's description of a machine into a topology.
+"""Importers: they make a topology from a tool's description of a machine.
 
-An importer reads text and returns a `Fabric` or a `Topology` with notes on what it assumed.  The
-core writes a spec from these and reads that again, so what a search sees is what a user can read
-and edit.
+An importer reads text and returns a `Fabric` or a `Topology`, with notes on its assumptions.  The
+core writes a spec from these and reads it again: a search uses the text that a user can read and
+edit.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ CLUSTER_OPTIONS = (
     Option(
         "card",
         "",
-        "speed of each network card in each direction, with its unit: 50GB/s or 400Gb/s; empty for "
-        "what the file says",
+        "speed of each network card in each direction, with its unit: 50GB/s or 400Gb/s; by "
+        "default the speed in the file",
     ),
     Option(
         "cards",
@@ -45,25 +45,25 @@ CLUSTER_OPTIONS = (
     Option(
         "rails",
         "no",
-        "whether the network has a switch of its own for each card of a box, with that card of all "
-        "boxes; no has one switch for all cards",
+        "whether the network has a switch of its own for each card of a box, with that card of "
+        "all boxes; no: one switch for all cards",
         choices=("no", "yes"),
     ),
 )
-"""For the tables of importers whose tools name network cards: the core makes the cluster."""
+"""For importers whose tools name network cards: the core makes the cluster."""
 
 
 @dataclass(frozen=True)
 class NetworkCard:
-    """A network card, by which a machine can be joined to others like it.
+    """A network card, which can join a machine to others.
 
     Args:
-        name: what the tool calls it.
-        distances: from each compute node, in whatever tells near from far; smaller is nearer.
-        bandwidth: GB/s in each direction; None where the tool does not tell.
-        switch: the switch of the machine on which it hangs, so that all nodes reach it that way;
-            None where those that are nearest to it reach it directly.
-        lanes: GB/s in each direction of its link to the machine; None for as much as the card.
+        name: the tool's name for it.
+        distances: distance from each compute node on any scale; smaller is nearer.
+        bandwidth: GB/s in each direction; None if the tool does not print it.
+        switch: the switch of the machine through which all nodes reach the card; None if the
+            nearest nodes reach it directly.
+        lanes: GB/s in each direction of its link to the machine; None for the card's own bandwidth.
         alias: another name; empty for none.
     """
 
@@ -80,22 +80,21 @@ class NetworkCard:
 
 @dataclass(frozen=True)
 class Imported:
-    """A machine that some tool described.
+    """A machine that a tool described.
 
     Args:
-        machine: a fabric where bandwidths are known in GB/s or there are switches; a topology where
-            links are in chunks per round, or share bandwidth in ways that a fabric cannot say.
-        notes: what was assumed and what was left out, a sentence each: link speeds, directions,
-            devices that are no compute nodes.
-        names: what the tool calls node 0, node 1, …; empty where it has no names.
-        switch_names: what it calls switch 0, switch 1, …; empty where it has no names.
-        cards: those of which the tool tells; they are no part of the machine.
-        boxes: of how many equal machines it consists, one behind the other in numbers of nodes and
-            of switches.  An importer makes one; the core makes more of it
-            (`syncoll.importing.clusters`).
-        hubs: the last so many switches join the boxes.
-        interconnect: ``NVLink`` or ``xGMI``, where its GPUs are of a maker whose library documents
-            latencies, which the core then adds (`syncoll.importing.latencies`); else empty.
+        machine: a fabric if there are switches or bandwidths in GB/s; a topology if links are in
+            chunks per round, or share bandwidth in ways that a fabric cannot express.
+        notes: assumptions and omissions, one sentence each: link speeds, directions, devices that
+            are no compute nodes.
+        names: the tool's names of node 0, node 1, …; empty if it has no names.
+        switch_names: its names of switch 0, switch 1, …; empty if it has no names.
+        cards: the network cards that the tool lists; they are no part of the machine.
+        boxes: the number of equal machines in it, with consecutive numbers of nodes and of
+            switches.  An importer makes one; the core repeats it (`syncoll.importing.clusters`).
+        hubs: the number of switches, the last ones, that join the boxes.
+        interconnect: ``NVLink`` or ``xGMI`` if the library of the GPUs' maker documents latencies,
+            which the core then adds (`syncoll.importing.latencies`); else empty.
     """
 
     machine: Fabric | Topology
@@ -113,20 +112,20 @@ class Imported:
 
 
 class Importer(Protocol):
-    """Reads descriptions of machines.  Whatever the text is, it ends, and soon."""
+    """Reads descriptions of machines.  It ends quickly for every text."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """The machine that a text describes.
 
         Args:
             text: a file's content.
-            label: what the user calls the file, for messages.
+            label: the user's name of the file, for messages.
             options: a value for every option of the record's table.
 
         Raises:
-            ImportFormatError: when the text is not what it should be, is truncated, or does not
-                hold enough to know the links between the compute nodes; it says what to do.
-            OptionError: when an option is no bandwidth and should be.
+            ImportFormatError: if the text is malformed, truncated, or does not define the links
+                between the compute nodes; it says how to get a better one.
+            OptionError: if an option that must be a bandwidth is not one.
         """
 
 
@@ -137,9 +136,9 @@ class ImporterRecord(Record):
     Args:
         name: as written after ``syncoll import`` and before the colon of a topology: a word of
             lower-case letters, digits and ``-``.
-        summary: one line: what it reads, and the command that prints it.
-        recognises: whether a text looks like something for it; cheap, and used only to tell a user
-            who chose another one.
+        summary: one line: the format, and the command that prints it.
+        recognises: whether a text looks like this format; cheap, and only used in messages to users
+            who chose another format.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {

@@ -1,14 +1,14 @@
 """The plugin manager: finds plugins, keeps the errors of broken ones, hands out records by name.
 
 A plugin is a module, named under the entry point group ``syncoll``, that implements hooks of
-pluggy, or has a list ``RECORDS``, which is short for the hook `HookSpecs.syncoll_records`.  Stock
-pluggy ends discovery at one failed import, and does not compare names of records.  Here
+pluggy.  A list ``RECORDS`` in it is short for the hook `HookSpecs.syncoll_records`.  Stock pluggy
+ends discovery at one failed import, and does not compare names of records.  Here
 
-* a plugin that is broken in any way (import or syntax error, an exit, an exception in a hook, a
-  misspelt hook, a record of the wrong type) is set aside with its error, and the others work on;
+* a broken plugin (a failed import, an exit or exception in a hook, a misspelt hook, a wrong record)
+  is set aside with its error, and the others keep working;
 * a name that two plugins claim belongs to neither: asking for it is an error naming both.
 
-There is no global manager: what needs one makes it, or is given it.
+There is no global manager: functions that need one make it, or take it as an argument.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class HookSpecs:
 
     @_hookspec
     def syncoll_records(self) -> Iterable[Record]:  # type: ignore[empty-body]
-        """Records of any kind: all that a plugin adds."""
+        """Records of any kind: everything that a plugin adds."""
 
     @_hookspec
     def syncoll_encodings(self) -> Iterable[EncodingRecord]:  # type: ignore[empty-body]
@@ -79,7 +79,7 @@ class HookSpecs:
 
     @_hookspec
     def syncoll_bounds(self) -> Iterable[BoundRecord]:  # type: ignore[empty-body]
-        """Bounds: lower bounds on R where those of syncoll leave a gap."""
+        """Bounds: lower bounds on R that close gaps of syncoll's own bounds."""
 
     @_hookspec
     def syncoll_spec_libraries(self) -> Iterable[SpecLibraryRecord]:  # type: ignore[empty-body]
@@ -97,7 +97,7 @@ class HookSpecs:
 class PluginManager:
     """Encodings, backends, seeds, bounds, spec libraries, importers and exporters by name.
 
-    An empty one knows nothing; `discover` finds what is installed.
+    A new manager is empty; `discover` finds the installed plugins.
 
     Attributes:
         encodings: every encoding by name, see `Registry`; so the others.
@@ -105,7 +105,7 @@ class PluginManager:
         seeds: heuristics.
         bounds: lower bounds.
         spec_libraries: folders of specs.
-        importers: readers of what tools say about machines.
+        importers: readers of tools' descriptions of machines.
         exporters: formats of runtimes.
     """
 
@@ -131,10 +131,10 @@ class PluginManager:
 
     @classmethod
     def discover(cls) -> PluginManager:
-        """A manager of every installed plugin; imports no solver and never fails on a plugin."""
+        """A manager of every installed plugin; imports no solver and never fails for a plugin."""
         manager = cls()
         points = importlib.metadata.entry_points(group=PROJECT)
-        # Each look at a distribution's name parses all its metadata, a README included.
+        # Each access to a distribution's name parses all its metadata, a README included.
         known: dict[int, tuple[str, str]] = {}
         for point in sorted(points, key=lambda p: (p.name, p.value)):
             dist = point.dist
@@ -149,7 +149,7 @@ class PluginManager:
         return tuple(self._broken)
 
     def provenance(self, record: Record) -> Provenance:
-        """Where a record comes from; `PluginError` when this manager does not know it."""
+        """Where a record comes from; `PluginError` if this manager does not have it."""
         return self._registry_of(record).owner(record)
 
     def is_ours(self, record: Record) -> bool:
@@ -162,10 +162,10 @@ class PluginManager:
         Args:
             plugin: a module or any object with records in its ``RECORDS``, or with functions or
                 methods that are marked with `hookimpl`.
-            name: of the plugin, for messages.
+            name: the plugin's name, for messages.
 
         Raises:
-            PluginError: when it is broken, or a name of its records is taken; nothing is added.
+            PluginError: if it is broken, or a name of its records is taken; nothing is added.
         """
         with calling(f"plugin {name}"):
             records = self._collect(plugin, name)
@@ -186,7 +186,7 @@ class PluginManager:
         except (SyncollError, MemoryError) as error:
             cause = error.__cause__ or error
             details = "" if cause is error else "".join(traceback.format_exception(cause))
-            # Wherever this is told the plugin is named already.
+            # The message names the plugin already.
             named = f"plugin {point.name}"
             told = str(error).removeprefix(f"{named} failed: ").removeprefix(f"{named}: ")
             self._set_aside(owner, told or type(error).__name__, details)
@@ -197,7 +197,7 @@ class PluginManager:
         """The records of a plugin, which is remembered.
 
         Raises:
-            PluginError: when anything about it is wrong; it is not remembered then.
+            PluginError: if it is broken in any way; it is not remembered then.
         """
         if name in self._plugins or any(plugin is one for one in self._plugins.values()):
             raise PluginError(f"plugin {name} is registered already")
@@ -220,7 +220,7 @@ class PluginManager:
         self._pluggy.unregister(name=name)
 
     def _call_hooks(self, plugin: object, name: str, result: list[Record]) -> None:
-        """Adds what the hooks of a plugin without ``RECORDS`` return."""
+        """Adds the records that the hooks of a plugin without ``RECORDS`` return."""
         self._pluggy.register(plugin, name)
         callers = self._pluggy.get_hookcallers(plugin) or []
         for caller in callers:
@@ -232,13 +232,13 @@ class PluginManager:
                 )
         if not callers:
             raise PluginError(
-                f"plugin {name} has no records; put what it adds into a list `RECORDS`, such as "
-                "RECORDS = [SeedRecord(...)], where its entry point leads"
+                f"plugin {name} has no records; its entry point must lead to a module with a "
+                "list `RECORDS`, such as RECORDS = [SeedRecord(...)]"
             )
         for caller in callers:
             registry = self._registries.get(caller.name)
             with calling(f"plugin {name}", caller.name):
-                # Of this plugin alone, so that its failure harms no other.
+                # Only of this plugin, so that its failure harms no other.
                 (one,) = (impl for impl in caller.get_hookimpls() if impl.plugin is plugin)
                 records = one.function()
                 if isinstance(records, Iterator):
@@ -248,7 +248,7 @@ class PluginManager:
 
     @staticmethod
     def _check(where: str, name: str, records: Any, expected: Any, result: list[Record]) -> None:
-        """Adds records, or raises `PluginError` with what is wrong with them."""
+        """Adds records, or raises `PluginError` with the fault in them."""
         holds = f"{where} of plugin {name}"
         if not isinstance(records, Iterable) or isinstance(records, str):
             raise PluginError(f"{holds}: {type(records).__name__}, not a list of records")
@@ -259,7 +259,7 @@ class PluginManager:
             if not _NAME.fullmatch(record.name):
                 raise PluginError(
                     f"{holds}: a {type(record).__name__} named {record.name!r}; a name starts "
-                    "with a letter or digit, and goes on with these or any of _ . -"
+                    "with a letter or digit, and continues with letters, digits, _ . or -"
                 )
             if any(type(one) is type(record) and one.name == record.name for one in result):
                 raise PluginError(f"plugin {name} registers {record.name!r} twice")

@@ -1,4 +1,4 @@
-"""Option tables: what a plugin lets its user set, checked and documented in one place."""
+"""Option tables: the settings of a plugin, checked and documented in one place."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Option:
         name: as written on the command line: ``--backend-option NAME=VALUE``.
         default: its value when not set; its type is the option's type.
         summary: one line of help.
-        low: least value of a number; None for none.
-        high: greatest value of a number; None for none.
+        low: least value of a number; None for no limit.
+        high: greatest value of a number; None for no limit.
         choices: the values that a text may have; empty for any.
-        flag: of exporters: whether commands have it as ``--NAME VALUE`` too, unless they have an
+        flag: of exporters: whether commands also have it as ``--NAME VALUE``, unless they have an
             argument of that name.  Options of one name of several exporters share the flag.
-        writing: of exporters: whether it says only how files are written, so that whoever checks
-            files must not give it.
+        writing: of exporters: whether it only affects how files are written, so that a check must
+            not set it.
     """
 
     name: str
@@ -70,10 +70,10 @@ class Option:
         return f"{kind} of at most {self.high:g}" if self.high is not None else kind
 
     def check(self, value: object, owner: str) -> OptionValue:
-        """The value, converted from text where needed.
+        """The value, converted from text if needed.
 
         Raises:
-            OptionError: when it is of the wrong type or out of its range.
+            OptionError: if it has the wrong type or is out of its range.
         """
         text = str(value)
         try:
@@ -87,7 +87,7 @@ class Option:
                 raise ValueError
             number = int(text) if isinstance(self.default, int) else float(text)
             low, high = (-math.inf if self.low is None else self.low), self.high
-            if low <= number <= (math.inf if high is None else high):  # NaN is not within either
+            if low <= number <= (math.inf if high is None else high):  # NaN is outside, too
                 return number
             raise ValueError
         except (KeyError, ValueError):
@@ -102,11 +102,11 @@ ORDERED_CHUNKS = Option(
     "arrival: interchangeable chunks arrive at one node in order",
     choices=("none", "arrival"),
 )
-"""Of encodings that can order chunks."""
+"""For encodings that can order chunks."""
 
 
 def check_table(table: Sequence[Option], owner: str, *, flags: bool = False) -> None:
-    """Passes an option table that has every name once, and defaults that it allows.
+    """Passes an option table if every name occurs once and every default is allowed.
 
     Args:
         table: the plugin's options.
@@ -114,14 +114,14 @@ def check_table(table: Sequence[Option], owner: str, *, flags: bool = False) -> 
         flags: whether commands show flags of such a plugin.
 
     Raises:
-        PluginError: naming the option.
+        PluginError: with the option.
     """
     names = [option.name for option in table]
     for option in table:
         if names.count(option.name) > 1:
             raise PluginError(f"{owner} has two options named {option.name!r}")
         if (option.flag or option.writing) and not flags:
-            raise PluginError(f"option {option.name!r} of {owner}: flags are for exporters alone")
+            raise PluginError(f"option {option.name!r} of {owner}: only exporters can have flags")
         if option.flag and not _FLAG.fullmatch(option.name):
             raise PluginError(
                 f"option {option.name!r} of {owner} cannot be a flag; such a name has two or more "
@@ -139,7 +139,7 @@ def resolve_options(
     """Every option of the table with its value: the given one, or the default.
 
     Raises:
-        OptionError: on an unknown name or a bad value.
+        OptionError: for an unknown name or a bad value.
     """
     names = {option.name for option in table}
     for name in given:
@@ -153,7 +153,7 @@ def parse_options(settings: Sequence[str]) -> dict[str, str]:
     """Splits ``NAME=VALUE`` texts.
 
     Raises:
-        OptionError: on a text without ``=``, or a name given twice.
+        OptionError: for a text without ``=``, or a name given twice.
     """
     result: dict[str, str] = {}
     for setting in settings:

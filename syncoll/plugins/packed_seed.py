@@ -30,14 +30,14 @@ __all__ = ["PackedSeed"]
 _TUNING = Tuning(kept=0.7, gain=1e-3, patience=12)
 _SECONDS = 20.0
 _MOST_CHUNKS = 64
-"""C in multiples of the least, without a limit."""
+"""Limit on C in multiples of the least, if there is no other limit."""
 
 _MOST_STEPS = 4
-"""Numbers of steps, from the fewest on, without a limit; they limit work."""
+"""Numbers of steps to try, from the fewest on, if there is no other limit on work."""
 
 
 class PackedSeed(ResumingSeed):
-    """A seed for collectives that move data, whose `column` is asked for cheap trees."""
+    """A seed for collectives that move data; its `column` returns cheap trees."""
 
     @abstractmethod
     def column(
@@ -47,11 +47,11 @@ class PackedSeed(ResumingSeed):
 
         Args:
             problem: the network; `problem.links` are the links as a tree numbers them.
-            demand: where chunks start, and where they have to come.
+            demand: where chunks start, and where they must arrive.
             prices: ``[S, L]``, above 0, of a send over each link in each step.
 
         Returns:
-            None where there is none in S steps.
+            None if there is no such tree in S steps.
         """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Asks the bounds of plugins; what does not hold is left out, and told."""
+"""Asks the bounds of plugins; bounds whose proof is wrong are left out and reported."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class PluginBounds:
     """The bounds of some plugins, one after the other.
 
     Args:
-        records: of the plugins.
-        tell: gets one message for each plugin that fails, or whose proof does not hold.
+        records: records of the plugins.
+        tell: gets one message for each plugin that fails, or whose proof is wrong.
     """
 
     def __init__(self, records: Iterable[BoundRecord], tell: Callable[[str], None]) -> None:
@@ -45,7 +45,7 @@ class PluginBounds:
         Args:
             shape: the chunks of the collective.
             steps: S, for algorithms of at most S steps; None for any number.
-            best: what is known.
+            best: the best known bound.
             enough: R of an algorithm; no bound is above it.
         """
         waiting = list(self._records.values())
@@ -71,11 +71,11 @@ def proved_by(
     steps: int | None,
     until: Deadline,
 ) -> Iterator[RoundsBound]:
-    """The bounds of one plugin, checked as files say them.
+    """The bounds of one plugin, checked in the form that files have.
 
     Raises:
-        PluginError: when it fails, or a proof does not hold.
-        OutOfTimeError: when the time is over.
+        PluginError: if it fails, or a proof is wrong.
+        OutOfTimeError: if the time is over.
     """
     fits = record.fits(topology, collective)
     if fits.failed:
@@ -102,5 +102,5 @@ def proved_by(
                 bound = bound_of(certificate_record(bound, 0))
                 Certificate(shape, bound).check(topology)
             except (VerificationError, ModelError) as error:
-                raise PluginError(f"its proof does not hold: {error}") from error
+                raise PluginError(f"its proof is wrong: {error}") from error
         yield bound

@@ -1,4 +1,4 @@
-"""A base for bounds that are an oracle and what a chunk pays.
+"""A base for bounds that consist of an oracle and the payment of a chunk.
 
 The linear program that finds the best prices, and exact numbers, come from `syncoll.packing` and
 `syncoll.bounding`.
@@ -25,7 +25,7 @@ __all__ = ["PricedBound"]
 
 
 class PricedBound(ABC):
-    """A bound on R by prices for which some sends of each chunk are dearest.
+    """A bound on R from prices at which each chunk pays for the cheapest of some sets of sends.
 
     Attributes:
         timed: whether it is about a number of steps (True), any number (False), or either.
@@ -35,10 +35,10 @@ class PricedBound(ABC):
 
     @abstractmethod
     def column(self, topology: Topology, demand: Demand, prices: FloatArray) -> Sends:
-        """The cheapest sends among which every algorithm has some for a chunk.
+        """The cheapest set of sends; every algorithm has at least one such set for a chunk.
 
         Args:
-            demand: where the chunk starts, and where it has to come; it gets there in S steps.
+            demand: where the chunk starts, and where it must arrive in S steps.
             prices: ``[S, L]``, of a send over each link in each step; ``[1, L]`` for any number.
 
         Returns:
@@ -77,7 +77,7 @@ class PricedBound(ABC):
 
 @dataclass(frozen=True, eq=False)
 class _Columns(TreeOracle):
-    """The oracle of one demand, whose trees are what a bound says."""
+    """The oracle of one demand; the bound defines its trees."""
 
     bound: PricedBound = field(kw_only=True)
 

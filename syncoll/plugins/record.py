@@ -1,4 +1,4 @@
-"""Record: the base of what plugins register."""
+"""Record: the base of the records that plugins register."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Record:
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {}
-    """What stands around the function in a field."""
+    """The guard of the function in a field."""
 
     checks: ClassVar[Mapping[str, Field]] = {}
-    """What a field may hold, where its annotation does not say all."""
+    """The allowed values of a field whose annotation does not define them."""
 
     name: str
     summary: str
@@ -38,7 +38,7 @@ class Record:
         check_table(getattr(self, "options", ()), who, flags=kind == "exporter")
         for field, guard in self.guards.items():
             function: Any = getattr(self, field)
-            if isinstance(function, GuardedFunction):  # of a record that this is a copy of
+            if isinstance(function, GuardedFunction):  # this record is a copy of another
                 function = function.function
             if function is not None:
                 object.__setattr__(self, field, guard(function, field, who))

@@ -1,9 +1,9 @@
-"""What a plugin registers: light records.  Importing one loads no solver.
+"""The records that plugins register; importing one loads no solver.
 
-A record names the plugin, says what it can do and answers four questions in words: is it installed,
-is it licensed, can it run this, and should it?  Its summary is one line.  Each field that takes a
-function takes the name of one too, `syncoll.plugins.code`.  The heavy part is made on first use by
-`load`, usually the name of its class; its methods are given, as `options`, a value for every option
+A record names the plugin, states its abilities and answers four questions in words.  Is it
+installed, is it licensed, can it run this, and should it?  Its summary is one line.  Each field for
+a function also takes the name of one (`syncoll.plugins.code`).  The heavy part is made on first use
+by `load`, usually the name of its class.  Its methods get `options`, with a value for every option
 of the record's table.
 """
 
@@ -67,8 +67,8 @@ def up_to(measure: str, most: int, too_many: str, few: str) -> Callable[[Formula
 
     Args:
         measure: an attribute of `FormulaSize`.
-        too_many: the words that follow ``30,000 variables`` where there are more than `most`.
-        few: the words where there are not.
+        too_many: the words after ``30,000 variables`` if there are more than `most`.
+        few: the words if there are not.
     """
 
     def should_run(size: FormulaSize) -> Answer:
@@ -84,7 +84,7 @@ def installed_distribution(distribution: str, module: str, extra: str = "") -> A
     Args:
         distribution: its name for pip: ``z3-solver``.
         module: the module that it provides: ``z3``.
-        extra: the extra of syncoll that brings it, empty when a plain install does.
+        extra: the extra of syncoll that brings it; empty if a plain install does.
     """
     try:
         version = importlib.metadata.version(distribution)
@@ -109,27 +109,27 @@ class Encoded(Protocol):
 
 @runtime_checkable
 class TakesHints(Protocol):
-    """What an `Encoded` may be besides: it can say an algorithm in the variables of its formula."""
+    """Optional ability of an `Encoded`: it expresses an algorithm in its formula's variables."""
 
     def hint(self, algorithm: Algorithm) -> npt.NDArray[np.int64]:
-        """Literals that hold for an algorithm, as far as there are variables for what it does.
+        """Literals that hold for an algorithm, as far as variables exist for its sends.
 
         Args:
-            algorithm: of the instance's topology and chunks, perhaps with fewer steps, and with
-                more rounds than the instance has; a solver may find a better one near it.
+            algorithm: an algorithm for the instance's topology and chunks.  It may have fewer steps
+                and more rounds than the instance; a solver may find a better one near it.
         """
 
 
 @runtime_checkable
 class LabelsVariables(Protocol):
-    """What an `Encoded` may be besides: it says what its variables are about.
+    """Optional ability of an `Encoded`: it labels its variables.
 
-    Then syncoll can look for symmetric algorithms alone, with one variable for each orbit.
+    syncoll can then search only symmetric algorithms, with one variable for each orbit.
     """
 
     def labels(self) -> Labels | None:
-        """A row for every variable; None where the formula, as by an option that puts chunks in
-        an order, has no longer the symmetry of its instance."""
+        """A row for every variable; None if an option has broken the symmetry of the instance, for
+        instance by an order of the chunks."""
 
 
 class Encoding(Protocol):
@@ -141,17 +141,17 @@ class Encoding(Protocol):
 
 @runtime_checkable
 class EstimatesSize(Protocol):
-    """What an `Encoding` may be besides: it can say how large a formula becomes, and build none."""
+    """Optional ability of an `Encoding`: it estimates the size of a formula without building it."""
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """About how many literals all rows of the instance's formula have together.
+        """Approximate number of literals in all rows of the instance's formula.
 
-        Must be quick and small in memory: an instance whose formula would not fit is not begun.
+        It must be fast and need little memory: an instance is skipped if its formula would not fit.
         """
 
 
 class Backend(Protocol):
-    """Decides formulas.  Runs in a process of its own, so it may crash but must not lie."""
+    """Decides formulas.  It runs in a process of its own: it may crash, but must not lie."""
 
     def solve(
         self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
@@ -189,11 +189,11 @@ class EncodingRecord(Record):
     Args:
         name: as written after ``--encoding``.
         combining: whether it takes combining instances, and only these.
-        rank: of those for its kind of instance ``auto`` takes the highest; None for an encoding
-            that is used only when it is named.  What comes with syncoll has ranks from 10 to 20.
-        counts_copies: whether its formulas are exact where bounds count other than every send
-            (`syncoll.model.Counting`).  Others are given the instance with every send counted, and
-            that no algorithm was found is unknown then.
+        rank: ``auto`` takes the encoding of the highest rank for its kind of instance; None for an
+            encoding that is only used by name.  The encodings of syncoll have ranks from 10 to 20.
+        counts_copies: whether its formulas are exact for bounds that do not count every send
+            (`syncoll.model.Counting`).  Other encodings get the instance with every send counted;
+            an answer of no algorithm is then unknown.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
@@ -209,15 +209,15 @@ class EncodingRecord(Record):
 
 @dataclass(frozen=True)
 class Rank:
-    """A backend's place among those that ``auto`` chooses from, by the kind of the instance.
+    """A backend's place in the choice of ``auto``, by the kind of the instance.
 
-    What comes with syncoll has ranks from 10 to 20, and spares below 10.
+    The backends of syncoll have ranks from 10 to 20, and spares below 10.
 
     Args:
-        moving: for instances that only move data; the highest are asked, the highest first.
-        combining: for instances that combine what they move.
-        spare: whether it is asked only where no backend is installed that is not a spare, and
-            then alone.
+        moving: rank for instances that only move data; ``auto`` asks the highest ranks in
+            descending order.
+        combining: rank for instances that combine data.
+        spare: whether it is only asked, and alone, if no other backend is installed.
     """
 
     moving: float
@@ -234,19 +234,19 @@ class BackendRecord(Record):
 
     Args:
         name: as written after ``--backend``.
-        load: makes the backend; a worker process calls it, so it is named, or importable.
-        features: what formulas may use; the rest is lowered before the backend sees it.
-        installed: whether its library is here, answered without importing it.
+        load: makes the backend; a worker process calls it, so it must have a name or be importable.
+        features: the features that formulas may use; other features are lowered before.
+        installed: whether its library is installed; answers without importing it.
         licensed: whether it may run here at all; may import the library.
         can_run: whether it can run a (lowered) formula of this size.
-        should_run: whether it is a sensible choice for it; ``auto`` leaves what is not to others.
-        rank: its place in ``auto``; None for a backend that is asked only when it is named.
-        writes_proofs: whether, of clauses that are unsat, it writes a proof where `Limits.proof`
-            says; at least with its default options.
-        counts_work: whether it keeps to `Limits.work` and reports its work in `Outcome.work`.
+        should_run: whether it is a sensible choice for such a formula; ``auto`` skips it otherwise.
+        rank: its place in ``auto``; None for a backend that is only used by name.
+        writes_proofs: whether it writes a proof to `Limits.proof` if clauses are unsat, at least
+            with its default options.
+        counts_work: whether it obeys `Limits.work` and reports its work in `Outcome.work`.
     """
 
-    # `load` stays as it is: a worker process imports it by its name, and is its guard.
+    # `load` stays unwrapped: a worker process imports it by its name and guards it there.
     guards: ClassVar[Mapping[str, Guard]] = dict.fromkeys(
         ("installed", "licensed", "can_run", "should_run"), GuardedQuestion
     )
@@ -270,19 +270,19 @@ class BackendRecord(Record):
 
 @dataclass(frozen=True)
 class SeedLimits:
-    """How far a seed may go.
+    """Limits on the algorithms and on the time of a seed.
 
     Args:
-        max_steps: S at most; None, as of the others, for no limit.
-        max_rounds: R at most.
-        max_chunks: C at most.
-        seconds: of work, CPU time as `Deadline.working` measures it; after these it should begin
-            nothing more, and yield what it has.
-        until: when it is stopped, however little a busy machine let it work.
-        known: algorithms of the collective near which good ones may lie, for a seed that can begin
-            with some.  They need not work: sends may lead over links that there are not.
-        is_part: whether what comes out becomes a part of other algorithms, which have many times
-            its sends: then a fraction of a percent is not worth several times the chunks.
+        max_steps: the largest S; None, also in the next fields, for no limit.
+        max_rounds: the largest R.
+        max_chunks: the largest C.
+        seconds: CPU time of work, as `Deadline.working` measures it; after these it should only
+            yield its current results.
+        until: the time when it is stopped, even if a busy machine let it work little.
+        known: algorithms of the collective, for a seed that can start near one.  They may be
+            broken: their sends may use links that do not exist.
+        is_part: whether the result becomes a part of algorithms with many times its sends; a gain
+            of under a percent is then not worth several times the chunks.
     """
 
     max_steps: int | None = None
@@ -300,20 +300,20 @@ class SeedLimits:
         return all(top is None or cost <= top for cost, top in zip(costs, most, strict=True))
 
     def deadline(self) -> Deadline:
-        """For a seed that begins now: both limits of time in one."""
+        """Both limits of time as one deadline, for a seed that begins now."""
         return self.until.working(self.seconds)
 
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """What a seed constructed; it is verified before anything is done with it.
+    """An algorithm that a seed constructed; it is verified before use.
 
     Args:
         chunks: C.
-        algorithm: for the collective with C chunks, its chunks numbered as in the collective's
+        algorithm: an algorithm for the collective with C chunks, numbered as in the collective's
             table.
         note: how it was made, in a few words: ``3 trees, 4 segments``.
-        family: algorithms for every m of which this is one, verified as well, for all m.
+        family: a family of algorithms, one for each m, with this one in it; verified for all m.
     """
 
     chunks: int
@@ -335,18 +335,17 @@ class Seed(Protocol):
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Iterator[Proposal | None]:
-        """Algorithms for the collective, the most useful first; none where it has no idea.
+        """Algorithms for the collective, the most useful first; empty if it finds none.
 
-        A seed that becomes better for as long as it is let run (`SeedRecord.resumes`) is a
-        generator that yields None when its time is over.  It is asked again when there is more,
-        and what that ``yield`` returns are the `SeedLimits` of its next turn; None where there is
-        none.
+        A seed that improves with time (`SeedRecord.resumes`) is a generator that yields None at the
+        end of its turn.  It is resumed if there is more time.  The ``yield`` then returns the
+        `SeedLimits` of the next turn, or None without more time.
 
         Args:
             topology: P and B.
-            collective: with a pre and a post, combining or not; inverses and compositions of what
-                is proposed for their parts are made by the search.
-            limits: how far to go.
+            collective: has a pre and a post, combining or not.  The search itself makes inverses
+                and compositions of the seed's algorithms.
+            limits: limits on the algorithms and on time.
         """
 
 
@@ -361,32 +360,32 @@ class ForestPacker(Protocol):
         root: int = 0,
         fixed_k: int | None = None,
     ) -> tuple[PackedForest, ...]:
-        """The forests of a collective's phases, which follow each other.
+        """The forests of a collective's phases, in order.
 
         Args:
             fabric: any network.
-            collective: what for; allreduce has two phases.
-            root: of a collective that has one.
-            fixed_k: trees for each root; as many as the optimum needs when left out.
+            collective: the collective to pack for; allreduce has two phases.
+            root: the root, if the collective has one.
+            fixed_k: trees for each root; None for as many as the optimum needs.
 
         Raises:
-            ModelError: when the network has no such forest.
-            UsageError: on a k below 1, or when numbers become too large.
-            VerificationError: when what was packed does not hold.
+            ModelError: if the network has no such forest.
+            UsageError: if k is below 1, or numbers become too large.
+            VerificationError: if the packed forest is wrong.
         """
 
     def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
-        """How fast an allreduce can be that reduces to roots and broadcasts from them at once.
+        """Throughput of an allreduce that reduces to all roots at once and broadcasts from them.
 
         The roots may have any shares of the data, and the two halves may share the bandwidth in any
         way (ForestColl paper, appendix E).
 
         Args:
-            fabric: in which every node reaches every other.
+            fabric: a network in which every node reaches every other.
 
         Returns:
-            A throughput that is attained, and one that nothing exceeds; None where the network is
-            too large to tell soon.
+            A throughput that is attained, and an upper bound; None if the network is too large for
+            a fast answer.
         """
 
 
@@ -396,24 +395,24 @@ class SeedRecord(Record):
 
     Args:
         name: as written after ``--backend`` and ``--seeds``.
-        installed: whether what it needs is here, answered without importing it.
-        fits: whether it has an idea for this collective on this topology, or why not, in words.
-            Must be cheap.
-        by_default: whether a search starts from it unless it is told otherwise.
-        forest: imports and returns a packer of forests, for ``syncoll forest``; None where the seed
-            has none to offer.
-        first_seconds: about how long its first algorithm takes, say for an allgather among 64
-            nodes.  A search asks the quick ones first.
-        weight: how much of the time that seeds share is worth giving it, beside 1 for most; more
-            for one that becomes better for as long as it is let run.
-        resumes: whether it yields None when its turn is over, and goes on when it is asked again.
-            It looks at the clock itself, and is cut short only when the time of all seeds is over.
-            Where there is a core for it, and `load` can be imported elsewhere, it may work in a
-            process of its own, with one turn from beginning to end.  Others may yield None and go
-            on as well, but are stopped for good where their turn is over before they do.
-        classic: whether it is an algorithm that everybody knows, and simulations compare with.
-        counts_copies: whether it knows of bounds that count other than every send
-            (`syncoll.model.Counting`); others are given the topology with every send counted.
+        installed: whether its requirements are installed; answers without importing them.
+        fits: whether it applies to this collective on this topology; a no has the reason.  Must be
+            cheap.
+        by_default: whether a search uses it unless the user chooses the seeds.
+        forest: imports and returns a packer of forests, for ``syncoll forest``; None if the seed
+            has no packer.
+        first_seconds: approximate time to its first algorithm, for instance for an allgather among
+            64 nodes.  A search starts with the fast seeds.
+        weight: its share of the time of all seeds; 1 for most seeds, more for one that improves
+            with time.
+        resumes: whether it yields None at the end of its turn and continues in the next one.  It
+            reads the clock itself, and is only interrupted when the time of all seeds is over.
+            With a free core, and if `load` can be imported elsewhere, it may work in a process of
+            its own, in one turn.  Other seeds may also yield None and continue, but are stopped for
+            good if they overrun a turn.
+        classic: whether it is a published algorithm that simulations compare with.
+        counts_copies: whether it respects bounds that do not count every send
+            (`syncoll.model.Counting`); others get the topology with every send counted.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
@@ -447,38 +446,37 @@ class SeedRecord(Record):
 
 
 class Bound(Protocol):
-    """Proves lower bounds on R; the proof is checked before it counts."""
+    """Proves lower bounds on R; a proof is checked before it counts."""
 
     def find(
         self, topology: Topology, asked: Sequence[Any], steps: int | None, until: Deadline
     ) -> Priced | None:
-        """Prices on bandwidth bounds in steps, and an argument for what chunks pay at these.
+        """Prices on bandwidth bounds in steps, and an argument for the payment of chunks.
 
-        `syncoll.plugins.priced_bound.PricedBound` makes one of an oracle.
+        `syncoll.plugins.priced_bound.PricedBound` makes one from an oracle.
 
         Args:
-            topology: with all links reversed, for what a combining collective collects.
-            asked: demands (`syncoll.certificates.Demand`): chunks, from where to where.  For a
-                record with `of_sums` classes of chunks that are combined (`ChunkClass`).
-            steps: S, for algorithms of at most S steps, within which all is in reach; None for
-                algorithms of any number.
-            until: when it is stopped.
+            topology: has all links reversed for the reducing part of a combining collective.
+            asked: demands (`syncoll.certificates.Demand`): chunks with their sources and
+                destinations.  A record with `of_sums` gets classes of chunks that are combined
+                (`ChunkClass`).
+            steps: S, for algorithms of at most S steps, enough to reach all destinations; None for
+                any number of steps.
+            until: the time when it is stopped.
 
         Returns:
-            A proof about at least S steps, with an argument of `syncoll.certificates`; None where
-            there is none.
+            A proof about at least S steps, with an argument of `syncoll.certificates`; else None.
         """
 
 
 @dataclass(frozen=True)
 class BoundRecord(Record):
-    """A lower bound's entry; it is asked where the bounds of syncoll leave a gap.
+    """A lower bound's entry; it is asked if the bounds of syncoll leave a gap.
 
     Args:
-        fits: whether it may prove something for this collective on this topology.  Must be cheap.
-        of_sums: whether its argument is about chunks that are combined, as they are.  Others are
-            asked about demands: of a combining collective, what one node's contribution or result
-            asks for.
+        fits: whether it may prove a bound for this collective on this topology.  Must be cheap.
+        of_sums: whether its argument is about combined chunks.  Others get demands: for a combining
+            collective, the demands of one node's contribution or result.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
@@ -496,8 +494,8 @@ class SpecLibraryRecord(Record):
     """A folder of ``.syncoll`` files whose definitions can be used by their bare names.
 
     Args:
-        name: of the library.
-        folder: where the files are; searched with its subfolders.
+        name: the library's name.
+        folder: the folder with the files; subfolders are searched, too.
     """
 
     folder: Path

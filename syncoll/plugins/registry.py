@@ -1,4 +1,4 @@
-"""Registry: the records of one plug point by name, and why a name is not among them."""
+"""Registry: the records of one plug point by name, and the reason if a name is missing."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Provenance:
     """Where a record comes from.
 
     Args:
-        plugin: the plugin's name: its entry point's, or the one it was registered under.
-        distribution: the installed one; empty, as the version, for one registered from Python.
+        plugin: the plugin's name: that of its entry point, or the registered one.
+        distribution: the installed distribution; empty, as the version, if registered from Python.
     """
 
     plugin: str
@@ -46,8 +46,8 @@ class BrokenPlugin:
     Args:
         plugin: its name.
         distribution: the installed distribution; empty for one registered from Python.
-        error: what is wrong with it, in one line or a few.
-        details: the traceback, where there is one.
+        error: the fault, in one line or a few.
+        details: the traceback, if there is one.
     """
 
     plugin: str
@@ -59,14 +59,14 @@ class BrokenPlugin:
 class Registry(dict[str, _R]):
     """The records of one plug point by name: ``manager.backends["z3"]``.
 
-    A name that is not there is an `UnknownPluginError` that says why: nobody has it (perhaps there
-    is a similar one), its plugin is broken, or two claim it, in which case it belongs to neither.
+    A missing name raises an `UnknownPluginError` with the reason.  No plugin has the name (the
+    message suggests a similar one), its plugin is broken, or two plugins claim it.
 
     Args:
-        record_type: of the records.
-        noun: for one of them, in messages.
-        plural: for several.
-        broken: the plugins that were set aside, also later.
+        record_type: type of the records.
+        noun: word for one of them, in messages.
+        plural: word for several.
+        broken: the plugins that were set aside, now and later.
     """
 
     def __init__(
@@ -100,22 +100,22 @@ class Registry(dict[str, _R]):
         )
 
     def owner(self, record: _R) -> Provenance:
-        """Where a record comes from; `PluginError` when it is not one of these."""
+        """Where a record comes from; `PluginError` if it is not in this registry."""
         if self.get(record.name) is record:
             return self._owners[record.name][0]
         raise PluginError(f"{record.name} is not a record of this manager")
 
     def claimed(self, name: str) -> bool:
-        """Whether any plugin has this name, be it twice."""
+        """Whether one or more plugins have this name."""
         return name in self._owners
 
     def claimed_twice(self, name: str, *more: Provenance) -> str:
-        """The error of a name that two plugins claim, with those who do not have it yet."""
+        """Error for a name that two plugins claim, with further claimants."""
         owners = " and by ".join(map(str, [*self._owners[name], *more]))
         return f"{self._noun} {name!r} is registered by {owners}; uninstall or rename one of them"
 
     def add(self, record: _R, owner: Provenance) -> bool:
-        """Adds a record; False where its name is taken, which then belongs to neither."""
+        """Adds a record; False if its name is taken: neither plugin has the name then."""
         owners = self._owners.setdefault(record.name, [])
         owners.append(owner)
         if len(owners) > 1:

@@ -1,8 +1,8 @@
-"""Turns of a seed: how long it may go on now, and what it may do then.
+"""Turns of a seed: its present limits of time and size.
 
-A seed that becomes better for as long as it runs yields None when its time is over, and gets new
-limits if there is more (`syncoll.plugins.Seed.propose`).  `ResumingSeed` does that for a generator
-that looks at `Turn.until` and yields None: it goes on after that, in more time, or never.
+A seed that improves with time yields None at the end of a turn, and gets new limits if there is
+more time (`syncoll.plugins.Seed.propose`).  `ResumingSeed` does that for a generator that reads
+`Turn.until` and yields None.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["Proposals", "ResumingSeed", "Turn"]
 
 
 Proposals = Iterator[Proposal | None]
-"""None where a turn is over."""
+"""None at the end of a turn."""
 
 
 class Turn:
     """The turn of a seed.
 
     Args:
-        limits: of the first turn.
-        seconds: a turn ends after these where it has no limit of time; None for no end.
+        limits: limits of the first turn.
+        seconds: length of a turn without a limit of time; None for no end.
 
     Attributes:
-        limits: of this turn.
+        limits: limits of this turn.
         until: its deadline.
     """
 
@@ -47,17 +47,17 @@ class Turn:
         return self.until.passed
 
     def own(self, seconds: float) -> Deadline:
-        """When it has worked for so long itself, not counting who uses its proposals."""
+        """Deadline after this much work of the seed itself, without the time of its caller."""
         return self.until.working(self._began + seconds - worked())
 
     def part(self, part: float, least: float = 0.0) -> Deadline:
-        """A part of the work that is left, and at least `least` seconds; never without a limit."""
+        """A part of the remaining work, and at least `least` seconds; never without a limit."""
         if self.until.is_never:
             return self.until
         return self.until.working(max(least, self.until.left() * part))
 
     def run(self, proposals: Proposals) -> Generator[Proposal | None, SeedLimits | None]:
-        """Passes proposals on, and new limits to `limits` and `until`; ends when there are none."""
+        """Passes proposals on, and new limits to `limits` and `until`; ends without new limits."""
         for one in proposals:
             since = worked()
             limits = yield one
@@ -74,12 +74,12 @@ class Turn:
 
 
 class ResumingSeed(ABC):
-    """A seed that works in turns, `proposals` by `proposals`; see `syncoll.plugins.Seed`."""
+    """A seed that works in turns, with a generator `proposals`; see `syncoll.plugins.Seed`."""
 
     @staticmethod
     @abstractmethod
     def fits(topology: Topology, collective: Collective) -> Answer:
-        """Whether it has an idea for the collective, as its record says, too."""
+        """Whether it applies to the collective; its record asks the same."""
 
     @abstractmethod
     def proposals(
@@ -89,10 +89,10 @@ class ResumingSeed(ABC):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """Algorithms, and None whenever the turn is over; it goes on in the next one."""
+        """Algorithms, and None at the end of each turn; it continues in the next turn."""
 
     def seconds(self, options: Mapping[str, OptionValue]) -> float | None:
-        """After how long a turn without a limit of time ends; None for no end."""
+        """Length of a turn without a limit of time; None for no end."""
         return None
 
     def propose(
@@ -105,7 +105,7 @@ class ResumingSeed(ABC):
         """See `syncoll.plugins.Seed`.
 
         Raises:
-            ModelError: where it does not fit.
+            ModelError: if it does not fit.
         """
         answer = self.fits(topology, collective)
         if not answer.ok:

@@ -68,7 +68,7 @@ def test_stored_bounds_are_checked_and_not_proved_again(
     told = capsys.readouterr()
     assert told.out == before
     assert asked == ["torus(2,4)"]
-    assert "alltoall-torus_2_4.json is of no use" in told.err
+    assert "alltoall-torus_2_4.json is unusable" in told.err
     assert main(["check", str(folder)]) == 0
 
 
@@ -98,7 +98,7 @@ def test_a_folder_with_a_forest_bounds_and_a_frontier(
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file = tmp_path / "t.json"
     file.write_text("{}")
-    with pytest.raises(UsageError, match=r"t\.json: it is a file, and a folder is wanted"):
+    with pytest.raises(UsageError, match=r"t\.json: it is a file; name a new folder"):
         syncoll.design("ring(4)", "allgather", output=file)
     assert file.read_text() == "{}"
 
@@ -130,7 +130,7 @@ def test_a_folder_grows_and_is_of_one_design(
     assert main(["design", *more, *folder]) == (2 if words else 0)
     said = capsys.readouterr().err
     if words:
-        assert "holds something else than" in said
+        assert "holds other results than" in said
         assert words in said
         assert (tmp_path / "index.json").read_text() == before
     (tmp_path / "index.json").write_text("[]")

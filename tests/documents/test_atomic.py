@@ -1,4 +1,4 @@
-"""A file is the old one or the new one, never a part; and nothing is left behind."""
+"""A file is the old one or the new one, never a part, and no other file remains."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_failure_leaves_the_old_file(
     assert names(tmp_path) == ["file.json"]
 
 
-def test_ctrl_c_while_writing_leaves_nothing_behind(
+def test_ctrl_c_while_writing_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "file.json"
@@ -64,7 +64,7 @@ def test_ctrl_c_while_writing_leaves_nothing_behind(
 
 @posix
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
-def test_permissions_are_those_of_any_new_file(mask: int, tmp_path: Path) -> None:
+def test_permissions_are_as_for_any_new_file(mask: int, tmp_path: Path) -> None:
     before = os.umask(mask)
     try:
         write_atomically(tmp_path / "ours", "x")
@@ -86,7 +86,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_link_to_nothing_yet(tmp_path: Path) -> None:
+def test_a_link_to_a_missing_file(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(tmp_path / "target.json")
     write_atomically(link, "new")
@@ -116,7 +116,7 @@ def test_require_writable_leaves_no_trace(tmp_path: Path) -> None:
     assert old.read_text() == "old"
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_paths_are_errors(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     for path, match in (
@@ -163,7 +163,7 @@ while True:
 
 
 @posix
-def test_a_reader_never_sees_a_part_even_when_the_writer_is_killed(tmp_path: Path) -> None:
+def test_a_reader_sees_no_part_even_if_the_writer_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "file"
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True

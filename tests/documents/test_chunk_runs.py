@@ -1,4 +1,4 @@
-"""Files of many chunks that are sent alike: they stand in runs, and are read as written."""
+"""Files of many chunks with equal sends: they have runs, and are read as written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def solved(size: int) -> tuple[Instance, Algorithm]:
-    """Every node of three sends so much to each of the others."""
+    """Every node of three sends `size` chunks to each of the others."""
     rows = [[0 if a == b else size + a + b if size else 1 for b in range(3)] for a in range(3)]
     most = max(map(max, rows))
     instance = collective("alltoallv", rows).instantiate(
@@ -42,7 +42,7 @@ def read(document: Json) -> tuple[Instance, Algorithm]:
     return stored.instance, stored.algorithm
 
 
-def test_they_mean_what_was_written(document: Json) -> None:
+def test_runs_are_read_as_written(document: Json) -> None:
     instance, algorithm = solved(5)
     assert document["schema"] == "syncoll/algorithm/5"
     assert len(document["algorithm"]["sends"]) == 6
@@ -53,7 +53,7 @@ def test_they_mean_what_was_written(document: Json) -> None:
     assert (found[0].post == instance.post).all()
 
 
-def test_few_are_listed_and_so_are_those_that_follow_nobody(
+def test_few_chunks_and_unrelated_ones_are_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert algorithm_document(*solved(5))["schema"] == "syncoll/algorithm/1"
@@ -61,7 +61,7 @@ def test_few_are_listed_and_so_are_those_that_follow_nobody(
     assert algorithm_document(*solved(0))["schema"] == "syncoll/algorithm/1"
 
 
-def test_many_take_little() -> None:
+def test_many_chunks_take_little_space() -> None:
     instance, algorithm = solved(20_000)
     text = json.dumps(algorithm_document(instance, algorithm))
     assert len(text) < 4_000

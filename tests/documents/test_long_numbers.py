@@ -1,4 +1,4 @@
-"""Long lists of whole numbers are written as `json` writes them, only sooner."""
+"""Long lists of whole numbers are written as `json` writes them, only faster."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A file with any one thing changed is refused, or still says only what is true.
+"""A file with one change is rejected, or all its statements are still true.
 
-What is accepted is checked again from the raw document by a checker that shares no code with
+Accepted files are checked again from the raw document by a checker that shares no code with
 syncoll's own: sets, fractions and loops.
 """
 
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 def assert_true(content: Json, stored: StoredFile) -> None:
-    """Everything that a file states about costs and algorithms holds."""
+    """All statements of a file about costs and algorithms are true."""
     entries = content["points"] if content["schema"] == "syncoll/frontier/1" else [content]
     solved = [entry for entry in entries if entry["algorithm"] is not None]
     for entry in entries:
@@ -111,7 +111,7 @@ def places(value: Any, generator: random.Random) -> tuple[Any, Any]:
 
 
 def mutate(content: Json, generator: random.Random) -> str:
-    """Changes one thing in place; says what."""
+    """Makes one change in place; describes it."""
     container, key = places(content, generator)
     old = container[key]
     kind = generator.choice(["change", "change", "strange", "delete", "duplicate", "swap"])
@@ -173,12 +173,12 @@ def test_a_mutant_is_refused_or_true(
     assert count // 50 <= accepted <= count * 2 // 3
 
 
-# What JSON Schema cannot say: 1.0 is no count, and nothing is divided by 0.
+# Rules that JSON Schema cannot express: 1.0 is no count, and no denominator is 0.
 BEYOND_SCHEMA = re.compile(r"is -?[0-9]+\.0; expected a whole number|denominator other than 0")
 
 
 @pytest.mark.parametrize("name", ["frontier", "sat", "unsat", "algorithm"])
-def test_the_published_schema_accepts_what_the_reader_does(
+def test_the_schema_accepts_all_files_that_the_reader_does(
     name: str, document: Callable[[str], Json]
 ) -> None:
     content = document(name)
@@ -219,7 +219,7 @@ def test_no_single_number_of_a_send_can_change(name: str, document: Callable[[st
         row[column] = old
 
 
-def test_the_naive_checker_is_no_yes_man(document: Callable[[str], Json]) -> None:
+def test_the_naive_checker_finds_errors(document: Callable[[str], Json]) -> None:
     content = document("frontier")
     stored = load_text(json.dumps(content), "some.json")
     assert_true(content, stored)

@@ -1,4 +1,4 @@
-"""Files of algorithms said by one node's chunks, and of many nodes: small, and read as written."""
+"""Files of algorithms given by one node's chunks, and of many nodes: small, and read as written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_round_trip(seed: int) -> None:
         assert found == solved[1]
 
 
-def test_what_says_nothing_new_is_of_version_1() -> None:
+def test_files_without_new_entries_are_of_version_1() -> None:
     instance, algorithm = random_orbit(1)
     written = algorithm_document(instance, algorithm.expanded())
     assert written["schema"] == "syncoll/algorithm/1"
@@ -83,9 +83,9 @@ def test_refused(change: Json, message: str) -> None:
 
 
 def test_mutated() -> None:
-    """Whatever number is changed: refused in words, or what it says is an algorithm all the same.
+    """After a change of any number the file is rejected in words, or its algorithm is still valid.
 
-    All sends of what is read are listed, and verified as such.
+    All sends of accepted files are listed, and verified as such.
     """
     whole, refused = document(5), 0
     whole["algorithm"]["carriers"]["delays"] = [whole["algorithm"]["carriers"]["delays"]]

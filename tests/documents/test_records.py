@@ -11,7 +11,7 @@ from syncoll.documents.record import Record
 
 
 def test_no_two_records_share_a_name() -> None:
-    """By which a JSON Schema refers to them."""
+    """A JSON Schema refers to records by these names."""
     for module in pkgutil.iter_modules(syncoll.documents.__path__, "syncoll.documents."):
         importlib.import_module(module.name)
     found, waiting = set[type[Record]](), [Record]

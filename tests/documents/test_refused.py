@@ -1,4 +1,4 @@
-"""Files that are broken, foreign or lying are refused with the reason, never with a traceback."""
+"""Files that are broken, foreign or wrong are rejected with the reason, never with a traceback."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_binary(content: bytes, written: Callable[[object], Path]) -> None:
         read_file(written(content))
 
 
-def test_what_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.json", tmp_path / "no" / "folder", Path("a\0b")):
         with pytest.raises(FileFormatError, match="cannot read"):
             read_file(path)
@@ -104,7 +104,8 @@ def test_truncated_anywhere(name: str, document: Callable[[str], Json]) -> None:
             load_text(text[:end], "some.json")
 
 
-# A document that lies -----------------------------------------------------------------------------
+# Documents with wrong statements
+# --------------------------------------------------------------------
 
 
 def point(content: Json, i: int = 0) -> Json:
@@ -360,7 +361,7 @@ BROKEN: dict[str, tuple[str, Break, str, type[SyncollError]]] = {
     "sat without verification": (
         "sat",
         lambda d: assign(d, "status", None),
-        r'status is null; expected "verified" \(verified when there is an algorithm' ,
+        r'status is null; expected "verified" \(verified if there is an algorithm' ,
         FileFormatError,
     ),
     "unknown turned into unsat": (
@@ -385,10 +386,10 @@ BROKEN: dict[str, tuple[str, Break, str, type[SyncollError]]] = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_lies(what: str, document: Callable[[str], Json]) -> None:
+def test_wrong_statements_are_rejected(what: str, document: Callable[[str], Json]) -> None:
     name, break_it, match, kind = BROKEN[what]
     content = document(name)
-    load_text(json.dumps(content), "some.json")  # it was good before
+    load_text(json.dumps(content), "some.json")  # it was good before the change
     break_it(content)
     refused(content, match, kind)
 

@@ -1,4 +1,4 @@
-"""What is written is what is read, and passes the published schema."""
+"""Documents are read as written, and pass the published schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = ["frontier", "shared", "dgx1", "sat", "unsat", "unknown", "algorithm"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_written_is_read(
+def test_documents_are_read_as_written(
     name: str, document: Callable[[str], Json], tmp_path: Path
 ) -> None:
     path = tmp_path / "file.json"
@@ -70,12 +70,12 @@ def test_each_kind_counts_its_algorithms(document: Callable[[str], Json]) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_published_schemas_accept_what_is_written(
+def test_published_schemas_accept_written_documents(
     name: str, document: Callable[[str], Json]
 ) -> None:
     content = document(name)
     kind = content["schema"].split("/")[1]
-    # As a stranger would: the schema alone, with nothing of ours around it.
+    # As a foreign program would: only the schema, without other code of ours.
     alone = json.loads(json.dumps(schema(kind)))
     jsonschema.Draft202012Validator.check_schema(alone)
     jsonschema.Draft202012Validator(alone).validate(content)
@@ -115,7 +115,7 @@ def test_the_shape_that_programs_rely_on(document: Callable[[str], Json]) -> Non
             assert (source, destination) in links
 
 
-def test_outcomes_say_what_was_decided(document: Callable[[str], Json]) -> None:
+def test_outcomes_state_the_verdict(document: Callable[[str], Json]) -> None:
     for name in ("sat", "unsat", "unknown"):
         content = document(name)
         assert content["schema"] == "syncoll/outcome/1"

@@ -29,13 +29,13 @@ def test_a_folder_that_is_there(tmp_path: Path) -> None:
     assert content(tmp_path) == {**FILES, "other": b"kept"}
 
 
-def test_nothing_is_left_of_one_that_fails(tmp_path: Path) -> None:
+def test_a_failed_folder_leaves_no_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write"):
         write_folder(tmp_path / "new", {**FILES, "no\0such": b""})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_places_that_are_none(tmp_path: Path) -> None:
+def test_impossible_places_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     with pytest.raises(UsageError, match="it is not a folder"):
         write_folder(tmp_path / "file", FILES)

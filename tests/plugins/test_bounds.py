@@ -1,4 +1,4 @@
-"""Bounds of plugins: better ones count and are saved, what does not hold is left out and told."""
+"""Bounds of plugins: better ones count and are saved; wrong ones are left out and reported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PARTITION = BoundRecord("parts", "a partition", PartsBound, fits=on_weak, of_sum
 
 
 class WayBound(PricedBound):
-    """A chunk goes some way to the last of its destinations."""
+    """A chunk goes along some path to the last of its destinations."""
 
     timed = True
 
@@ -87,7 +87,7 @@ WAYS = BoundRecord("ways", "single ways", WayBound)
 
 
 class Lying(Ways):
-    """Says that chunks pay more than they do."""
+    """Claims that chunks pay more than they do."""
 
     def pays(self, prices: Any, asked: Any) -> Fraction:
         return F(100)
@@ -124,7 +124,7 @@ def test_a_better_bound_counts_and_passes_both_checkers(tmp_path: Path) -> None:
     syncoll_check.check(content)
 
 
-def test_a_search_rests_on_it() -> None:
+def test_a_search_relies_on_it() -> None:
     source = AnswerSource(None, further=PluginBounds([PARTITION], pytest.fail))
     request = SearchRequest(WEAK, LIBRARY.collective("allreduce"), work=0.5)
     evidence = search(request, source).evidence
@@ -132,7 +132,7 @@ def test_a_search_rests_on_it() -> None:
     assert max(one.bandwidth for one in evidence.certificates) >= F(3, 10)
 
 
-def test_an_oracle_and_what_a_chunk_pays_are_a_bound() -> None:
+def test_an_oracle_and_an_argument_make_a_bound() -> None:
     shape = BoundsTable(ring(6), LIBRARY.collective("alltoall")).shape
     question = ring(6), LIBRARY.collective("alltoall"), shape
     (bound,) = proved_by(WAYS, *question, 3, NEVER)
@@ -147,11 +147,11 @@ def test_an_oracle_and_what_a_chunk_pays_are_a_bound() -> None:
         (lambda *_: "text", "it returned a str, not a Priced or None"),
         (lambda *_: Priced(None, {}, Lying(())), "proves R >= 0 for C = 1, not R >= 100"),
         (lambda *_: Priced(1, {}, Ways(())), "a proof about S = 1, asked for S = any"),
-        (lambda *_: Priced(None, {(0, 0): F(2)}, Ways(())), "its proof does not hold: a round"),
+        (lambda *_: Priced(None, {(0, 0): F(2)}, Ways(())), "its proof is wrong: a round"),
         (lambda *_: Priced(None, {(0, 0): 0.5}, Ways(())), "failed in `find`: AttributeError"),  # type: ignore[dict-item]
     ],
 )
-def test_what_does_not_hold_is_left_out_and_told_once(find: Callable[..., Any], why: str) -> None:
+def test_wrong_bounds_are_left_out_and_reported_once(find: Callable[..., Any], why: str) -> None:
     alone, _ = bounds("broadcast", ring(4))
     found, told = bounds("broadcast", ring(4), finding("bad", find))
     assert [(s, one.rounds) for s, one in found.by_steps] == [
@@ -162,7 +162,7 @@ def test_what_does_not_hold_is_left_out_and_told_once(find: Callable[..., Any], 
     assert why in text
 
 
-def test_one_that_takes_too_long_is_stopped_and_the_others_are_asked() -> None:
+def test_a_slow_bound_is_stopped_and_the_others_are_asked() -> None:
     def forever(*question: Any) -> None:
         while True:
             question[-1].check()
@@ -185,7 +185,7 @@ class TestKit:
         nothing = finding("nothing", lambda *_: None)
         with pytest.raises(ConformanceError, match="it proved nothing"):
             BOUND_CHECKS["proofs"](nothing)
-        with pytest.raises(PluginError, match="does not hold"):
+        with pytest.raises(PluginError, match="its proof is wrong"):
             BOUND_CHECKS["proofs"](finding("x", lambda *_: Priced(None, {(0, 0): F(99)}, Ways(()))))
         with pytest.raises(ConformanceError, match="two runs prove different bounds"):
             BOUND_CHECKS["repeatable"](finding("drawn", drawn))

@@ -1,8 +1,8 @@
-"""Whatever is wrong with a plugin, it is named and set aside, and no other command changes.
+"""A faulty plugin is named and set aside, and no other command changes.
 
-Every fault is planted in every function that a plugin has.  All of them are installed at once:
-commands that need none of them must answer as before, and each that is asked for by name must give
-its name and its error.
+Every fault is planted in every function of a plugin.  All of them are installed at once.  Commands
+that need none of them must answer as before, and a command that names one must print its name and
+its error.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Place:
 
     Args:
         make: the records of a plugin of this name with this fault.
-        chosen: the command that asks for it.
+        chosen: the command that uses it.
     """
 
     make: Callable[[str, Fault], Any]
@@ -89,7 +89,7 @@ def known(*_: object) -> bool:
 
 
 class Loaded:
-    """A plugin's object, of which some methods do what they are told."""
+    """A plugin's object; some of its methods have the chosen fault."""
 
     def __init__(self, **methods: Fault) -> None:
         for name, fault in methods.items():
@@ -244,7 +244,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def everything(folder: Path) -> PluginManager:
-    """What is found where every broken plugin is installed beside ours."""
+    """The records that are found with every broken plugin installed next to ours."""
     with pytest.MonkeyPatch.context() as patch:
         points = [*importlib.metadata.entry_points(group="syncoll"), *strangers(folder)]
         patch.setattr(importlib.metadata, "entry_points", lambda group: points)
@@ -270,7 +270,7 @@ _WHO_AND_WHEN = re.compile(
 
 
 def words(text: str) -> list[str]:
-    """What an output answers, without who was asked, times, and the widths of columns."""
+    """The words of an output, without the names of plugins, times, and the widths of columns."""
     if text.startswith("{"):
         document = json.loads(text)
         points = [[p["steps"], p["rounds"], p["chunks"]] for p in document.get("points", [])]
@@ -396,7 +396,7 @@ def test_a_library_takes_no_name_from_another(
     assert says in "".join(notes)
 
 
-def test_whoever_asks_sees_where_an_error_came_from(
+def test_the_user_sees_where_an_error_came_from(
     folder: Path,
     installed: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -433,7 +433,7 @@ def test_only_the_thread_of_the_plugin_is_led_to_standard_error(
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, OutOfTimeError])
-def test_what_is_no_fault_of_a_plugin_is_no_answer(error: type[BaseException]) -> None:
+def test_errors_without_a_faulty_plugin_are_no_answers(error: type[BaseException]) -> None:
     def stopped() -> Answer:
         raise error("stop")
 
@@ -506,7 +506,10 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (lambda: CheckedExport("f", "c", 2, None, {}, instance=3), "Instance or None"),  # type: ignore[arg-type]
         (of(SeedRecord, options=(Option("a", 1, "b"), Option("a", 2, "b"))), "two options named"),
         (of(SeedRecord, options=(Option("a", 1, "b", low=2),)), "default is not allowed"),
-        (of(SeedRecord, options=(Option("ab", 1, "b", flag=True),)), "for exporters alone"),
+        (
+            of(SeedRecord, options=(Option("ab", 1, "b", flag=True),)),
+            "only exporters can have flags",
+        ),
         (of(ExporterRecord, options=(Option("a_b", 1, "b", flag=True),)), "cannot be a flag"),
         (of(ImporterRecord, recognises="yes"), "`recognises`"),
         (of(ExporterRecord, folder=1), "`folder`"),

@@ -1,4 +1,4 @@
-"""The plugin manager: whatever is installed, every plugin that works can be used."""
+"""The plugin manager: with any plugins installed, every working plugin can be used."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def good(name: str) -> str:
 
 
 class TestDiscovery:
-    def test_what_the_project_ships_is_found_by_the_door_for_strangers(self) -> None:
+    def test_shipped_plugins_are_found_like_any_other(self) -> None:
         manager = PluginManager.discover()
         assert set(manager.backends) >= {"cpsat", "gurobi", "highs", "pysat", "z3"}
         assert set(manager.encodings) >= {"path", "step"}
@@ -123,7 +123,7 @@ class TestDiscovery:
             assert provenance.plugin == record.name
         assert not [broken for broken in manager.broken if broken.plugin in manager.backends]
 
-    def test_a_stranger_is_found(self, install: Installer) -> None:
+    def test_a_foreign_plugin_is_found(self, install: Installer) -> None:
         install("stranger-dist", "stranger_plugin", good("stranger"))
         manager = PluginManager.discover()
         record = manager.backends["stranger"]
@@ -143,7 +143,7 @@ class TestDiscovery:
             ("def (", "SyntaxError"),
             ("raise SystemExit(3)", "SystemExit"),
             ("1 / 0", "ZeroDivisionError"),
-            ("", "has no records; put what it adds into a list `RECORDS`"),
+            ("", "has no records; its entry point must lead to a module with a list `RECORDS`"),
             ("def syncoll_backends(): return []", "has no records"),
             (good("broken").replace("[RECORD]", "RECORD"), "BackendRecord, not a list of records"),
             (good("broken").replace("[RECORD]", "['z3']"), "a str in it, not a record"),
@@ -201,7 +201,7 @@ class TestDiscovery:
 
 
 class TestLookup:
-    def test_the_message_names_what_is_known(self) -> None:
+    def test_the_message_lists_known_names(self) -> None:
         manager = PluginManager()
         manager.register(plugin(backend("alpha"), backend("beta")), "mine")
         with pytest.raises(PluginError) as caught:
@@ -310,7 +310,7 @@ class TestNamedCode:
         assert load(1, 2) == Fraction(1, 2)
 
     @pytest.mark.parametrize("field", ["load", "features", "installed"])
-    def test_what_has_no_default_must_be_given(self, field: str) -> None:
+    def test_a_field_without_default_is_required(self, field: str) -> None:
         given = {"load": "a:b", "features": frozenset(Feature), "installed": "a:c"}
         del given[field]
         with pytest.raises(TypeError, match=field):

@@ -1,4 +1,4 @@
-"""Plugins are found, not named: the core knows none of those that come with it."""
+"""Plugins are found, not named: the core does not know the names of its own plugins."""
 
 from __future__ import annotations
 

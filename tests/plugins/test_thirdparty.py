@@ -1,4 +1,4 @@
-"""A stranger's backend, installed from its own folder, is found, passes the kit, and is chosen."""
+"""A foreign backend, installed from its own folder, is found, passes the kit, and is chosen."""
 
 from __future__ import annotations
 
@@ -122,10 +122,11 @@ def test_it_can_be_chosen(report: Any) -> None:
     assert report["violation"] is None
 
 
-def test_auto_chooses_it_for_what_it_claims_and_for_nothing_else(
+def test_auto_chooses_it_only_for_features_that_it_claims(
     python: Callable[[str], Any],
 ) -> None:
-    """It outranks all that come with syncoll; these are asked about what it leaves to others."""
+    """It outranks all that come with syncoll; these are asked about formulas that it leaves to
+    others."""
     ours = [["cpsat", "cpsat", "sat"], ["pysat", "pysat", "sat"]]
     claimed = [["dpll", "dpll", verdict] for verdict in ("sat", "unsat", "sat")]
     assert python(AUTO) == [*claimed, *ours]
@@ -135,7 +136,7 @@ def test_auto_chooses_it_for_what_it_claims_and_for_nothing_else(
     ("problem", "backend"),
     [("ring(3) broadcast -C 1 -S 1 -R 1", "dpll"), ("dgx1 allgather -C 1 -S 2 -R 2", "cpsat")],
 )
-def test_the_command_line_says_who_found_it(
+def test_the_command_line_names_its_origin(
     python: Callable[[str], Any], problem: str, backend: str
 ) -> None:
     answer = python(CLI.format(arguments=problem.split()))

@@ -56,7 +56,7 @@ def test_a_repeated_damage_is_named_once() -> None:
     ("without", "slow"), [("0<->1", "0->1"), ("node 0", "1->0"), ("node 5", "node 5")]
 )
 def test_a_removed_part_cannot_be_slower(without: str, slow: str) -> None:
-    with pytest.raises(UsageError, match=f"what '{slow} by 2' names is gone"):
+    with pytest.raises(UsageError, match=f"'{slow} by 2': it is removed"):
         left("dgx1", without, slow=(f"{slow} by 2",))
     left("dgx1", "0->1", slow=("node 0 by 2",))  # other links of node 0 exist
 
@@ -159,11 +159,11 @@ def test_routed_steps_go_other_ways() -> None:
         ("dgx1", "switch 0", "dgx1 has no switch"),
         ("dgx1", "link 3->4", "no link from 3 to 4; from 3 there are links to 0, 1, 2, 6, and to"),
         ("dgx1", "foo", "links such as 0->1"),
-        ("dgx1", "-> 3", "names nothing"),
-        ("dgx1", "", "names nothing"),
+        ("dgx1", "-> 3", "names no part"),
+        ("dgx1", "", "names no part"),
         ("a100(boxes=2)", "link 3->6", "no cable from 3 to 6; from 3 there are cables to switch 0"),
         ("a100(boxes=2)", "network crad of GPU 2", "labels 'network card of GPU 2'"),
-        ("a100(boxes=2)", "GPU", "which of them"),
+        ("a100(boxes=2)", "GPU", "several labels"),
     ],
 )
 def test_unknown_parts_are_refused_with_the_known_ones(
@@ -234,7 +234,7 @@ def test_rows_and_columns_of_sizes_without_a_node() -> None:
     for chunks in (1, 3):
         assert now.tabulate(3, chunks).matching(expected.tabulate(3, chunks)) is not None
     assert now.name == f"{whole.name} without node 1"
-    with pytest.raises(LocatedError, match="no meaning on 5 nodes"):
+    with pytest.raises(LocatedError, match="not defined on 5 nodes"):
         now.tabulate(4, 1)
 
 

@@ -117,12 +117,12 @@ def test_bounds_for_more_steps_hold_for_fewer(whole: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ([], "nothing is broken: name it with --without"),
+        ([], "no damage is given: name a broken or slower part with --without"),
         (["--without", "link 3->4"], "dgx1 has no link from 3 to 4"),
         (["--without", "link 0->1", "--collective", "broadcast"], "another collective than"),
         (["--without", "link 0->1", "--collective", "gatherall"], "there is no collective"),
-        (["--slow", "link 0->1"], "--slow: 'link 0->1' is not WHAT by N"),
-        (["--slow", "0->1 by 5/00"], "is not WHAT by N"),
+        (["--slow", "link 0->1"], "--slow: 'link 0->1' is not of the form PART by N"),
+        (["--slow", "0->1 by 5/00"], "is not of the form PART by N"),
         (["--slow", "0->1 by 10000000000"], "with N above 1, of at most 9 digits"),
         (["--without", "link 0->1", "-o", "/nowhere/x.json"], "cannot write /nowhere/x.json"),
     ],

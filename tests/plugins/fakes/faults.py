@@ -1,4 +1,4 @@
-"""What a plugin's function can do wrong, and loaders that do, where a worker process finds them."""
+"""Faults of a plugin's function, and loaders with them, in a module that worker processes find."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "text": (text, "str"),
     "none": (none, "None"),
 }
-"""By name: the function, and what a message about it says."""
+"""By name: the function, and a part of the message about it."""
