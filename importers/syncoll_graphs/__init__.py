@@ -1,18 +1,14 @@
 """Graphs: networkx's node-link JSON, and GraphML, which most graph libraries and editors write.
 
-Neither says what an attribute means.  These are read:
+Neither defines the meaning of attributes.  These are read:
 
-========== ============ ==========================================================================
-where      attribute    meaning
-========== ============ ==========================================================================
-edge       bandwidth    what the edge carries in each direction: a number in the graph's unit, or
-                        text with a unit of its own such as ``200 Gb/s``
-edge       label        what the link is, for people
-node       switch       whether it is a switch: true or false
-node       type, kind   the same in words: ``switch``; ``gpu``, ``node``, ``compute``, ``host``
-node       label, name  what to call it, for people; its id else
-graph      unit         of bandwidths: MB/s, GB/s, TB/s, Mb/s, Gb/s, Tb/s; chunks per round else
-========== ============ ==========================================================================
+* edge ``bandwidth``: in each direction, a number in the graph's unit, or text with a unit of its
+  own such as ``200 Gb/s``;
+* edge ``label``: a description of the link, for people;
+* node ``switch``: whether it is a switch: true or false;
+* node ``type``, ``kind``: the same in words: ``switch``; ``gpu``, ``node``, ``compute``, ``host``;
+* node ``label`` or ``name``: its name for people; else its id;
+* graph ``unit``: of bandwidths: MB/s, GB/s, TB/s, Mb/s, Gb/s, Tb/s; else chunks per round.
 
 Other attributes are left out; the options choose others for bandwidth and unit.  An undirected edge
 is two links, and parallel edges of a multigraph add up.  Compute nodes are numbered in the order of
@@ -31,8 +27,8 @@ _OPTIONS = (
     Option(
         "unit",
         "",
-        "of bandwidths; chunks means chunks per round; empty for what the graph's attribute unit "
-        "says, or chunks",
+        "of bandwidths; chunks means chunks per round; by default the graph's attribute unit, "
+        "or chunks",
         choices=_UNITS,
     ),
 )

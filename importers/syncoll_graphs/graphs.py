@@ -1,6 +1,6 @@
 """Graphs of files, with the attributes of nodes and edges.
 
-Node-link JSON, what ``networkx.node_link_data`` makes of a graph::
+Node-link JSON is the result of ``networkx.node_link_data`` for a graph::
 
     {"directed": false, "multigraph": false, "graph": {"unit": "GB/s"},
      "nodes": [{"id": 0}, {"id": "s", "switch": true}],
@@ -126,7 +126,7 @@ def _edge(edge: Any, i: int, number: dict[str, int], label: str) -> Edge:
 
 
 def _key(value: Any) -> str | None:
-    """What tells ids apart: the number 1 and the text ``1`` are two."""
+    """A key that distinguishes ids: the number 1 and the text ``1`` are two."""
     if isinstance(value, list):  # a tuple, once
         parts = [_key(part) for part in value]
         return None if None in parts else f"[{', '.join(map(str, parts))}]"
@@ -168,7 +168,7 @@ def graphml_graph(text: str, label: str) -> ImportedGraph:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ports, which mean nothing here
             parsed: nx.Graph[Any] = nx.parse_graphml(text.removeprefix("\ufeff"), node_type=str)
-    except Exception as error:  # whatever a stranger's file makes the library raise
+    except Exception as error:  # networkx may raise any error for a file from outside
         raise complaint(
             label,
             f"networkx cannot read it: {shown(str(error))[1:-1]}",
@@ -186,7 +186,7 @@ def graphml_graph(text: str, label: str) -> ImportedGraph:
 
 
 def _check_ends(graph: Element, label: str) -> None:
-    """Refuses an edge to a node that is none: networkx would make a new node of it."""
+    """Raises an error for an edge to a missing node: networkx would make a new one."""
     nodes: set[str] = set()
     for i, node in enumerate(graph.iter(f"{_SPACE}node")):
         name = node.get("id")

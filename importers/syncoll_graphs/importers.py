@@ -1,4 +1,4 @@
-"""From a graph with attributes to a fabric; to a topology where it has no switch and no unit."""
+"""A fabric from a graph with attributes; a topology if it has no switch and no unit."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _is_switch(name: str, attributes: Mapping[str, Any], label: str) -> bool:
 def _bandwidths(
     graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]
 ) -> tuple[list[Fraction], bool, list[str]]:
-    """Of each edge; whether they are in GB/s, not in chunks per round; what to note."""
+    """Bandwidths of all edges; whether they are in GB/s, not in chunks per round; notes."""
     attribute = str(options["bandwidth"])
     given = [edge for edge in graph.edges if attribute in edge.attributes]
     unit = _unit(graph, label, options)
@@ -124,7 +124,7 @@ def _bandwidths(
         without = next(edge for edge in graph.edges if attribute not in edge.attributes)
         raise complaint(
             label,
-            f"{without.where} has no attribute {shown(attribute)}, and others have",
+            f"{without.where} has no attribute {shown(attribute)}, but others have",
             expected="a bandwidth of each edge",
         )
     found = [_bandwidth(edge, attribute, unit, label) for edge in given]
@@ -132,7 +132,7 @@ def _bandwidths(
         odd = next(edge for edge, (_, own) in zip(given, found, strict=True) if own != found[0][1])
         raise complaint(
             label,
-            f"{odd.where}: {attribute} is {shown(odd.attributes[attribute])}, and others "
+            f"{odd.where}: {attribute} is {shown(odd.attributes[attribute])}, but others "
             + ("have units" if found[0][1] else "have none"),
             expected="a unit for all or for none; the option unit gives those without one",
         )
@@ -141,7 +141,7 @@ def _bandwidths(
 
 
 def _unit(graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]) -> str:
-    """The unit of bandwidths that have none of their own; empty for chunks per round."""
+    """The unit of bandwidths without one of their own; empty for chunks per round."""
     unit = str(options["unit"]) or graph.attributes.get("unit", "chunks")
     if unit in _CHUNKS:
         return ""
@@ -153,7 +153,7 @@ def _unit(graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]) 
 
 
 def _bandwidth(edge: Edge, attribute: str, unit: str, label: str) -> tuple[Fraction, bool]:
-    """What an edge carries, and whether that is GB/s."""
+    """The bandwidth of an edge, and whether it is in GB/s."""
     value = edge.attributes[attribute]
     number = exact_number(value)
     if number is not None and number > 0:

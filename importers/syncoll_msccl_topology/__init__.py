@@ -1,4 +1,4 @@
-"""MSCCL topology JSON: what msccl-tools' ``msccl`` command takes and its encoder writes."""
+"""MSCCL topology JSON: input of msccl-tools' ``msccl`` command and output of its encoder."""
 
 from __future__ import annotations
 

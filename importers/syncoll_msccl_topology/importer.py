@@ -1,4 +1,4 @@
-"""From MSCCL's topology JSON to a topology; both count chunks per round, so nothing is assumed.
+"""A topology from MSCCL's topology JSON; both count chunks per round, so nothing is assumed.
 
 ::
 
@@ -7,9 +7,9 @@
      "links": [[0, 2],                             links[destination][source], 0 for none
                [2, 0]]}
 
-A switch makes no links.  It caps what its sources send to its destinations together, which is one
-element of the bandwidth relation B (SCCL paper, section 3.2.1); that is why the result is a
-topology and not a fabric with switches.
+A switch makes no links.  It caps all sends from its sources to its destinations together, as one
+element of the bandwidth relation B (SCCL paper, section 3.2.1).  The result is therefore a topology
+and not a fabric with switches.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _links(matrix: Any, label: str) -> dict[Link, Fraction]:
                 raise complaint(
                     label,
                     f"{where} is {shown(value)}",
-                    expected="chunks per round, 0 where there is no link",
+                    expected="chunks per round, 0 for no link",
                 )
             if bandwidth and source == destination:
                 raise complaint(
@@ -94,7 +94,7 @@ def _links(matrix: Any, label: str) -> dict[Link, Fraction]:
 def _switches(
     entries: Any, links: Mapping[Link, Fraction], nodes: int, label: str, notes: list[str]
 ) -> list[BandwidthBound]:
-    """The cap that each switch is; those over no link are left out, and noted."""
+    """The cap of each switch; caps over no link are left out, and noted."""
     if not isinstance(entries, list):
         raise complaint(label, f"its switches are {shown(entries)}", expected=f"a list of {_ENTRY}")
     bounds: list[BandwidthBound] = []

@@ -1,4 +1,4 @@
-"""Graph: places and the two-way links between them, thinned to what data between GPUs can use."""
+"""Graph: places and the two-way links between them, reduced to links that GPUs can use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from syncoll_nccl_xml.system import Net, Place, System
 __all__ = ["Cards", "NcclGraph", "Vertex"]
 
 Vertex = tuple[str, str]
-"""A `Place`, or what stands for a switch that has none."""
+"""A `Place`, or the representative of a switch without one."""
 
 
 class NcclGraph:
@@ -47,13 +47,13 @@ class NcclGraph:
 
     @property
     def connects_nodes(self) -> bool:
-        """Whether there is a way between any two compute nodes."""
+        """Whether a path leads from each compute node to each other."""
         return self.reached().issuperset(self.nodes)
 
     def thin(self, kept: Iterable[Vertex] = ()) -> None:
         """Drops dead-end switches, and those between two unlinked neighbours, except `kept`.
 
-        Neither changes what the nodes can send to one another.
+        Neither changes the data that nodes can exchange.
         """
         nodes = {*self.nodes, *kept}
         todo = [vertex for vertex in self._links if vertex not in nodes]
@@ -89,10 +89,10 @@ _SAME_CPU, _OTHER_CPU, _OTHER_HOST = 10_000, 20_000, 30_000
 
 
 class Cards:
-    """The interfaces that are PCI devices; only if there are none, the others.
+    """The interfaces that are PCI devices; without any, the others.
 
     For a cluster, raises OptionError if a chosen card is missing, ImportFormatError without any.
-    `merged` has for bridges that are one switch the vertex that stands for them.
+    `merged` has the representative of each bridge that is one switch with others.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Cards:
         on_pci = [net for net in system.nets if net.place in self._above]
         nets = on_pci or list(system.nets)
         self.others = tuple(net.name for net in system.nets if net not in nets)
-        """Names of the interfaces that are not taken for cards, as bridges of containers."""
+        """Names of the interfaces that are not taken for cards, such as bridges of containers."""
         ways = [self._way(gpu) for gpu in gpus]
         self._cards: list[tuple[Net, NetworkCard]] = []
         for net in nets:
@@ -117,7 +117,7 @@ class Cards:
             far = tuple(_distance(way, own) for way in ways)
             self._cards.append((net, NetworkCard(net.name, far, net.bandwidth)))
         self.places: frozenset[Place] = frozenset()
-        """Where the cards are that join boxes; empty for one box."""
+        """The places of the cards that join boxes; empty for one box."""
         if int(options["boxes"]) > 1:
             every = [card for _, card in self._cards]
             used = used_cards(every, options, label, "importer nccl-xml")
@@ -134,7 +134,7 @@ class Cards:
         return found
 
     def told(self, switches: Mapping[Place, int]) -> tuple[NetworkCard, ...]:
-        """All cards, in the order of the file; `switches` says which switch each hangs on."""
+        """All cards, in the order of the file; `switches` has the switch of each."""
         return tuple(
             replace(card, switch=switches[net.place], lanes=self._bandwidths.get(net.place))
             if net.place in switches
@@ -143,7 +143,7 @@ class Cards:
         )
 
     def _way(self, place: Place) -> list[Place]:
-        """The bridges above a place, those of one switch as one, and its CPU."""
+        """The bridges above a place, with bridges of one switch as one, and its CPU."""
         way = [] if place in self._above else [place]
         while place in self._above:
             place = self._above[place]
@@ -154,7 +154,7 @@ class Cards:
 
 
 def _distance(one: Sequence[Place], other: Sequence[Place]) -> int:
-    """How far two devices are apart, by the places above them: bridges, CPUs, sockets."""
+    """The distance of two devices, by the places above them: bridges, CPUs, sockets."""
     if one[-1] != other[-1]:
         return _OTHER_HOST if one[-1][0] != other[-1][0] else _OTHER_CPU
     meet = next(place for place in one if place in other)

@@ -1,11 +1,11 @@
-"""From a topology XML to a fabric of GPUs, as NCCL itself would see them.
+"""A fabric of GPUs from a topology XML, as NCCL itself would see them.
 
 * GPUs are the compute nodes, in the order of their ranks.
-* NVLinks and xGMI links are direct links; those into NVSwitches lead to one switch, whichever of
-  the machine's switches they name.
-* Where these connect all GPUs, PCIe is left out: no collective of a machine with NVLink uses it.
-* Elsewhere the bridges of PCIe become switches, and so do the CPUs, each joined to each other CPU
-  of its host.  A bridge with nothing but one GPU below it is part of that GPU's link.
+* NVLinks and xGMI links are direct links; links to NVSwitches lead to one switch, whichever of the
+  machine's switches they name.
+* If these connect all GPUs, PCIe is left out: no collective of a machine with NVLink uses it.
+* Otherwise the bridges of PCIe become switches, and so do the CPUs, each joined to each other CPU
+  of its host.  A bridge above a single GPU and nothing else is part of that GPU's link.
 * Network cards are left out, as the file does not name their other ends; with the option boxes they
   join the machine to others like it.
 """
@@ -37,9 +37,9 @@ _KINDS = {
 }
 _SWITCH: Vertex = ("", "NVSwitch")
 _HOW = (
-    "what a job on all GPUs, one rank each, writes when it is run with "
-    "NCCL_TOPO_DUMP_FILE=topo.xml; or what `nvidia-smi topo -m` (importer nvidia-smi) or "
-    "`rocm-smi --showtopo` (importer rocm-smi) prints on the machine"
+    "the file that a job on all GPUs, with one rank each, writes if it runs with "
+    "NCCL_TOPO_DUMP_FILE=topo.xml; or the output of `nvidia-smi topo -m` (importer nvidia-smi) "
+    "or `rocm-smi --showtopo` (importer rocm-smi) on the machine"
 )
 
 
@@ -85,7 +85,7 @@ class _Machine:
         if self.network in ("pcie", "all") or not graph.connects_nodes:
             if self.network == "auto":
                 self.notes.append(
-                    f"{self.direct} do not connect all GPUs, so PCIe and CPUs are in it too."
+                    f"{self.direct} do not connect all GPUs, so PCIe and CPUs are in it, too."
                     if any(gpu.links for gpu in self.gpus)
                     else "The file lists no links between GPUs, so they talk over PCIe and CPUs."
                 )
@@ -101,7 +101,9 @@ class _Machine:
                 self.label,
                 f"its links reach {self._reached(graph)} GPUs from GPU 0"
                 + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
-                expected="links between all; what lies between network cards is not in such files",
+                expected=(
+                    "links between all; such files do not have the links between network cards"
+                ),
             )
         if int(self.options["boxes"]) > 1 and hosts > 1:
             raise complaint(
@@ -128,15 +130,15 @@ class _Machine:
         return f"{len(graph.reached().intersection(graph.nodes))} of {len(graph.nodes)}"
 
     def _gpus(self) -> tuple[Gpu, ...]:
-        """The compute nodes, numbered; those of a file without `gpu` elements if asked for."""
+        """The compute nodes, numbered; PCI devices if requested for a file without `gpu`."""
         gpus = list(self.system.gpus)
         by_class = [device.place for device in self.system.devices if device.is_gpu]
         if not gpus:
             if self.network != "pcie" or len(by_class) < 2:
                 raise self._lacks_gpus(len(by_class))
             self.notes.append(
-                "The file holds PCI devices only; GPUs are those of class 0x03 or 0x12, numbered "
-                "as they come in it."
+                "The file has only PCI devices; class 0x03 or 0x12 means a GPU.  GPUs are numbered "
+                "in the order of the file."
             )
             return tuple(Gpu(place, None, None, None, "", ()) for place in by_class)
         if len(gpus) < 2:
@@ -173,7 +175,7 @@ class _Machine:
             f"{what} but no <gpu> and none of its links: NCCL takes such a file (NCCL_TOPO_FILE) "
             "for PCIe and finds the NVLinks itself, on the machine",
             expected=_HOW
-            + (". The option network=pcie imports its PCIe alone" if by_class > 1 else ""),
+            + (". The option network=pcie imports only its PCIe" if by_class > 1 else ""),
         )
 
     def _require_known_links(self) -> None:
@@ -184,11 +186,11 @@ class _Machine:
             if own:
                 raise complaint(
                     self.label,
-                    f"{_gpu_name(gpu)} has {own} links to itself: the file hides, as those of "
-                    "virtual machines do, which GPUs they join",
-                    expected="the other GPU as target. Correct the targets by what "
-                    "`nvidia-smi topo -m` prints, or import that (importer nvidia-smi), or PCIe "
-                    "alone with the option network=pcie",
+                    f"{_gpu_name(gpu)} has {own} links to itself: the file hides which GPUs "
+                    "they join, as files of virtual machines do",
+                    expected="the other GPU as target. Correct the targets with the output of "
+                    "`nvidia-smi topo -m`, or import that (importer nvidia-smi), or "
+                    "only PCIe with the option network=pcie",
                 )
 
     def _join_gpus(self, graph: NcclGraph) -> None:
@@ -223,7 +225,7 @@ class _Machine:
             )
         if to_switch:
             self.notes.append(
-                "All NVSwitches are one switch that blocks nowhere, whose ports are each GPU's "
+                "All NVSwitches are one non-blocking switch, whose ports are each GPU's "
                 f"NVLinks (the file names {len(named)} of them)."
             )
         if absent:
@@ -243,7 +245,7 @@ class _Machine:
             )
 
     def _link_bandwidth(self, gpu: Gpu, speeds: set[str]) -> Fraction:
-        """Of one link; what was assumed is added to the notes."""
+        """The bandwidth of one link; an assumption is added to the notes."""
         if self.given_link is not None:
             rate = f"{float(self.given_link):g} GB/s"
             speeds.add(f"Each link carries {rate} in each direction (option link).")
@@ -277,12 +279,12 @@ class _Machine:
         self.notes += sorted(speeds.difference(self.notes))
         self._join_cpus(graph)
         self.notes.append(
-            "PCIe bridges and CPUs are switches; PCIe carries what NCCL computes from speed and "
-            "width, without allowance for its protocol."
+            "PCIe bridges and CPUs are switches; PCIe has the bandwidth that NCCL computes from "
+            "speed and width, without allowance for its protocol."
         )
 
     def _merged(self) -> dict[Place, Place]:
-        """Bridges that are one switch: what stands for each that is not alone."""
+        """The representative of each bridge that is one switch with others."""
         group: dict[Place, Place] = {}
 
         def find(place: Place) -> Place:
@@ -326,9 +328,9 @@ class _Machine:
             )
             return self.given_socket
         bandwidth = between_cpus(cpu.arch, cpu.vendor, cpu.family, cpu.model)
-        why = "as NCCL does of such CPUs"
+        why = "as NCCL assumes for such CPUs"
         if bandwidth is None:
-            bandwidth, why = _SLOWEST_SOCKETS, "the least that NCCL knows: the CPUs are unknown"
+            bandwidth, why = _SLOWEST_SOCKETS, "the least that NCCL assumes: the CPUs are unknown"
         assumed.add(
             f"Assumed: {float(bandwidth):g} GB/s from each CPU to each other one of its host, "
             f"{why}."

@@ -1,7 +1,7 @@
-"""Bandwidths that NCCL and RCCL assume, in GB/s and direction; the files hold none but PCIe's.
+"""Bandwidths that NCCL and RCCL assume, in GB/s and direction; the files only have PCIe's.
 
-The figures are those of the two libraries' own topology code (NCCL 2.2x `src/graph/topo.h`, RCCL
-for ROCm 6): what their authors measured that a link carries, less than the data sheets say.
+The figures are from the two libraries' own topology code (NCCL 2.2x `src/graph/topo.h`, RCCL for
+ROCm 6): bandwidths that their authors measured, lower than in the data sheets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _AMD = {0xBF: 32, 26: 32, 0xAF: 24, 25: 24}
 
 
 def nvlink_bandwidth(compute_capability: int | None) -> Fraction:
-    """Of one NVLink, for the ``sm`` of the GPU, 80 for 8.0; None or an unknown one counts as 80."""
+    """Bandwidth of one NVLink by the GPU's ``sm``, 80 for 8.0; by default 80."""
     for least, bandwidth in _NVLINK:
         if compute_capability is not None and compute_capability >= least:
             return bandwidth
@@ -44,7 +44,7 @@ def nvlink_bandwidth(compute_capability: int | None) -> Fraction:
 
 
 def xgmi_bandwidth(gcn: str) -> Fraction:
-    """Of one xGMI link, by RCCL's architecture: ``906``, ``910`` (gfx90a), ``gfx942``."""
+    """Bandwidth of one xGMI link by RCCL's architecture: ``906``, ``910`` (gfx90a), ``gfx942``."""
     name = gcn.lower().removeprefix("gfx").partition(":")[0]
     if name.startswith(("94", "95")):
         return Fraction(48)
@@ -52,14 +52,14 @@ def xgmi_bandwidth(gcn: str) -> Fraction:
 
 
 def pcie_bandwidth(speed: str, width: int) -> Fraction:
-    """Of a PCIe link with a speed such as ``16.0 GT/s PCIe`` (default 8) and lanes (0 means 16)."""
+    """Bandwidth of a PCIe link: speed such as ``16.0 GT/s PCIe`` (default 8), lanes (0: 16)."""
     number = speed.partition(" ")[0].removesuffix(".0")
     units = dict(_PCIE).get(number, 60) if " GT/s" in speed else 60
     return Fraction((width or 16) * units, 80)
 
 
 def between_cpus(arch: str, vendor: str, family: int, model: int) -> Fraction | None:
-    """Between two sockets or NUMA nodes; None when nothing is known of such CPUs.
+    """Between two sockets or NUMA nodes; None if such CPUs are unknown.
 
     Vendor, family and model are as in CPUID; family also as older numbers of injected files.
     """

@@ -1,4 +1,4 @@
-"""System: what a topology XML says, as flat lists, before anything is made of it.
+"""System: the contents of a topology XML as flat lists.
 
 ::
 
@@ -9,8 +9,8 @@
             <gpu dev="0" sm="90" rank="0" gdr="1">
               <nvlink target="0000:03:00.0" count="4" tclass="0x068000"/>
 
-A bus address is unique on one host only; a file of several hosts (``host_hash`` of its CPUs) has
-the same ones again, so that places are pairs of host and address.  The host is empty where there is
+A bus address is unique only on one host; a file of several hosts (``host_hash`` of its CPUs) has
+the same ones again, so that places are pairs of host and address.  The host is empty if there is
 only one.
 """
 
@@ -42,14 +42,14 @@ _BROADCOM_4 = re.compile(r"0x1000 0xc010 0x1000 0xa...")
 _BROADCOM_5 = re.compile(r"0x1000 0xc030 0x1000 0x([01])...")
 
 _DUMP = (
-    "the topology that a job of the GPUs themselves writes when it is run with "
+    "the topology that a job on the GPUs themselves writes if it runs with "
     "NCCL_TOPO_DUMP_FILE=topo.xml"
 )
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """A socket or NUMA node (``cpu N`` of a host), with its CPUID; empty or 0 when unknown."""
+    """A socket or NUMA node (``cpu N`` of a host), with its CPUID; empty or 0 if unknown."""
 
     place: Place
     arch: str
@@ -64,8 +64,8 @@ class Device:
 
     Args:
         parent: the bridge or CPU above it.
-        bandwidth: of the link to the parent, GB/s.
-        device_class: in lower case; may be empty.
+        bandwidth: bandwidth of the link to the parent, GB/s.
+        device_class: the class in lower case; may be empty.
         same_switch: whether it and its parent are two levels of one switch chip.
         peers: bridges that form one switch with it (``pcilink``).
     """
@@ -87,7 +87,7 @@ class Device:
 class GpuLink:
     """The links of a GPU, NVLink, xGMI or C2C, to one other device: gpu, switch or cpu.
 
-    The bandwidth is that of all together (C2C); None where the file has none.
+    The bandwidth is of all together (C2C); None if the file has none.
     """
 
     kind: str
@@ -189,7 +189,7 @@ class _Reader:
                 self.nic(child, cpu.place, where)
 
     def nic(self, element: Element, place: Place, where: str) -> None:
-        """The interfaces of a network card; speeds are in Mb/s, and 10 Gb/s where there is none."""
+        """The interfaces of a network card; speeds are in Mb/s, and 10 Gb/s if missing."""
         for net in element.iter("net"):
             name = " ".join((net.get("name") or "").split())[:40] or "a network interface"
             speed = self.number(net, "speed", f"{where}: {name}") or 0
@@ -202,7 +202,7 @@ class _Reader:
         where = place[1]
         nics = element.findall("nic")
         if nics and place in self.seen and element.find("gpu") is None:
-            for nic in nics:  # the ports of one network card, which NCCL merges as well
+            for nic in nics:  # the ports of one network card, which NCCL also merges
                 self.nic(nic, place, where)
             return
         self.new(place)
@@ -306,7 +306,7 @@ def read_system(root: Element, label: str) -> System:
     for cpu in cpus:
         reader.cpu(cpu)
     if not reader.cpus:
-        raise complaint(label, "it lists no <cpu>, and so nothing at all", expected=_DUMP)
+        raise complaint(label, "it lists no <cpu>, and so no devices", expected=_DUMP)
     if len(reader.cpus) > _MOST_CPUS or len(reader.devices) > _MOST_DEVICES:
         raise complaint(
             label,
@@ -321,7 +321,7 @@ def _host(cpu: Element) -> str:
 
 
 def _two_levels(above: Element, below: Element) -> bool:
-    """Whether two bridges are the levels of one Broadcom switch, which blocks nowhere inside."""
+    """Whether two bridges are the levels of one Broadcom switch, which is non-blocking inside."""
     ids = [
         " ".join(
             (element.get(name) or "").lower()

@@ -9,7 +9,7 @@ from syncoll.plugins import ImporterRecord
 from syncoll_smi.options import AMD_OPTIONS, NVIDIA_OPTIONS
 
 _GLANCE = 200_000
-"""Characters in which an importer looks for its own."""
+"""Characters in which an importer looks for its own marks."""
 
 _BEFORE = r"^(?:[^\w\n\x1b]|\x1b?\[[0-9;]{0,16}m)*"
 _NVIDIA = re.compile(

@@ -24,7 +24,7 @@ _DEVICE = re.compile(
     r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]|GPU_?\d{1,4}"
 )
 _NEEDED = ("LINK TYPE", "HOPS", "WEIGHT", "NUMA BW")
-"""Other tables say whether pairs have access, coherence, atomics, DMA and both directions."""
+"""Other tables state access, coherence, atomics, DMA and both directions of pairs."""
 
 
 class AmdSmiImporter:
@@ -42,7 +42,7 @@ class AmdSmiImporter:
 
 
 def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
-    """The tables that are needed, of a text as people read it, by the words of their titles."""
+    """The required tables, of a text as people read it, by the words of their titles."""
 
     def title_of(line: Line) -> tuple[str, str] | None:
         kind = _title(line)
@@ -57,7 +57,9 @@ def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
         return found
     titles = list(dict.fromkeys(t for line in lines if (t := _title(line))))
     what = (
-        f"only {named(titles)}: none of these tells xGMI from PCIe" if titles else "no table at all"
+        f"only {named(titles)}: none of these distinguishes xGMI from PCIe"
+        if titles
+        else "no table at all"
     )
     raise complaint(
         label,
@@ -68,7 +70,7 @@ def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
 
 
 def _title(line: Line) -> str:
-    """The words of a table's title before ``TABLE:``; empty when the line is not one."""
+    """The words of a table's title before ``TABLE:``; empty if the line is not one."""
     match = _TITLE.fullmatch(" ".join(line.words))
     if match is None:
         return ""
@@ -122,7 +124,7 @@ def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
             raise _wrong(label, f"GPU {number} occurs twice", "each GPU once")
         numbers.append(number)
     if len(gpus) < 2:
-        raise complaint(label, f"GPU {numbers[0]} is the only GPU; nothing can be communicated")
+        raise complaint(label, f"GPU {numbers[0]} is the only GPU; a collective needs at least two")
     links = [_links(gpu, f"GPU {n}", label) for gpu, n in zip(gpus, numbers, strict=True)]
     names = [
         bdf if isinstance(bdf := gpu.get("bdf"), str) and len(bdf) <= 40 else f"GPU{n}"
@@ -152,13 +154,13 @@ def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
         )
     if "LINK TYPE" not in found:
         has = [_FIELDS[title][0] for title in found]
-        what = f"only {named(has)}" if has else "none of the other fields either"
+        what = f"only {named(has)}" if has else "the other fields to be missing, too"
         raise _wrong(label, f"no link_type of any link to another GPU, but {what}", "all fields")
     return found
 
 
 def _cut(text: str) -> str:
-    """The JSON alone, in the lines where it was."""
+    """The JSON text, in the lines where it was."""
     start = _START.search(text)
     first = start.start() if start else 0
     last = max((match.end() for match in _END.finditer(text, first)), default=len(text))
@@ -178,7 +180,7 @@ def _gpus(data: Any, label: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _links(gpu: Mapping[str, Any], where: str, label: str) -> dict[int, dict[str, Any]]:
-    """For each other GPU what is said about the link to it, by the titles of tables."""
+    """For each other GPU the data of the link to it, by the titles of tables."""
     found: dict[int, dict[str, Any]] = {}
     if "links" in gpu:
         links = gpu["links"]
@@ -202,7 +204,7 @@ def _links(gpu: Mapping[str, Any], where: str, label: str) -> dict[int, dict[str
 
 
 def _cell(value: Any, own: bool) -> str | None:
-    """As a table has it; None when nothing is said, which is no matter of a GPU and itself."""
+    """As a table has it; None for missing data, which does not matter for a GPU and itself."""
     if own:
         return "SELF"
     if value is None:

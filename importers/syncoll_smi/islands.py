@@ -14,7 +14,7 @@ from syncoll_smi.pcie import named
 __all__ = ["MOST_NVLINKS", "Island", "islands"]
 
 MOST_NVLINKS = 18
-"""How many NVLinks a GPU can have: P100 4, V100 6, A100 12, H100 and B200 18."""
+"""Greatest number of NVLinks of a GPU: P100 4, V100 6, A100 12, H100 and B200 18."""
 
 Counts = Mapping[tuple[int, int], int]
 
@@ -39,24 +39,24 @@ class Island:
         return True
 
     def notes(self, names: Sequence[str]) -> list[str]:
-        """What was assumed of these GPUs."""
+        """The assumptions about these GPUs."""
         mine = named([names[gpu] for gpu in self.gpus])
         if self.ports:
             ports = sorted(set(self.ports))
             told = _links(ports[0]) if len(ports) == 1 else f"{ports[0]} to {ports[-1]} NVLinks"
             text = (
                 f"{mine} are joined by NVSwitches, taken as one switch: each GPU sends and "
-                f"receives over its {told}, whichever GPUs it talks to (option nvswitch)."
+                f"receives over its {told}, to and from any GPUs (option nvswitch)."
             )
             if ports[-1] == MOST_NVLINKS:
-                text += " H100 and B200 both have 18; say gpu=b200 where it is one."
+                text += " H100 and B200 both have 18; set gpu=b200 for a B200."
             return [text]
         uniform = len(set(self.counts.values())) == 1
         if uniform and len(self.gpus) > 2 and len(self.counts) == comb(len(self.gpus), 2):
             (count,) = set(self.counts.values())
             return [
-                f"Every pair of {mine} is taken to have {_links(count)} of its own; if they lead "
-                "to NVSwitches, say nvswitch=yes."
+                f"Every pair of {mine} is assumed to have {_links(count)} of its own; if they "
+                "lead to NVSwitches, set nvswitch=yes."
             ]
         return []
 
@@ -91,7 +91,7 @@ def _ports(
     nvswitch: str,
     label: str,
 ) -> tuple[int, ...]:
-    """NVLinks from each GPU to NVSwitches, the most of its pairs; empty where pairs are direct."""
+    """NVLinks from each GPU to NVSwitches, the most of its pairs; empty if pairs are direct."""
     busiest = max(gpus, key=lambda gpu: sum(near[gpu].values()))
     total = sum(near[busiest].values())
     if nvswitch == "no" or len(gpus) < 3 or (nvswitch == "auto" and total <= MOST_NVLINKS):

@@ -1,7 +1,7 @@
 """Matrices between devices as tools print them, and as people paste them.
 
-Lines are split at white space, so that tabs, spaces and the bars of a table are alike; colours are
-removed first, also those whose escape character was lost on the way or is written out: a terminal
+Lines are split at white space, so that tabs, spaces and the bars of a table are alike.  Colours are
+removed first, even if their escape character was lost on the way or is written out: a terminal
 shows ``ESC [4m`` as an underline, a copied text has ``[4m``, ``^[[4m`` or ``\\x1b[4m``.
 """
 
@@ -56,11 +56,11 @@ class DeviceMatrix:
     """Cells between devices.
 
     Args:
-        names: of the wanted devices, in the order of the columns.
-        lines: of each row; 0 for a row without a line of its own.
-        rest: the text behind the cells of each row.
+        names: names of the wanted devices, in the order of the columns.
+        lines: line number of each row; 0 for a row without a line of its own.
+        rest: the text after the cells of each row.
         header: the line that names the columns.
-        beside: the other columns, with their cells in these rows.
+        further: the other columns, with their cells in these rows.
     """
 
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class DeviceMatrix:
     lines: tuple[Line, ...]
     rest: tuple[tuple[str, ...], ...]
     header: Line
-    beside: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    further: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -81,7 +81,7 @@ class DeviceMatrix:
         return self.lines[a].wrong(label, message, expected)
 
     def difference(self, a: int, b: int, label: str) -> ImportFormatError:
-        """An error: the matrix says one thing from a to b, and another from b to a."""
+        """An error: the matrix has one value from a to b, and another from b to a."""
         names, cells, lines = self.names, self.cells, self.lines
         where = f" (line {lines[a].number})" if lines[a].number else ""
         return lines[b].wrong(
@@ -108,14 +108,14 @@ def read_matrix(
     """Reads the rows of a matrix.
 
     A paste may lose a blank between two columns, a column, or a row.  Rows then have more or fewer
-    cells than there are columns, or names that no column has: each of these is refused.
+    cells than there are columns, or names that no column has: each of these is an error.
 
     Args:
         wanted: the columns whose rows are needed.
-        lines: those behind the header.
+        lines: the lines after the header.
         device: matches the beginning of the names of devices.
         cell: whether a word is a cell, as far as its beginning shows.
-        tail: whether rows go on behind their cells.
+        tail: whether rows continue after their cells.
         ends: whether a line is beyond the matrix.
         again: advice on a truncated text, as a command.
 
@@ -140,14 +140,14 @@ def read_matrix(
             break
         name = line.words[0] if line.words else ""
         if name not in known and needed <= found.keys():
-            for late in lines[i:]:  # rows of further devices behind a complete matrix
+            for late in lines[i:]:  # rows of further devices after a complete matrix
                 if late.words and ends(late):
                     break
                 name, *further = late.words or ("",)
                 if name not in known and device.match(name) and further and cell(further[0]):
                     raise late.wrong(
                         label,
-                        f"a row of {name}, and no column of that name",
+                        f"a row of {name}, but no column of that name",
                         f"a column for each row; run `{again}` again",
                     )
             break
@@ -157,7 +157,7 @@ def read_matrix(
             missing = [other for other in wanted if other not in found]
             raise line.wrong(
                 label,
-                f"a row of the matrix should stand here: there is none of {_few(missing)}",
+                f"rows of the matrix are missing here: {_few(missing)}",
                 f"the whole output of `{again}`",
             )
         if name not in needed:
@@ -188,20 +188,20 @@ def read_matrix(
     if missing:
         raise header.wrong(
             label,
-            f"the matrix is not whole: it has columns for {len(wanted)} GPUs, and no rows of "
+            f"the matrix is incomplete: it has columns for {len(wanted)} GPUs, but no rows of "
             f"{_few(missing)}",
             f"the whole output of `{again}`",
         )
     where = [columns.index(name) for name in wanted]
     rows = [found[name] for name in wanted]
-    beside = [(i, name) for i, name in enumerate(columns) if name not in needed]
+    rest = [(i, name) for i, name in enumerate(columns) if name not in needed]
     return DeviceMatrix(
         tuple(wanted),
         tuple(tuple(words[i] for i in where) for _, words in rows),
         tuple(line for line, _ in rows),
         tuple(words[len(columns) :] for _, words in rows),
         header,
-        tuple((name, tuple(words[i] for _, words in rows)) for i, name in beside),
+        tuple((name, tuple(words[i] for _, words in rows)) for i, name in rest),
     )
 
 
@@ -212,7 +212,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def groups(pairs: Iterable[tuple[int, int]], number: int) -> list[list[int]]:
-    """So many devices in groups that the pairs join, each in order, and by their first."""
+    """The first `number` devices in groups joined by pairs, in order of their first members."""
     joined: UnionFind[int] = UnionFind(range(number))
     for pair in pairs:
         joined.union(*pair)

@@ -1,8 +1,8 @@
 """``nvidia-smi topo -m``: for each pair of GPUs the number of NVLinks, or how PCIe joins them.
 
-A matrix has neither speeds nor switches.  Behind NVSwitches every pair shows as many NVLinks as a
-GPU has ports, so that a GPU seems to have more than any GPU has, which reveals NVSwitches.  The
-number is then the total of each GPU, not of each pair.
+A matrix has neither speeds nor switches.  With NVSwitches every pair shows all NVLinks of a GPU, so
+that a GPU seems to have more than any GPU has, which reveals NVSwitches.  The number is then the
+total of each GPU, not of each pair.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GPU = re.compile(r"GPU\d{1,4}")
 _NAME = re.compile(r"[A-Za-z]\w*\d\w*")
 _NVLINKS = re.compile(r"NV(\d{1,2})")
 _TAIL = re.compile(r"GPU|(?:CPU|NUMA|Affinity)[A-Za-z]*")
-"""Words of the columns behind the devices: CPU Affinity, NUMA Affinity, GPU NUMA ID."""
+"""Words of the columns after the devices: CPU Affinity, NUMA Affinity, GPU NUMA ID."""
 _GLUED = re.compile(r"((?:GPU|NIC)\d+)([A-Za-z]\w*)|(\w*?\d)((?:GPU|CPU|NIC|NUMA|Affinity)\w*)")
 _CPUS = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*")
 _PCIE_ONLY = re.compile(r"nvidia-smi\s.{0,80}?(?:-mp\b|--matrix_pci\b)")
@@ -53,7 +53,7 @@ class NvidiaSmiImporter:
         matrix = _matrix(lines, label)
         if len(matrix.names) < 2:
             raise matrix.header.wrong(
-                label, f"{matrix.names[0]} is the only GPU; nothing can be communicated"
+                label, f"{matrix.names[0]} is the only GPU; a collective needs at least two"
             )
         counts, levels = _cells(matrix, label)
         hidden = "" if counts else _hides_nvlinks(lines, matrix, label, pcie)
@@ -68,7 +68,7 @@ class NvidiaSmiImporter:
         if found:
             notes.append(
                 f"Each NVLink carries {float(speed.rate):g} GB/s in each direction, "
-                f"{speed.reason}; the matrix does not tell."
+                f"{speed.reason}; the matrix has no speeds."
             )
             notes += [text for island in found for text in island.notes(matrix.names)]
         parts = [island.gpus for island in found]
@@ -92,7 +92,7 @@ class NvidiaSmiImporter:
 
 
 def _devices(line: Line) -> tuple[str, ...]:
-    """The columns that a line names; empty when it is no header."""
+    """The columns that a line names; empty if it is no header."""
     words = line.words
     if not words or not _GPU.fullmatch(words[0]):
         return ()
@@ -108,14 +108,14 @@ def _devices(line: Line) -> tuple[str, ...]:
 
 
 def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
-    """The cells between GPUs, and beside them those of network cards."""
+    """The cells between GPUs, and the cells of network cards."""
     headers = [i for i, line in enumerate(lines) if _devices(line)]
     if not headers:
         rows = [line for line in lines if line.words and _GPU.fullmatch(line.words[0])]
         if rows:
             raise rows[0].wrong(
                 label,
-                "the line above the matrix is missing, which names its columns",
+                "the line above the matrix, which names its columns, is missing",
                 f"the whole output of `{_COMMAND}`",
             )
         raise complaint(
@@ -162,7 +162,7 @@ def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
 def _cells(
     matrix: DeviceMatrix, label: str
 ) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], Level]]:
-    """NVLinks of the pairs that have some, and where the others meet."""
+    """NVLinks of the pairs that have some, and the levels at which the others meet."""
     counts: dict[tuple[int, int], int] = {}
     levels: dict[tuple[int, int], Level] = {}
     for a, row in enumerate(matrix.cells):
@@ -186,10 +186,10 @@ def _cells(
 
 
 def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie: Pcie) -> str:
-    """A note if a matrix without NVLinks may be that of ``nvidia-smi topo -mp``, else empty.
+    """A note if a matrix without NVLinks may be from ``nvidia-smi topo -mp``, else empty.
 
-    That command prints PCIe alone, on machines with NVLinks too.  Only the legend differs: that of
-    ``-m`` explains ``NV#`` behind ``PIX``.  (Drivers that have ``SOC`` in place of ``SYS`` may be
+    That command prints only PCIe, even on machines with NVLinks.  Only the legend differs: with
+    ``-m`` it explains ``NV#`` after ``PIX``.  (Drivers that have ``SOC`` in place of ``SYS`` may be
     older than NVLink, and explain it in neither.)
     """
     legend = {line.words[0] for line in lines if len(line.words) > 2 and line.words[1] == "="}
@@ -203,21 +203,21 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie
             f"`nvidia-smi topo -mp`, which leaves them out; `{_COMMAND}` shows them."
         )
     if pcie.use == "always":
-        return "Printed by `nvidia-smi topo -mp`, which leaves NVLinks out: PCIe alone is taken."
+        return "Printed by `nvidia-smi topo -mp`, which leaves NVLinks out: only PCIe is taken."
     why = "" if told else " (its legend does not explain NV#)"
     raise complaint(
         label,
-        f"this is what `nvidia-smi topo -mp` prints{why}: PCIe alone, without the NVLinks that "
-        "there may be",
+        f"this is the output of `nvidia-smi topo -mp`{why}: only PCIe, without the machine's "
+        "NVLinks, if any",
         line=told.number if told else matrix.header.number,
         text=told.text if told else matrix.header.text,
-        expected=f"the output of `{_COMMAND}`; where PCIe alone is wanted, its speed in GB/s such "
-        f"as pcie={float(pcie.rate):g}",
+        expected=f"the output of `{_COMMAND}`; for PCIe alone its speed in GB/s such as "
+        f"pcie={float(pcie.rate):g}",
     )
 
 
 def _sockets(matrix: DeviceMatrix, label: str) -> tuple[str, ...]:
-    """The CPU affinity of each GPU; empty where the matrix has none, or does not know one."""
+    """The CPU affinity of each GPU; empty if the matrix has none, or does not know one."""
     found = tuple(rest[0] if rest else "" for rest in matrix.rest)
     if "N/A" in found or not any(found):
         return ()
@@ -255,7 +255,7 @@ def _cards(
 ) -> tuple[NetworkCard, ...]:
     """The devices that are no GPUs: nvidia-smi lists network cards only."""
     cards = []
-    for name, cells in matrix.beside:
+    for name, cells in matrix.further:
         for gpu, cell in enumerate(cells):
             if cell not in _LEVELS:
                 raise matrix.lines[gpu].wrong(
@@ -279,7 +279,7 @@ def _cards(
 
 
 def _legend(lines: Sequence[Line]) -> dict[str, str]:
-    """What ``NIC Legend:`` says: ``NIC0: mlx5_0``."""
+    """The entries of ``NIC Legend:``: ``NIC0: mlx5_0``."""
     return {
         line.words[0][:-1]: line.words[1]
         for line in lines

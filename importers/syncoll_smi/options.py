@@ -1,6 +1,6 @@
-"""Options of the importers: the speeds that the tools do not tell, with what they are by default.
+"""Options of the importers: speeds that the tools do not print, with defaults.
 
-Speeds are those of the makers' data sheets, of one link in each direction.
+Speeds are from the makers' data sheets, of one link in each direction.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHARED_OPTIONS = (
         "pcie",
         "auto",
         "GB/s in each direction of the PCIe lanes of a GPU or PCIe switch; auto takes PCIe, at "
-        f"{float(_PCIE):g}, only where GPUs are not joined otherwise; no never does",
+        f"{float(_PCIE):g}, only if GPUs are not joined otherwise; no never does",
     ),
     Option("socket", "16", "GB/s in each direction between CPU sockets, where PCIe is taken"),
     *CLUSTER_OPTIONS,
@@ -55,11 +55,11 @@ NVIDIA_OPTIONS = (
         f"whose NVLinks these are, in GB/s of one link in each direction: {_told(_NVLINK)}",
         choices=tuple(_NVLINK),
     ),
-    Option("link", "", "GB/s of one NVLink in each direction, whatever the GPU"),
+    Option("link", "", "GB/s of one NVLink in each direction, for any GPU"),
     Option(
         "nvswitch",
         "auto",
-        "whether NVLinks lead to NVSwitches: auto says yes where there are more than a GPU has",
+        "whether NVLinks lead to NVSwitches; auto: if a GPU seems to have more than it can have",
         choices=("auto", "yes", "no"),
     ),
     *_SHARED_OPTIONS,
@@ -71,7 +71,7 @@ AMD_OPTIONS = (
         f"whose xGMI links these are, in GB/s of one link in each direction: {_told(_XGMI)}",
         choices=tuple(_XGMI),
     ),
-    Option("link", "", "GB/s of one xGMI link in each direction, whatever the GPU"),
+    Option("link", "", "GB/s of one xGMI link in each direction, for any GPU"),
     *_SHARED_OPTIONS,
 )
 

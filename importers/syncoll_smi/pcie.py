@@ -1,8 +1,8 @@
 """PCIe as a tree: the GPUs at its leaves, PCIe switches, CPU sockets, and links between these.
 
-Tools print for a pair of GPUs how far up the tree the way between them leads.  The pairs that meet
-at most at a level fall into groups, each of which hangs on one switch of the level.  Every GPU and
-PCIe switch has equal lanes of its own; no tool prints their number or speed.
+Tools print for a pair of GPUs how far up the tree the path between them leads.  The pairs that meet
+at most at a level fall into groups, each on one switch of the level.  Every GPU and PCIe switch has
+equal lanes of its own; no tool prints their number or speed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Level", "add_pcie", "named"]
 
 
 class Level(IntEnum):
-    """Where the way between two GPUs turns round."""
+    """The level at which the path between two GPUs turns round."""
 
     SWITCH = 0
     SWITCHES = 1
@@ -44,16 +44,16 @@ def add_pcie(
     """Adds PCIe to the links of a machine if it is wanted, or other links leave GPUs in parts.
 
     Args:
-        levels: of each pair without other links where it meets, the smaller number first.
+        levels: the level at which each pair without other links meets, the smaller number first.
         sockets_of: finds the name of each GPU's CPU socket; empty if unknown.
-        words: for the other links, and for pairs without them.
+        words: words for the other links, and for pairs without them.
 
     Returns:
         Notes on assumptions, names of the added switches, and for each level the highest vertex
         above each GPU that is not above the level.
 
     Raises:
-        ImportFormatError: if no tree gives this, or GPUs are in parts and PCIe is not to be taken.
+        ImportFormatError: if no tree gives this, or GPUs are in parts and PCIe is excluded.
     """
     names, (links, without) = matrix.names, words
     if pcie.use == "never" and len(parts) > 1:
@@ -67,7 +67,7 @@ def add_pcie(
     if pcie.use == "never" or (pcie.use == "auto" and len(parts) == 1):
         note = (
             f"{len(levels)} of {len(matrix.pairs)} pairs {without} here: PCIe is left out "
-            f"(pcie={float(pcie.rate):g} takes it too)."
+            f"(pcie={float(pcie.rate):g} adds it)."
         )
         return [note] if levels else [], [], {}
     known = sockets_of()
@@ -98,8 +98,8 @@ def add_pcie(
     speed = "as given" if pcie.given else "16 lanes of PCIe 4.0"
     notes = [
         f"PCIe: each GPU and each PCIe switch is assumed to have lanes of {float(pcie.rate):g} "
-        f"GB/s in each direction ({speed}; option pcie); the tool tells how they are joined, not "
-        "how fast."
+        f"GB/s in each direction ({speed}; option pcie); the tool prints how they are joined, "
+        "but no speeds."
     ]
     if any(level > Level.SWITCHES for level in levels.values()):
         notes.append(
@@ -147,8 +147,8 @@ def _groups(
 ) -> list[list[int]]:
     """The GPUs that meet at most at a level.
 
-    With `sockets`, unknown pairs are taken to meet there, unless their sockets differ or others of
-    their groups meet higher up.
+    With `sockets`, unknown pairs are assumed to meet there, unless their sockets differ or others
+    of their groups meet higher up.
     """
     joined: UnionFind[int] = UnionFind(range(len(names)))
     for (a, b), where in levels.items():
@@ -190,7 +190,7 @@ def _groups(
 
 
 def named(names: Sequence[str]) -> str:
-    """Names in a row, in short where there are many: ``GPU0 to GPU3`` if they are numbered so."""
+    """Names in a row, shortened if there are many: ``GPU0 to GPU3`` if they are numbered so."""
     if len(names) < 3:
         return " and ".join(names)
     match = re.fullmatch(r"(.*?)(\d+)", names[0])

@@ -1,8 +1,7 @@
 """The output of ``rocm-smi`` and ``amd-smi``, in different forms, as one machine.
 
-Both print for each pair of GPUs whether xGMI or PCIe joins them, in how many hops, and with what
-weight, but not the number of links.  A pair that xGMI joins in one hop has a link; more hops lead
-over other GPUs.
+Both print for each pair of GPUs whether xGMI or PCIe joins them, the number of hops and the weight,
+but not the number of links.  A pair that xGMI joins in one hop has a link; more hops use others.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def titled_matrices(
 ) -> dict[str, DeviceMatrix]:
     """The matrices below titles, by the key that `title_of` gives with a title's words.
 
-    Raises ImportFormatError if one is cut off, there twice, or has no title; `command` prints all.
+    Raises ImportFormatError if one is cut off, occurs twice, or has no title; `command` prints all.
     """
     found: dict[str, DeviceMatrix] = {}
     for i, line in enumerate(lines):
@@ -107,7 +106,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
             )
     if len(matrix.names) < 2:
         raise matrix.header.wrong(
-            label, f"{matrix.names[0]} is the only GPU; nothing can be communicated"
+            label, f"{matrix.names[0]} is the only GPU; a collective needs at least two"
         )
     direct, levels, indirect = _pairs(report, label)
     cables = Cables(len(matrix.names))
@@ -118,20 +117,20 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     if direct:
         assumed = any(pair not in rated for pair in direct)
         if rated and not assumed:
-            notes.append("xGMI links carry what the table NUMA BW says, in each direction.")
+            notes.append("xGMI links have the bandwidths of the table NUMA BW, in each direction.")
         else:
             notes.append(
                 f"Each xGMI link carries {float(speed.rate):g} GB/s in each direction, "
-                f"{speed.reason}; the tool does not tell."
+                f"{speed.reason}; the output has no speeds."
             )
             notes.append(
-                "Every pair that xGMI joins is taken to have one link; the tool does not tell how "
-                "many (MI250 has 1, 2 or 4 of them)."
+                "Every pair that xGMI joins is assumed to have one link; the output does not "
+                "show their number (MI250 has 1, 2 or 4 of them)."
             )
         if report.hops is None and report.weights is None:
             notes.append(
-                "Hops and weights are not in the text: every pair that xGMI joins is taken to be "
-                f"joined directly. `{report.command}` tells."
+                "Hops and weights are not in the text: every pair that xGMI joins is assumed to "
+                "be joined directly. `{report.command}` prints them."
             )
     if indirect:
         notes.append(
@@ -145,7 +144,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     )
     notes += more
     if above and not report.sockets:
-        notes.append("NUMA nodes are not in the text: all GPUs are taken to be on one CPU.")
+        notes.append("NUMA nodes are not in the text: all GPUs are assumed to be on one CPU.")
     fabric = cables.fabric()
     return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 
@@ -161,7 +160,7 @@ def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Frac
         there, back = (_RANGE.fullmatch(table.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there is not None and back is not None:
             most = min(max(int(m[1]), int(m[2])) for m in (there, back))
-            if most:  # some drivers write 0-0 where they do not know
+            if most:  # some drivers write 0-0 if they do not know
                 rates[a, b] = Fraction(most, 1000)
     return rates
 
@@ -191,7 +190,7 @@ def _pairs(
 def _checked(
     matrix: DeviceMatrix, label: str, meaning: Callable[[str], int | None], expected: str
 ) -> dict[tuple[int, int], int]:
-    """What each pair's cells mean."""
+    """The meaning of each pair's cells."""
     for a, row in enumerate(matrix.cells):
         for b, cell in enumerate(row):
             if a != b and meaning(cell) is None:
@@ -258,16 +257,16 @@ class RocmSmiImporter:
 
 
 def _sockets(lines: Sequence[Line], types: DeviceMatrix, label: str) -> tuple[str, ...]:
-    """The NUMA node of each GPU; empty where the text has none, or one that is not known (-1)."""
+    """The NUMA node of each GPU; empty if the text has none, or an unknown one (-1)."""
     numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
     odd = set(numa) ^ set(types.names) if numa else set()
     if odd:
         name = min(odd, key=lambda name: (len(name), name))
         raise types.header.wrong(
             label,
-            f"{name} has a NUMA node, and no column in the matrix"
+            f"{name} has a NUMA node, but no column in the matrix"
             if name in numa
-            else f"{name} has no line `Numa Node`, and others have",
+            else f"{name} has no line `Numa Node`, but others have",
             f"the whole output of `{_COMMAND}`",
         )
     sockets = tuple(numa.get(name, "-") for name in types.names)

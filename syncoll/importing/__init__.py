@@ -1,10 +1,10 @@
-"""The core of importing: from what a tool says of a machine to a spec that people read and edit.
+"""The core of importing: from a tool's description of a machine to a spec that people can edit.
 
-What an importer uses::
+Functions for importers::
 
     from syncoll.importing import Cables, complaint, rate_option
 
-    class MyImporter:                                   # what ImporterRecord.load returns
+    class MyImporter:                                   # returned by ImporterRecord.load
         def read(self, text, label, options):           # -> Imported; text is str, options are
             speed = rate_option(options, "link", "importer mine")   # complete; Fraction, GB/s
             ...
@@ -15,17 +15,17 @@ What an importer uses::
             cables.add(0, 1, speed, both_ways=False)
             return Imported(cables.fabric(), notes=(...,), names=("GPU0", ...), switch_names=(...,))
 
-Of a machine with network cards it adds ``*CLUSTER_OPTIONS`` to its table of options and
+For a machine with network cards an importer adds ``*CLUSTER_OPTIONS`` to its table of options and
 ``cards=(NetworkCard(…), …)`` to the result; the core makes the cluster that ``boxes=4`` asks for.
 
-An importer may as well build a `Fabric` or a `Topology` itself; the name in it does not matter.
-What the core sees to, so that importers need not: the size of the file (`LARGEST_FILE` characters)
-and its encoding, at least two nodes and a way from each to each (name a better reason where you
-know one, and what to do), a `ModelError` or a `RecursionError` told as an error of this file, the
-hint at another importer whose `recognises` says yes, odd characters in names, labels and notes, and
-that the text which is written reads back as the same network.
+An importer may also build a `Fabric` or a `Topology` itself; its name does not matter.  The core
+checks the size of the file (`LARGEST_FILE` characters), its encoding, at least two nodes and a path
+from each to each.  An importer that knows a better reason, and a remedy, raises it itself.  A
+`ModelError` or a `RecursionError` becomes an error of this file.  The core also suggests another
+importer whose `recognises` says yes, replaces odd characters in names, labels and notes, and reads
+the spec back to compare the network.
 
-What the command line uses::
+Functions for the command line::
 
     import_spec(record, text, label, {"link": "25"}, name="mine", others=manager.importers)  # text
     readers(manager.importers)      # for SpecLibrary.load(folders, readers): NAME:FILE anywhere

@@ -1,13 +1,13 @@
-"""Clusters: several boxes like the machine of a dump, joined by the network cards that it names.
+"""Clusters: several boxes like the machine of a dump, joined by the network cards in it.
 
-A dump names cards and their distances from each GPU, not their other ends.  The network is the
-plainest one: the cards of all boxes meet in one switch that blocks nowhere, or, with rails, each
-card in a switch of its own with the same card of the other boxes.
+A dump lists cards and their distances from each GPU, but not their other ends.  The assumed network
+is the simplest: the cards of all boxes meet in one non-blocking switch.  With rails, each card and
+the same card of the other boxes have a switch of their own.
 
 Within a box a GPU uses its nearest cards, as in NCCL and RCCL, over a link as fast as the card;
-GPUs that share a card share its bandwidth to the network.  A card that hangs on a switch of the
-machine (where PCIe is in it) is reached through that.  A card that is not the nearest of any GPU,
-as those for storage mostly are, is left out.
+GPUs that share a card share its bandwidth to the network.  A card at a switch of the machine (if it
+has PCIe) is reached through that switch.  A card that is not the nearest of any GPU, as most
+storage cards are not, is left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CARD = "network card"
 REACH = "to a network card"
 """The label of a link between the machine and a card, which is as fast as the card."""
 LANES = "PCIe of a network card"
-"""The label of one that is slower than the card."""
+"""The label of such a link that is slower than the card."""
 _MOST_SHOWN = 16
 
 
@@ -39,13 +39,13 @@ def join_boxes(
 ) -> Imported:
     """The cluster of the options, or the machine alone with a note on its cards.
 
-    Raises OptionError naming the importer `owner` if the speed of a card is invalid or missing, or
-    a chosen card does not exist; ImportFormatError without cards, or for too large a cluster.
+    Raises OptionError for importer `owner` if the speed of a card is invalid or missing, or a
+    chosen card does not exist; ImportFormatError without cards, or for too large a cluster.
     """
     boxes = int(options["boxes"])
     given = _given_rate(options, owner)
     if boxes == 1:
-        _chosen(imported.cards, options, label, owner)  # refuses cards that do not exist
+        _chosen(imported.cards, options, label, owner)  # fails for cards that do not exist
         if not imported.cards:
             return imported
         return replace(imported, notes=(*imported.notes, _left_out(imported)))
@@ -55,8 +55,8 @@ def join_boxes(
         rate = given or card.bandwidth
         if rate is None:
             raise OptionError(
-                f"{owner} with boxes={boxes} needs the speed of the network cards, which {label} "
-                "does not tell: say card=50GB/s or card=400Gb/s"
+                f"{owner} with boxes={boxes} needs the speed of the network cards, which "
+                f"{label} does not state: set card=50GB/s or card=400Gb/s"
             )
         rates.append(rate)
     chosen = _chosen(imported.cards, options, label, owner)
@@ -72,9 +72,10 @@ def used_cards(
     """
     if not cards:
         raise ImportFormatError(
-            f"{label}: boxes={options['boxes']}, but it names no network cards by which boxes could"
-            " be joined\nexpected a description that does: what `nvidia-smi topo -m` prints where "
-            "there are cards, or the XML that NCCL and RCCL write (importer nccl-xml)"
+            f"{label}: boxes={options['boxes']}, but it lists no network cards to join "
+            "boxes\nexpected a description with network cards: the output of `nvidia-smi topo "
+            "-m` on a machine with cards, or the XML that NCCL and RCCL write (importer "
+            "nccl-xml)"
         )
     chosen = _chosen(cards, options, label, owner)
     near = nearest_nodes(chosen)
@@ -82,13 +83,13 @@ def used_cards(
 
 
 def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
-    """For each card the nodes to which no other one is nearer."""
+    """For each card the nodes that have no nearer card."""
     least = [min(column) for column in zip(*(card.distances for card in cards), strict=True)]
     return [[n for n, far in enumerate(card.distances) if far == least[n]] for card in cards]
 
 
 def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | None:
-    """The option `card`, if given; a bare number is refused, as cards are sold by bits."""
+    """The option `card`, if given; it needs a unit, because cards are sold by bits."""
     text = str(options["card"]).strip()
     if not text:
         return None
@@ -112,8 +113,8 @@ def _chosen(
         if not any(name and name in (card.name, card.alias) for card in cards):
             known = _few(cards) or "none"
             raise OptionError(
-                f"option cards of {owner} names {name!r}, which {label} does not; its network "
-                f"cards: {known}"
+                f"option cards of {owner} names {name!r}, but {label} has no such card; its "
+                f"network cards: {known}"
             )
     return [card for card in cards if {card.name, card.alias}.intersection(names)]
 
@@ -156,13 +157,13 @@ def _cluster(
 ) -> Imported:
     machine = imported.machine
     if not isinstance(machine, Fabric) or machine.measure != "GB/s":
-        raise PluginError("an importer with network cards has to give a fabric in GB/s")
+        raise PluginError("an importer with network cards must return a fabric in GB/s")
     rails = options["rails"] == "yes"
     nodes, own = machine.num_nodes, machine.num_switches
     switches = own + len(used)
     hubs = len(used) if rails else 1
     near = nearest_nodes(used)
-    # The links of one box; what is behind its own vertices is the network.
+    # The links of one box; numbers after its own vertices belong to the network.
     network = nodes + switches
     links = [(x.source, x.destination, x.bandwidth, x.label) for x in machine.links]
     for j, (card, rate) in enumerate(zip(used, rates, strict=True)):
@@ -232,7 +233,7 @@ def _notes(
     )
     notes = [
         f"{boxes} such boxes, box after box, are joined by their network cards: {where}, which "
-        "blocks nowhere; the dump does not tell what network there is (options boxes and rails)."
+        "is non-blocking; the dump does not describe the network (options boxes and rails)."
     ]
     told = [
         f"{_called(card)} of {float(rate):g} GB/s nearest to "
@@ -242,13 +243,13 @@ def _notes(
     notes.append(f"Network cards of a box, with GB/s in each direction: {_some(told)}.")
     if any(card.switch is None for card in used):
         notes.append(
-            "A GPU reaches the cards nearest to it as fast as these are, beside all its other "
-            "links; GPUs that share a card share what it carries."
+            "A GPU reaches its nearest cards at their full speed, in addition to all its other "
+            "links; GPUs that share a card share its bandwidth."
         )
     rest = [card for card in imported.cards if card not in used]
     for why, left in (
         ("which were not chosen", [card for card in rest if card not in chosen]),
-        ("as each GPU is nearer to another", [card for card in rest if card in chosen]),
+        ("because each GPU is nearer to another", [card for card in rest if card in chosen]),
     ):
         if left:
             notes.append(f"Left out: {_few(left)}, {why} (option cards).")

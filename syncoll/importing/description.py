@@ -1,4 +1,4 @@
-"""Reading the file that describes a machine, in whatever encoding its tool or shell wrote it."""
+"""Reads the file that describes a machine, in any encoding that its tool or shell wrote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def complaint(
 
     Args:
         message: words of more than 80 characters are cut.
-        line: counted from 1; 0 when it is in no single line.
+        line: counted from 1; 0 if it is in no single line.
         expected: the end of ``expected …``.
     """
     message = _LONG_WORD.sub(r"\1…", message)
@@ -39,13 +39,13 @@ def complaint(
 
 
 def shortened(names: Sequence[str], most: int) -> str:
-    """Names in a row, of many the first: ``a, b and 3 more``."""
+    """Names in a row, and the first of many: ``a, b and 3 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 LARGEST_FILE = 16 << 20
-"""Bytes of a file that is read; the largest dumps seen have a few hundred thousand."""
+"""Largest size of a file in bytes; the largest known dumps have a few hundred thousand."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -55,7 +55,7 @@ _MARKS = (
 
 
 def read_description(file: str) -> str:
-    """The text of a file, or of standard input for ``-``; ImportFormatError if there is none."""
+    """The text of a file, or of standard input for ``-``; ImportFormatError if it is missing."""
     label = "standard input" if file == "-" else file
     try:
         if file == "-":
@@ -67,7 +67,7 @@ def read_description(file: str) -> str:
             if path.exists() and not path.is_file():
                 what = "a folder" if path.is_dir() else "not a regular file"
                 raise ImportFormatError(
-                    f"{label} is {what}; name a file with what the tool printed"
+                    f"{label} is {what}; name a file with the output of the tool"
                 )
             with path.open("rb") as stream:
                 data = stream.read(LARGEST_FILE + 1)

@@ -1,4 +1,4 @@
-"""Cables: what an importer collects, link by link, until it is a `Fabric`."""
+"""Cables: collects the links of an importer, one by one, and makes a `Fabric` of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Cables:
         self._links: dict[tuple[int, int], tuple[Fraction, str]] = {}
 
     def new_switch(self) -> int:
-        """Adds a switch; the vertex that it is."""
+        """Adds a switch; returns its vertex."""
         self.switches += 1
         return self.nodes + self.switches - 1
 
@@ -35,8 +35,9 @@ class Cables:
         """Adds a link, or its bandwidth to an existing one.
 
         Args:
-            bandwidth: of each direction, above 0, in GB/s unless `fabric` gets another measure.
-            label: for people; parallel links keep all different ones.
+            bandwidth: that of each direction, above 0, in GB/s unless `fabric` gets another
+                measure.
+            label: a name for people; parallel links keep all different ones.
         """
         ends = (source, destination)
         for link in (ends, ends[::-1])[: 1 + both_ways]:

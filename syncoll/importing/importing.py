@@ -1,4 +1,4 @@
-"""Running an importer: its options, its result checked, and the spec that is read instead of it."""
+"""Runs an importer: its options, the check of its result, and the spec made from that."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def import_machine(
 ) -> Imported:
     """Imports and checks the machine of a text; errors name one of `others` that recognises it.
 
-    Raises OptionError on an unknown option or a bad value; ImportFormatError if the text describes
-    no machine that algorithms can be searched for.
+    Raises OptionError for an unknown option or a bad value; ImportFormatError if the text describes
+    no machine for which a search is possible.
     """
     options = resolve_options(record.options, given or {}, f"importer {record.name}")
     try:
@@ -46,7 +46,7 @@ def import_machine(
         names, failed = _recognising(text, {**(others or {}), record.name: record})
         if record.name in names or not (names or failed):
             raise
-        hints = [f"it looks like something for the importer {' or '.join(names)}"] * bool(names)
+        hints = [f"it looks like a file for the importer {' or '.join(names)}"] * bool(names)
         raise ImportFormatError("\n".join([str(error), *hints, *failed])) from None
     return imported
 
@@ -81,7 +81,7 @@ def _recognising(text: str, importers: Mapping[str, ImporterRecord]) -> tuple[li
 
 
 def recognised(importers: Mapping[str, ImporterRecord], file: str) -> list[str]:
-    """The names of the importers that recognise a file's contents; none if it is not text."""
+    """The names of the importers that recognise a file's contents; empty if it is not text."""
     try:
         return _recognising(read_description(file), importers)[0]
     except ImportFormatError:
@@ -89,7 +89,7 @@ def recognised(importers: Mapping[str, ImporterRecord], file: str) -> list[str]:
 
 
 def _check(imported: Imported, label: str) -> None:
-    """Refuses machines that are too small, too large, or in pieces."""
+    """Raises an error for a machine that is too small, too large, or disconnected."""
     machine = imported.machine
     nodes = machine.num_nodes
     names = imported.names or [f"node {n}" for n in range(nodes)]
@@ -102,7 +102,7 @@ def _check(imported: Imported, label: str) -> None:
         )
     if nodes < 2:
         raise ImportFormatError(
-            f"{label}: it has one compute node, {names[0]}; nothing can be communicated"
+            f"{label}: it has one compute node, {names[0]}; a collective needs at least two"
         )
     if max(nodes, switches) > limits.MAX_NODES or len(machine.links) > limits.MAX_LINKS:
         raise ImportFormatError(
@@ -127,7 +127,7 @@ def _parts(machine: Fabric | Topology) -> list[list[int]]:
     nodes = range(machine.num_nodes)
     if reached(pairs, 0) & reached([(b, a) for a, b in pairs], 0) >= set(nodes):
         return [list(nodes)]
-    import networkx as nx  # only to say what is wrong
+    import networkx as nx  # only for error messages
 
     graph = nx.DiGraph(pairs)
     graph.add_nodes_from(nodes)
@@ -148,10 +148,10 @@ def import_spec(
     """The spec of the machine that a text describes, read back to check it.
 
     Args:
-        name: of the topology; by default made from the label.
+        name: name of the topology; by default made from the label.
 
     Raises:
-        OptionError: on an unknown option or a bad value.
+        OptionError: for an unknown option or a bad value.
         ImportFormatError: see `import_machine`; also if the spec would be too long.
         SpecError: if the name is not valid in the language.
     """
@@ -162,7 +162,7 @@ def import_spec(
     spec = spec_text(imported, name, heading)
     if len(spec.encode()) > limits.MAX_FILE_BYTES:
         raise ImportFormatError(
-            f"{label}: {len(imported.machine.links)} links of so many kinds make a spec of "
+            f"{label}: {len(imported.machine.links)} links of many kinds make a spec of "
             f"{len(spec) >> 10} KiB; at most {limits.MAX_FILE_BYTES >> 10} can be handled"
         )
     _read_back(spec, label, name, imported)

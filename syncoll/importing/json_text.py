@@ -1,4 +1,4 @@
-"""JSON as other tools write it: parsed strictly, with exact numbers, and never for long."""
+"""JSON as other tools write it: parsed strictly, with exact numbers, and in bounded time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parse_json(text: str, label: str) -> Any:
             f"{error} at column {error.column}",
             line=error.line,
             text=text.split("\n")[error.line - 1][start : start + 120],
-            expected="one JSON value and nothing behind it",
+            expected="one JSON value without further text",
         ) from None
 
 
@@ -47,7 +47,7 @@ def _decimal(digits: str) -> Decimal:
 
 
 def exact_number(value: object) -> Fraction | None:
-    """A number from JSON or from text, exactly; None when it is not one, or out of range.
+    """A number from JSON or from text, exactly; None if it is not one, or out of range.
 
     Args:
         value: an int, a `Decimal`, a finite float (taken as it is written), or a text such as
@@ -92,18 +92,18 @@ def parse_topology(text: str, label: str) -> Any:
 
 
 def foreign_json(data: Any) -> str:
-    """What a JSON value is an input of, and why it cannot be imported; empty when unknown."""
+    """The tool that a JSON value belongs to, and why it cannot be imported; empty if unknown."""
     if not isinstance(data, dict):
         return ""
     if "TopologyParams" in data:
         return (
-            "an input of TE-CCL: it names a topology whose links and bandwidths TE-CCL has in its "
-            "program, not in this file" + _IN_CODE
+            "an input of TE-CCL: it names a topology whose links and bandwidths are in the "
+            "program TE-CCL, not in this file" + _IN_CODE
         )
     if "node_betas_list" in data or "node_invbws_list" in data or "invbws" in data:
         return (
             "a topology of TACCL: it holds latencies and inverse bandwidths for messages of one "
-            "size; which GPUs they join TACCL has in its program" + _IN_CODE
+            "size; the GPUs that they join are in the program TACCL" + _IN_CODE
         )
     if "intranode_sketch" in data or "internode_sketch" in data:
         return "a sketch of TACCL: it restricts a search and describes no links" + _IN_CODE
@@ -116,7 +116,7 @@ def foreign_json(data: Any) -> str:
 
 
 def foreign_text(text: str) -> str:
-    """What a text that is no JSON is an input of, in words; empty when unknown."""
+    """The tool that a text belongs to, if it is no JSON, in words; empty if unknown."""
     head = text[:4000]
     if re.search(r"^\s*npus_count\s*:", head, re.MULTILINE):
         return (

@@ -1,11 +1,11 @@
 """Latencies of an imported machine's links, as assumed by its library, since no dump has them.
 
 NCCL and RCCL choose among their algorithms by a table of latencies from GPU to GPU (``hwLat`` in
-``src/graph/tuning.cc``), of which those of rings in protocol LL are the hardware's alone.  They are
-divided over the links of a way, which is assumed: a half on each port of a switch of NVLinks; a
-half of PCIe's on the link of each GPU and nothing on bridges and between CPUs, since both libraries
-count all ways over PCIe alike; the network's excess over PCIe on the two links of the cards.  The
-machines of the library use the same.
+``src/graph/tuning.cc``).  The entries of rings in protocol LL contain only the hardware's latency.
+This module divides them over the links of an assumed path.  A path over NVLinks has half on each
+port of the switch.  A path over PCIe has half on the link of each GPU; bridges and CPUs have none,
+since both libraries treat all PCIe paths alike.  The links of network cards share the network's
+excess over PCIe.  The machines of the library use the same values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["with_latencies"]
 
 @dataclass(frozen=True)
 class _Hardware:
-    """What a library counts on, in nanoseconds from GPU to GPU."""
+    """The latencies that a library assumes, in nanoseconds from GPU to GPU."""
 
     source: str
     direct_name: str
@@ -50,8 +50,8 @@ def with_latencies(imported: Imported) -> Imported:
         nanoseconds = _latency(link.label, gpus, hardware)
         if nanoseconds is None:
             note = (
-                f"No latencies: none is documented for {link.label!r}; --alpha says what a send "
-                "takes beside its bytes."
+                f"No latencies: none is documented for {link.label!r}; --alpha sets the latency "
+                "of a send."
             )
             return replace(imported, notes=(*imported.notes, note))
         found.append(replace(link, latency=Fraction(nanoseconds, 10**9)))
@@ -67,8 +67,8 @@ def with_latencies(imported: Imported) -> Imported:
     ]
     note = (
         f"Assumed: latencies of GPU to GPU by which {hardware.source} chooses its algorithms "
-        f"(src/graph/tuning.cc, hwLat of rings, protocol LL): {', '.join(told)}, divided over the "
-        "links on the way. What the machine does must be measured (--alpha)."
+        f"(src/graph/tuning.cc, hwLat of rings, protocol LL): {', '.join(told)}, divided over "
+        "the links on the way. The latencies of the real machine must be measured (--alpha)."
     )
     return replace(
         imported, machine=replace(machine, links=tuple(found)), notes=(*imported.notes, note)
@@ -76,10 +76,10 @@ def with_latencies(imported: Imported) -> Imported:
 
 
 def _latency(label: str, gpus: int, hardware: _Hardware) -> Fraction | None:
-    """The documented nanoseconds of a link with so many GPUs as ends, or None."""
+    """The documented nanoseconds of a link with this number of GPUs as ends, or None."""
     if label == CARD:
         return Fraction(hardware.network - hardware.pcie, 2)
-    if label in (REACH, LANES):  # on a bridge, the GPU's own link has it
+    if label in (REACH, LANES):  # on a bridge the GPU's own link has the latency
         return Fraction(hardware.pcie, 2) if gpus else Fraction(0)
     if not gpus:
         return Fraction(0) if label.startswith(_BETWEEN) else None

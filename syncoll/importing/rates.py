@@ -26,7 +26,7 @@ def parse_rate(text: str) -> Fraction | None:
 
 
 def format_rate(value: Fraction) -> str:
-    """As a decimal where that is exact with nine digits, else as a fraction."""
+    """As a decimal if nine digits are exact, else as a fraction."""
     billionths = value * 10**9
     if billionths.denominator != 1:
         return str(value)

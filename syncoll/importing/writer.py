@@ -1,7 +1,7 @@
-"""From an imported machine to the text of a spec: assumptions, nodes and links.
+"""The text of a spec from an imported machine: assumptions, nodes and links.
 
-Links of one kind make one statement, and those from all nodes to one switch, or between all nodes,
-use ``for``.
+Links of one kind make one statement; links from all nodes to one switch, or between all nodes, use
+``for``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def spec_text(imported: Imported, name: str, heading: str = "") -> str:
 
 
 def _printable(text: str) -> str:
-    """The text in one line, without what a spec or a terminal would stumble over."""
+    """The text in one line, without characters that break a spec or a terminal."""
     text = " ".join(text.split()) if not text.isprintable() else text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
@@ -79,7 +79,7 @@ def _printable(text: str) -> str:
 def _comments(imported: Imported, heading: str) -> list[str]:
     lines = _wrapped(heading, "# ", "# ") if heading else []
     if imported.notes:
-        lines += ["#", "# What was assumed, and what was left out:"]
+        lines += ["#", "# Assumptions and omissions:"]
         for note in imported.notes:
             lines += _wrapped(note, "# * ", "#   ")
     told = [_told("Nodes", imported.names), _told("Switches", imported.switch_names)]
@@ -91,7 +91,7 @@ def _comments(imported: Imported, heading: str) -> list[str]:
 
 
 def _told_boxes(imported: Imported) -> list[str]:
-    """What the vertices of the first box are, and of the network; the other boxes are alike."""
+    """Names of the vertices of the first box and of the network; the other boxes are alike."""
     own = (len(imported.switch_names) - imported.hubs) // imported.boxes
     parts = (
         ("Nodes", imported.names[: len(imported.names) // imported.boxes]),
@@ -106,7 +106,7 @@ def _told_boxes(imported: Imported) -> list[str]:
 
 
 def _told(noun: str, names: Sequence[str]) -> str:
-    """``Nodes: 0 is GPU0, 1 is GPU1``; in short where the names count as the nodes do."""
+    """``Nodes: 0 is GPU0, 1 is GPU1``; shorter if the names have numbers as the nodes have."""
     if not names:
         return ""
     counted = re.match(r"(.*?)0$", names[0])
@@ -191,7 +191,7 @@ class _Machine:
         return [f"{INDENT}link (a, b) both ways for a in nodes, b in nodes if a < b {tail}"]
 
     def runs(self, left: set[_Pair], ways: str, tail: str) -> list[str]:
-        """The links that share a statement with ``for``, taken out of those that are left."""
+        """The links that share a statement with ``for``; removes them from `left`."""
         lines: list[str] = []
         for switch in sorted({b for _, b in left if b >= self.nodes}) if ways else ():
             ends = sorted(a for a, b in left if b == switch and a < self.nodes)
@@ -203,7 +203,7 @@ class _Machine:
         return lines
 
     def listed(self, links: Sequence[_Pair], ways: str, tail: str) -> list[str]:
-        """One statement of many links, broken between them."""
+        """One statement of many links, with breaks between them."""
         pairs = [f"({self.vertex(a)}, {self.vertex(b)})" for a, b in links]
         lines, end = statement_lines("link ", pairs), f"{ways} {tail}"
         if lines and len(lines[-1]) + len(end) > WIDTH:
@@ -214,10 +214,10 @@ class _Machine:
 
 
 class _Cluster(_Machine):
-    """The statements of the first box, said for all boxes, with their number as a parameter.
+    """The statements of the first box, repeated for all boxes, with their number as a parameter.
 
     A vertex of box ``box`` is ``8 * box + 3``, or ``switch(9 * box + 1)``; the switches of the
-    network, which are numbered on here, lie behind those of all boxes.
+    network come after the switches of all boxes, but have smaller numbers here.
     """
 
     least_mesh = 3
@@ -255,7 +255,7 @@ class _Cluster(_Machine):
         return "card" if card else format_rate(bandwidth)
 
     def vertex(self, vertex: int, variable: str = "") -> str:
-        """A vertex of box ``box``, or as far behind one as a variable says."""
+        """A vertex of box ``box``; a variable adds to its number."""
         behind = f" + {variable}" if variable else ""
         if vertex < self.nodes:
             return _times(self.nodes, "box") + _plus(vertex) + behind
@@ -282,13 +282,13 @@ class _Cluster(_Machine):
         """The first link of each run, and its length."""
 
         def kind(vertex: int) -> int:
-            """Of a node 0, of a switch of the box 1, of one of the network 2."""
+            """0 for a node, 1 for a switch of the box, 2 for a switch of the network."""
             return (vertex >= self.nodes) + (vertex >= self.nodes + self.switches)
 
         found = []
         for a, b in sorted(left):
             if (a - 1, b - stride) in left and kind(a - 1) == kind(a):
-                continue  # not the first of its run, or that has been taken
+                continue  # not the first of its run, or taken already
             length = 1
             while (a + length, b + stride * length) in left and (
                 kind(a + length) == kind(a) and kind(b + stride * length) == kind(b)
@@ -315,7 +315,7 @@ def _plus(number: int) -> str:
 
 
 def _folded(statement: str, tail: str) -> list[str]:
-    """A statement with its bandwidth, in as few lines as it fits into."""
+    """A statement with its bandwidth, in as few lines as possible."""
     lines = [INDENT + statement.strip()]
     if len(lines[0]) > WIDTH and " for box" in statement:
         statement, clauses = statement.strip().rsplit(" for box", 1)

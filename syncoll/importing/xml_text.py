@@ -1,4 +1,4 @@
-"""XML as other tools write it: parsed without entities, and without ever opening another file."""
+"""XML as other tools write it: parsed without entities, and without opening other files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from syncoll.importing.description import complaint
 __all__ = ["MOST_ELEMENTS", "parse_xml"]
 
 MOST_ELEMENTS = 500_000
-"""Elements of a file that is read; dumps of large machines have a few thousand."""
+"""Largest number of elements in a file; dumps of large machines have a few thousand."""
 
 _DEEPEST = 64
 
@@ -46,8 +46,7 @@ def parse_xml(text: str, label: str) -> Element:
             expected="a complete XML file",
         ) from None
     except (ValueError, LookupError) as error:
-        # What the parser says of an encoding that it does not know, or of a character that XML
-        # cannot hold.
+        # The parser's words for an unknown encoding, or for a character that XML cannot hold.
         raise complaint(label, f"not XML: {error}", expected="a complete XML file") from None
     level, depth, count = [root], 0, 0
     while level:

@@ -1,8 +1,8 @@
 """Rows of different lengths in flat arrays, and formulas made from formulas by moving such rows.
 
 Row i has the cells ``starts[i]`` to ``starts[i + 1]``.  Every lowering works on whole arrays of
-rows at once, so that a formula of several hundred thousand literals is rewritten in fractions of a
-second.  Variables still come from `FormulaBuilder` alone.
+rows, so that it rewrites a formula of several hundred thousand literals in fractions of a second.
+New variables still come only from `FormulaBuilder`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = [
 
 
 def ints(values: npt.ArrayLike) -> IntArray:
-    """The values as 64-bit integers, also when there are none."""
+    """The values as 64-bit integers, even if the list is empty."""
     return np.asarray(values, dtype=np.int64)
 
 
 def offsets(counts: IntArray) -> IntArray:
-    """The starts of rows that have so many cells each; ``[len(counts) + 1]``."""
+    """The starts of rows with these numbers of cells; ``[len(counts) + 1]``."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
@@ -56,7 +56,7 @@ def gather(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def join(first: IntArray, second: IntArray) -> IntArray:
-    """The starts of the rows of `first` followed by those of `second`."""
+    """The starts of the rows of `first` and then of `second`."""
     return np.concatenate([first, second[1:] + first[-1]])
 
 
@@ -68,14 +68,14 @@ _CELLS: dict[str, dict[str, tuple[str, ...]]] = {
         "integer_starts": ("integers", "integer_coefficients"),
     },
 }
-"""For each kind of row its starts in `Formula`, and the arrays of cells that these divide."""
+"""For each kind of row its starts in `Formula`, and the arrays of cells that they divide."""
 
 _COLUMNS = {
     "clause": ("enforcers",),
     "cardinality": ("lows", "highs", "enforcers"),
     "linear": ("lows", "highs", "enforcers"),
 }
-"""For each kind of row what it has one of."""
+"""For each kind of row its arrays with one entry a row."""
 
 
 def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
@@ -93,8 +93,8 @@ def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
 def add(formula: Formula, kind: str, **given: IntArray) -> Formula:
     """The formula with rows of a kind added: arrays as in `Formula`, without the kind's name.
 
-    Arrays that the kind does not have are left out.  Without enforcers the rows always hold;
-    without integers they have none.
+    Missing arrays get defaults: rows without enforcers always hold, and rows without integers have
+    none.
     """
     count = len(given["starts"]) - 1
     made: dict[str, Any] = {}

@@ -1,24 +1,23 @@
 """Encodings of sums without a tree: covers, the product for at most one, and adders.
 
-A cover: ``sum <= high`` holds exactly when no set of literals that sums to more than `high` is true
-altogether, and the least such sets suffice.  For n literals of coefficient 1 and bound k those are
-the ``n choose k + 1`` sets of k + 1 literals: pairs for at most one, one clause for at most n - 1.
-No new variable, and nothing propagates better; but only small or extreme bounds have few covers.
-The oldest encoding there is; the cover inequalities of integer programming (Balas 1975) are its
-kin.
+A cover: ``sum <= high`` holds exactly when no set of literals with a sum above `high` is true, and
+the minimal sets suffice.  For n literals of coefficient 1 and bound k these are the ``n choose k +
+1`` sets of k + 1 literals: pairs for at most one, one clause for at most n - 1.  Covers need no new
+variable and propagate best, but only small or extreme bounds have few.  They are the oldest
+encoding, akin to the cover inequalities of integer programming (Balas 1975).
 
 The product (Chen 2010): n literals stand in a grid of p rows and q columns, ``p * q >= n``.  A
-literal implies its row's and its column's variable, of which at most one each may be true; two true
-literals would differ in one of them.  Small grids' rows and columns exclude each other in pairs,
-larger ones by the same encoding: ``2n + 4 sqrt(n) + O(n ** 0.25)`` clauses and
-``2 sqrt(n) + O(n ** 0.25)`` variables.
+literal implies the variables of its row and its column, and at most one variable of each kind may
+be true.  Two true literals would differ in one of them.  Small grids' rows and columns exclude each
+other in pairs, larger ones by the same encoding: ``2n + 4 sqrt(n) + O(n ** 0.25)`` clauses and ``2
+sqrt(n) + O(n ** 0.25)`` variables.
 
 Adders (Warners 1998; Eén & Sörensson 2006) add in binary, then compare.  The literals with bit i in
 their coefficient fall into bucket i.  A full adder turns three of a bucket into one sum bit that
 stays and one carry bit for the next bucket, until one is left in each: the sum in binary.  A row of
 n literals with coefficients of b bits needs at most about ``n * b`` adders of 14 clauses and 2
-variables.  Unit propagation on it is weak; it is here for rows whose sums are too many for a
-totalizer, which it bounds to linear size.
+variables.  Unit propagation on it is weak, but its size is linear: it serves rows with too many
+sums for a totalizer.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
 __all__ = ["adder", "covers", "product_at_most_one"]
 
 _MOST_PAIRED = 5
-"""Up to this number literals are excluded in pairs."""
+"""Up to this number, literals are excluded in pairs."""
 
 _Chosen = tuple[int, "_Chosen"] | None
 
@@ -46,7 +45,7 @@ def _unlinked(chosen: _Chosen) -> list[int]:
 
 
 def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
-    """Possible sums of every literal and chain, each with the placeholder of "at least that"."""
+    """Possible sums of every literal and chain, each with the placeholder of "at least this"."""
     result: list[tuple[list[int], list[int]]] = []
     lengths = [1] * sum(count for _, count in shape.singles) + [len(c) for c in shape.chains]
     coefficients = shape.coefficients()
@@ -62,7 +61,7 @@ def covers(shape: SumShape, budget: int) -> Template | None:
     """The clauses for the high bound of a row, ``0 <= high < total``, or None.
 
     Args:
-        budget: on the literals; a row whose covers have more gets None.
+        budget: limit on the literals; a row whose covers have more gets None.
     """
     leaves = sorted(_leaves(shape), key=lambda leaf: -leaf[0][-1])
     # rest[i]: the most that the leaves from i on can add.
@@ -71,8 +70,8 @@ def covers(shape: SumShape, budget: int) -> Template | None:
         rest.append(rest[-1] + sums[-1])
     rest.reverse()
     builder = TemplateBuilder(shape.num_inputs)
-    # Places still to decide, what is missing there, and the literals chosen so far, as a list
-    # linked backwards: the depth of the search is the length of a row.
+    # Undecided leaves, the sum still missing, and the chosen literals as a list linked backwards:
+    # the search is as deep as the row is long.
     stack: list[tuple[int, int, _Chosen]] = [(0, shape.high + 1, None)]
     while stack:
         place, missing, chosen = stack.pop()

@@ -1,11 +1,11 @@
 """Structure: literals of a row that are sorted or exclude each other, found from other rows.
 
-* A chain: literals each of which implies the one before it, by two-literal clauses; an integer's
-  order literals are one.  It can take few values, and a totalizer need not sort it.
-* A group: literals of which at most one, or exactly one, is true, by another row.
+* A chain: literals that each imply the one before by two-literal clauses, such as an integer's
+  order literals.  It can take few values, and a totalizer need not sort it.
+* A group: at most one, or exactly one, of its literals is true because of another row.
 
-Both are read from rows that the formula keeps.  Rows that say "at most one" themselves get no
-groups: two equal ones would each rely on the other.
+Both are read from rows that the formula keeps.  At-most-one rows get no groups themselves: two
+equal rows would each rely on the other.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from syncoll.lowerings._sums import Sums, normalised, plain_clauses, sums_of
 __all__ = ["AT_MOST_ONE", "CHAIN", "EXACTLY_ONE", "SINGLE", "RowStructure", "structure"]
 
 SINGLE, CHAIN, AT_MOST_ONE, EXACTLY_ONE = range(4)
-"""What a literal is part of."""
+"""The relation that a literal has to others."""
 
 _MOST_CONSEQUENCES = 4
-"""How many consequences of a literal are followed; those nearest in number first."""
+"""Number of consequences of a literal that are followed, nearest numbers first."""
 
 _MOST_EXCLUSIONS = 8
-"""In how many groups a literal is looked for; those of the earliest rows first."""
+"""Number of groups in which a literal is sought, earliest rows first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class RowStructure:
 
     Args:
         kinds: `SINGLE`, `CHAIN`, `AT_MOST_ONE` or `EXACTLY_ONE`.
-        numbers: of the chain or group, unique from 1; 0 for a single.
-        places: in the chain, from 0: a literal implies those with lower places.  In a group they
-            ascend with the literals' values.
+        numbers: number of the chain or group, unique from 1; 0 for a single.
+        places: place in the chain, from 0: a literal implies all literals in lower places.  In a
+            group places ascend with the literals' values.
         negated: whether the group is about the literal's negation.
     """
 
@@ -107,7 +107,7 @@ def _chains(formula: Formula, sums: Sums) -> tuple[list[int], list[int], list[in
 
 
 def _says_at_most_one(sums: Sums) -> tuple[BoolArray, BoolArray]:
-    """Which rows in normal form say that at most one literal is true, or that one is false."""
+    """Which rows in normal form mean that at most one literal is true, or at most one is false."""
     sizes = np.diff(sums.starts)
     counting = row_sums((sums.coefficients != 1).astype(np.int64), sums.starts) == 0
     counting &= (sums.enforcers == 0) & (sizes >= 2)
@@ -115,7 +115,7 @@ def _says_at_most_one(sums: Sums) -> tuple[BoolArray, BoolArray]:
 
 
 def _exclusive(sums: Sums) -> tuple[IntArray, IntArray, BoolArray]:
-    """Rows of literals of which at most one is true: starts, literals; whether exactly one is."""
+    """Rows with at most one true literal: starts, literals; whether exactly one is true."""
     most, fewest = _says_at_most_one(sums)
     rows = np.flatnonzero(most | fewest)
     starts, cells = gather(sums.starts, rows)
@@ -145,7 +145,7 @@ def _known_exclusive(formula: Formula, sums: Sums) -> tuple[IntArray, IntArray, 
 def _groups(
     formula: Formula, sums: Sums, free: BoolArray
 ) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
-    """Cells in groups, the groups' numbers and kinds, and whether the cells stand negated."""
+    """Cells in groups, the groups' numbers and kinds, and whether the cells are negated."""
     starts, literals, exactly = _known_exclusive(formula, sums)
     sources = row_of(starts)
     order = np.argsort(literals, kind="stable")
@@ -157,7 +157,7 @@ def _groups(
     cells = candidates[np.concatenate([straight, turned])]
     source = sources[order[np.concatenate([first, second])]]
     negated = np.repeat([False, True], [len(straight), len(turned)])
-    # A cell goes to the group of which its row has the most.
+    # A cell joins the group that has the most cells of its row.
     rows = row_of(sums.starts)[cells]
     keys = rows * (len(starts)) + source
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)

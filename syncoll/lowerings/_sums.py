@@ -1,4 +1,4 @@
-"""Sums: cardinality and pseudo-Boolean rows in one normal form, where every question is easy.
+"""Sums: cardinality and pseudo-Boolean rows in one normal form.
 
 A row of a formula may repeat literals, contain a literal with its negation or its own enforcer, and
 have negative coefficients.  In normal form each variable occurs at most once in a row, as the

@@ -2,8 +2,8 @@
 
 The clauses of a row ``low <= sum <= high`` depend only on its shape: the coefficients, the literals
 known to be sorted, and the bounds.  Each shape is encoded once, over the placeholders ``1 … n`` for
-its literals and ``n+1 …`` for auxiliary variables, and filled in for all its rows (every link in
-every step) by one array lookup.
+its literals and ``n+1 …`` for auxiliary variables.  One array lookup fills it in for all its rows
+(every link in every step).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
 
 
 class LiteralGroup(NamedTuple):
-    """Literals of which at most one is true, in a row where some of them may stand negated.
+    """Literals with at most one true one, in a row where some of them may be negated.
 
     Args:
-        coefficients: negative where the negations exclude each other.  (The row's own coefficient
-            is the absolute value.)
+        coefficients: negative if the negations exclude each other.  (The row's own coefficient is
+            the absolute value.)
         complete: whether exactly one is true.
     """
 
@@ -57,7 +57,7 @@ class SumShape(NamedTuple):
     Args:
         singles: coefficient and number of unrelated literals, in the order of their placeholders.
         chains: coefficients of literals that imply the one before; their placeholders follow.
-        groups: of exclusive literals; their placeholders come last.
+        groups: groups of exclusive literals; their placeholders come last.
     """
 
     low: int
@@ -68,7 +68,7 @@ class SumShape(NamedTuple):
 
     @property
     def num_inputs(self) -> int:
-        """How many literals a row has."""
+        """Number of literals of a row."""
         singles = sum(count for _, count in self.singles)
         return singles + sum(map(len, self.chains)) + sum(len(g.coefficients) for g in self.groups)
 
@@ -84,13 +84,13 @@ class SumShape(NamedTuple):
         return sum(self.coefficients())
 
     def tight(self) -> tuple[int, int, int]:
-        """Low, high and total, counted from the least sum that the groups admit."""
+        """Low, high and total, counted from the least possible sum of the groups."""
         shift = sum(group.least for group in self.groups)
         spare = sum(sum(map(abs, g.coefficients)) - g.most for g in self.groups)
         return self.low - shift, self.high - shift, self.total - spare - shift
 
     def negated(self) -> tuple[SumShape, list[int]]:
-        """The same row said of the negated literals: its shape, and its inputs as placeholders."""
+        """The same row over the negated literals: its shape, and its inputs as placeholders."""
         singles = sum(count for _, count in self.singles)
         inputs = [-i for i in range(1, singles + 1)]
         first = singles + 1
@@ -118,9 +118,9 @@ class Template:
     Args:
         num_inputs: the placeholders ``1 … num_inputs`` stand for a row's literals.
         num_auxiliary: the next placeholders stand for new variables.
-        starts: of each clause's literals.
+        starts: starts of each clause's literals.
         literals: placeholders and their negations.
-        enforced: which clauses need the row's enforcer; the others define the new variables.
+        enforced: whether a clause needs the row's enforcer; the others define the new variables.
     """
 
     num_inputs: int
@@ -131,12 +131,12 @@ class Template:
 
     @property
     def num_clauses(self) -> int:
-        """How many clauses there are."""
+        """Number of clauses."""
         return len(self.enforced)
 
     @property
     def cost(self) -> int:
-        """What the cheapest of several encodings is chosen by: literals and new variables."""
+        """Measure for the choice among encodings: literals and new variables."""
         return len(self.literals) + self.num_auxiliary
 
 
@@ -176,7 +176,7 @@ class TemplateBuilder:
 
     @property
     def num_clauses(self) -> int:
-        """How many clauses there are so far."""
+        """Number of clauses so far."""
         return len(self._enforced)
 
     def build(self) -> Template:

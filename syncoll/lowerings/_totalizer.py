@@ -8,32 +8,31 @@ means that the literals below N sum to at least w; the clauses of ``A + B = N`` 
 * upwards, for a high bound: ``A >= a and B >= b  ->  N >= w`` for the least pairs ``a + b >= w``;
 * downwards, for a low bound: ``A < a and B < b  ->  N < w``, likewise.
 
-Where this differs from the papers:
+Differences from the papers:
 
-* Thresholds are asked for from the root down: the root must only know whether its sum exceeds
-  `high` (or reaches `low`), so a child needs just the thresholds of its pairs.  That caps the
-  nodes at high + 1, and it drops what its siblings could not complete, so that a bound near the
-  total is as cheap as one near 0.
-* Thresholds that break the row alone get no variable: their clauses say so at once.  Only these
-  clauses are enforced; the definitions hold always, which keeps what is learnt from them valid.
-* A leaf may be a chain of literals each of which implies the one before it, such as an
-  order-encoded integer.  It is sorted already, so it costs nothing, and a row
-  ``count - b*r <= 0`` gets one totalizer for the count with only the outputs ``floor(b*v) + 1``
-  and a clause for each value v of r.
-* A leaf may be a group of literals of which at most one is true (after Bofill, Coll, Suy &
-  Villaret 2019): its sums are as few as its coefficients, and each of its literals implies a
-  threshold, so that a comparison of positions ``sum(i*x_i) <= sum(j*y_j)`` with one true x and one
-  true y costs fewer than five clauses a position; m positions have sums up to m**2 otherwise.
+* Thresholds are requested from the root down.  The root only needs to know whether its sum exceeds
+  `high` (or reaches `low`), so a child needs only the thresholds of its pairs.  This caps the nodes
+  at high + 1, and drops thresholds that siblings cannot complete: a bound near the total is as
+  cheap as one near 0.
+* Thresholds that break the row by themselves get no variable: their clauses state it directly.
+  Only these clauses are enforced; the definitions always hold, so that learnt clauses stay valid.
+* A leaf may be a chain of literals that each imply the one before, such as an order-encoded
+  integer.  It is sorted already and costs nothing.  A row ``count - b*r <= 0`` gets one totalizer
+  for the count with only the outputs ``floor(b*v) + 1`` and a clause for each value v of r.
+* A leaf may be a group with at most one true literal (after Bofill, Coll, Suy & Villaret 2019).  It
+  has only as many sums as coefficients, and each of its literals implies a threshold.  A comparison
+  of positions ``sum(i*x_i) <= sum(j*y_j)`` with one true x and one true y then costs fewer than
+  five clauses a position.  Without groups, m positions have sums up to m**2.
 * Literals with equal coefficients share a balanced subtree, so that its sums are few; the subtrees
   and chains are then joined smallest first.
 * Both directions share their variables.
 
-Size, for an upper bound ``0 < k < n`` over n literals of coefficient 1: a node with children of
-p and q leaves out of its m = p + q needs the thresholds ``max(1, k+1-(n-m)) <= w <= min(m, k)``,
-one variable each, except the root, which has none; the clauses are the pairs
-``(i, j) != (0, 0), i <= p, j <= q`` with i + j a threshold needed, and those with ``i, j >= 1``
-and ``i + j = k + 1``.  For k much smaller than n that is about ``n * (k + log2 k)`` clauses, half
-of them in the n/k nodes of more than k leaves.
+Size, for an upper bound ``0 < k < n`` over n literals of coefficient 1: a node with children of p
+and q leaves among its m = p + q needs the thresholds ``max(1, k+1-(n-m)) <= w <= min(m, k)``.  Each
+has one variable, except at the root.  The clauses are the pairs ``(i, j) != (0, 0), i <= p, j <=
+q`` with a needed threshold i + j, and those pairs ``i, j >= 1`` with ``i + j = k + 1``.  For k much
+smaller than n this is about ``n * (k + log2 k)`` clauses, half of them in the n/k nodes of more
+than k leaves.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ class _Node:
     Args:
         sums: possible sums of the literals below, ascending, capped.
         left: one child, None at a leaf.
-        literals: the placeholder for ``N >= w``, where there is one.
+        literals: the placeholder for ``N >= w``, if it has one.
         up, down: thresholds whose upward or downward clauses are needed.
-        forbidden: reaching this sum breaks the row; 0 for none.
+        forbidden: this sum breaks the row; 0 for none.
         required: missing this sum breaks the row; 0 for none.
         members: value and literal of each member of a group leaf, ascending.
         none: the value of a group without a true member; None if one always is.
@@ -90,7 +89,7 @@ def _pair(a: _Node, b: _Node, cap: int, limit: int) -> _Node:
 
 
 def _leaves(shape: SumShape, cap: int) -> list[_Node]:
-    """A node for every single, chain and group; groups count from the least that they add."""
+    """A node for every single, chain and group; groups count from their least sum."""
     leaves: list[_Node] = []
     first = 1
     chains = [(c,) for c, count in shape.singles for _ in range(count)] + list(shape.chains)
@@ -177,7 +176,7 @@ def _downward(a: _Node, b: _Node, w: int) -> list[tuple[int, int]]:
 
 
 def _alone(pairs: list[tuple[int, int]]) -> tuple[int, int]:
-    """The largest sum of either node that a pair has without one of the other; 0 for none."""
+    """The largest sum of either node that occurs in a pair by itself; 0 for none."""
     first = max((i for i, j in pairs if j == 0), default=0)
     return first, max((j for i, j in pairs if i == 0), default=0)
 
@@ -213,7 +212,7 @@ class _Writer:
             self._out.enforce(node.literals[node.required])
 
     def _group_up(self, node: _Node) -> None:
-        """What a group's true literal, or that none is true, says of the thresholds above it."""
+        """Clauses from a group's true literal, or from its absence, to the thresholds above it."""
         out = self._out
         asked = sorted(node.up | ({node.forbidden} - {0}))
         none = -1 if node.none is None else node.none
@@ -236,7 +235,7 @@ class _Writer:
                 add(literal, -node.literals[after])
 
     def _group_down(self, node: _Node) -> None:
-        """What a group's true literal, or that none is true, says of the thresholds not reached."""
+        """Clauses from a group's true literal, or from its absence, to thresholds not reached."""
         out = self._out
         asked = sorted(node.down | ({node.required} - {0}))
         for place, w in enumerate(asked):
@@ -257,7 +256,7 @@ class _Writer:
             add(-literal, *more, node.literals[after] if after else 0)
 
     def _at_least(self, node: _Node, w: int, asked: set[int]) -> int:
-        """The literal ``N >= w``, 0 for w = 0; notes that its clauses are needed."""
+        """The literal ``N >= w``, 0 for w = 0; it requests the literal's clauses."""
         if w == 0:
             return 0
         if node.left is not None or node.members:
@@ -280,7 +279,7 @@ class _Writer:
         for i, j in pairs:
             if i and j:
                 out.enforce(self._at_least(a, i, a.down), self._at_least(b, j, b.down))
-        # A pair with a part that breaks the row by itself need not be told what else follows.
+        # A pair with a part that breaks the row by itself needs no clauses for the rest.
         for w in sorted(node.up):
             for i, j in _upward(a, b, w):
                 if (a.forbidden and i >= a.forbidden) or (b.forbidden and j >= b.forbidden):
@@ -307,7 +306,7 @@ def totalizer(shape: SumShape, limit: int) -> Template:
         builder.enforce()
     elif low > 0 or high < total:
         bounded = high < total
-        # Sums from the cap on need not be told apart.
+        # Sums from the cap on need no distinction.
         root = _tree(shape, high + 1 if bounded else low, limit)
         if bounded:
             root.forbidden = root.sums[bisect_left(root.sums, high + 1)]

@@ -1,12 +1,12 @@
 """Enforced rows as rows that always hold: the big-M method, with M exact (Dantzig 1960).
 
-``sum <= high if e`` is ``sum + M*e <= high + M`` where M is how far the sum can exceed `high` at
-all, computed from the bounds of its variables with repeated literals counted together and the
-enforcer taken as true; `low` likewise.  Exact constants keep the linear relaxation tight, and
-cannot exceed what the row itself contains.
+``sum <= high if e`` becomes ``sum + M*e <= high + M``, where M is the greatest possible excess of
+the sum over `high`; `low` likewise.  M follows from the bounds of the variables, with repeated
+literals counted together and the enforcer taken as true.  Exact constants keep the linear
+relaxation tight, and cannot exceed the coefficients of the row.
 
-Needs pseudo-Boolean rows (linear rows, where the row has integers); makes at most two rows for each
-enforced cardinality or linear row, one for each bound that can be broken, and no variable.
+Needs pseudo-Boolean rows (linear rows, if the row has integers).  It makes at most two rows for
+each enforced cardinality or linear row, one for each bound that can be broken, and no variable.
 """
 
 from __future__ import annotations

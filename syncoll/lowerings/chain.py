@@ -1,7 +1,7 @@
-"""The chain of lowerings between what a formula uses and what a backend offers.
+"""The chain of lowerings from the features of a formula to the features of a backend.
 
-It follows from two sets of features and from what the registered lowerings declare; no formula is
-needed to compute it.  The built-in ones lead from left to right::
+It depends only on the two sets of features and the declarations of registered lowerings; no formula
+is needed to compute it.  The built-in lowerings lead from left to right::
 
     difference ──▶ linear ──▶ big-M                     for backends with integers
          │            │
@@ -12,11 +12,11 @@ needed to compute it.  The built-in ones lead from left to right::
          └────────────┴──────── and from there          for SAT solvers
 
 A chain exists whenever the backend offers clauses, cardinality rows, pseudo-Boolean rows, or linear
-rows with integers, since each of these can say everything.
+rows with integers, since each of these can express every formula.
 
-The cheapest chain is taken, and of equal ones that whose lowerings were registered first.  Every
-feature of the formula is as much work as any other: a lowering costs its `Lowering.cost` for each
-that it takes away, whatever that was called before, and half of it for what it rewrites in part.
+The cheapest chain is taken; among equal chains the one whose lowerings were registered first.
+Every feature of the formula counts the same.  A lowering costs its `Lowering.cost` for each feature
+that it removes, and half of it for a feature that it rewrites in part.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from syncoll.lowerings.lowering import LOWERINGS, AnswerMap, Lowering, go_on, st
 __all__ = ["Lowered", "Stage", "lower", "plan"]
 
 _WHOLE = 16
-"""The work of a feature; a lowering that rewrites some of it moves half of what is left."""
+"""The work of a feature; a lowering that rewrites some of it moves half of the rest."""
 
 _CARRIERS = {Feature.CARDINALITY, Feature.PSEUDO_BOOLEAN, Feature.LINEAR, Feature.DIFFERENCE}
-"""What may be enforced; without any of it there is no enforcement."""
+"""Features whose rows may be enforced; without any of them there is no enforcement."""
 
 _Work = dict[Feature, int]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One lowering of a chain, as it went; `summary`: the lowering's, one line."""
+    """One lowering of a chain, as it ran; `summary`: the lowering's, one line."""
 
     name: str
     summary: str
@@ -62,7 +62,7 @@ class Lowered:
     inverses: tuple[AnswerMap, ...]
 
     def raise_assignment(self, assignment: Assignment) -> Assignment:
-        """The assignment of the original formula that one of the lowered formula stands for."""
+        """The assignment of the original formula that corresponds to one of the lowered formula."""
         for inverse in reversed(self.inverses):
             assignment = inverse.raise_assignment(assignment)
         return assignment
@@ -73,7 +73,7 @@ def _listed(features: Iterable[Feature]) -> str:
 
 
 def _after(lowering: Lowering, work: _Work) -> tuple[int, _Work] | None:
-    """What the lowering costs and the work that it leaves; None where it cannot be applied."""
+    """The cost of the lowering and the work that remains; None if it cannot be applied."""
     if not lowering.rewrites & work.keys() or lowering.after & work.keys():
         return None
     left, moved, new = dict(work), 0, dict[Feature, int]()
@@ -121,10 +121,10 @@ def _cheapest(
 def plan(
     features_used: frozenset[Feature], features_offered: frozenset[Feature]
 ) -> tuple[Lowering, ...]:
-    """The chain of lowerings in order, computed from features alone; empty when the offer suffices.
+    """The chain of lowerings in order, computed from features; empty if no lowering is needed.
 
     Raises:
-        PluginError: if the offer is so small that no chain exists.
+        PluginError: if the backend offers too little for any chain.
     """
     if features_used <= features_offered:
         return ()
@@ -148,13 +148,13 @@ def lower(
 ) -> Lowered:
     """Rewrites a formula until it uses only features that a backend offers.
 
-    The hint stays, and original Booleans keep their ids.
+    The hint and the ids of the original Booleans stay.
 
     Args:
-        check: is called now and then, and may raise to end it.
+        check: is called from time to time, and may raise an error to stop.
 
     Raises:
-        PluginError: if the offer is so small that no chain exists.
+        PluginError: if the backend offers too little for any chain.
         UsageError: if an integer has too many values for a backend without integers.
     """
     size, hint = formula.size(), formula.hint

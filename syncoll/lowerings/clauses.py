@@ -1,12 +1,12 @@
 """Counts and sums as clauses: the choice of encoding, and all rows of a shape at once.
 
-A bound of a row can be said by its covers, an at-most-one bound by a product (`_direct`), any row
-by a generalized totalizer (`_totalizer`: Joshi, Martins & Manquinho 2015; for counts Bailleux &
-Boufkhad 2003) over its literals or their negations, with both bounds in one tree or in two, and
-when that is too large by adders.  The cheapest in literals and new variables together is taken, so
-that small rows get the clauses that one would write by hand.  Literals sorted by clauses, such as
-order-encoded integers, are counted as they are.  An enforcer goes only to the clauses that break
-the row; definitions hold always.
+Covers encode a bound of a row, a product encodes at most one (`_direct`).  A generalized totalizer
+(`_totalizer`: Joshi, Martins & Manquinho 2015; for counts Bailleux & Boufkhad 2003) encodes any
+row, over its literals or their negations, with both bounds in one tree or in two.  If it is too
+large, adders do.  The encoding with the fewest literals and new variables is taken, so that small
+rows get the clauses that a person would write.  Literals sorted by clauses, such as order-encoded
+integers, are counted unchanged.  An enforcer goes only to the clauses that break the row;
+definitions always hold.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ MOST_CLAUSES = 1_000_000
 """A row whose totalizer would have more clauses for a bound is added in binary."""
 
 _BYTES_PER_LITERAL = 160
-"""What a literal of the clauses takes here, while they are joined, and in a solver's process."""
+"""Memory of a literal of the clauses here, while they are joined, and in a solver's process."""
 
 _UNCHECKED_LITERALS = 2_000_000
-"""So few fit everywhere; the system is not asked how much memory is left."""
+"""This number fits everywhere, without a query of the free memory."""
 
 
 def _over(template: Template, inputs: list[int]) -> Template:
@@ -53,7 +53,7 @@ def _over(template: Template, inputs: list[int]) -> Template:
 
 
 def _totalizers(shape: SumShape) -> list[Template]:
-    """The totalizer over the literals or their negations, whichever has the lower cap."""
+    """The totalizer over the literals or their negations, the one with the lower cap."""
     negated, inputs = shape.negated()
 
     def cap(s: SumShape) -> int:
@@ -74,7 +74,7 @@ def _cheapest(templates: list[Template]) -> Template:
 
 
 def _upper(shape: SumShape) -> Template:
-    """The cheapest encoding of a high bound alone."""
+    """The cheapest encoding of only a high bound."""
     options = _totalizers(shape)
     if shape == SumShape(0, 1, ((1, shape.num_inputs),)):
         options.append(product_at_most_one(shape.num_inputs))
@@ -150,7 +150,7 @@ def _shapes(sums: Sums, structure: RowStructure) -> tuple[Sums, list[SumShape]]:
 
 
 def _require_room(literals: int) -> None:
-    """Raises MemoryError, in words, if so many literals do not fit in the command's memory."""
+    """Raises MemoryError, in words, if this number of literals exceeds the command's memory."""
     if literals > _UNCHECKED_LITERALS:
         what = f"sums as clauses, of more than {literals / 1e6:.0f} million literals,"
         if why := budget().lacks(_BYTES_PER_LITERAL * literals, what):
@@ -158,7 +158,7 @@ def _require_room(literals: int) -> None:
 
 
 def _with_clauses(formula: Formula, sums: Sums) -> Formula:
-    """The formula with clauses for rows that it no longer has, by what its own rows say of them."""
+    """The formula with clauses for rows removed from it; its other rows give structure."""
     plain = normalised(sums)
     plain = plain.chosen(np.flatnonzero((plain.lows > 0) | (plain.highs < plain.totals())))
     arranged, shapes = _shapes(plain, structure(formula, plain))
@@ -222,5 +222,5 @@ def cardinality_to_clauses(formula: Formula) -> Formula:
     after=[Feature.PSEUDO_BOOLEAN, Feature.LINEAR, Feature.DIFFERENCE],
 )
 def enforced_cardinality_to_clauses(formula: Formula) -> Formula:
-    """Rewrites the enforced cardinality rows, for a backend that counts but knows no enforcers."""
+    """Rewrites the enforced cardinality rows, for a backend that counts but has no enforcers."""
     return _without_counts(formula, formula.cardinality_enforcers != 0)

@@ -1,11 +1,11 @@
 """Lowering: a rewriting of formulas, the formula that it made, and the way back.
 
-A lowering is a pure function from a formula to an `Applied`: a formula that a less able backend
-understands, and an inverse that takes each model of it to a model of the formula that was given.
-The models of both, seen on the given formula's variables, are the same.
+A lowering is a pure function from a formula to an `Applied`: a formula for a less able backend, and
+an inverse that takes each of its models to a model of the original formula.  Both formulas have the
+same models on the original variables.
 
-What a lowering does to the features of a formula is declared where it is registered, and from these
-declarations alone `syncoll.lowerings.chain` computes what a backend needs.
+The effect of a lowering on features is declared at its registration.  From these declarations
+`syncoll.lowerings.chain` computes the lowerings that a backend needs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AnswerMap(Protocol):
     """Takes assignments back through a lowering."""
 
     def raise_assignment(self, assignment: Assignment) -> Assignment:
-        """The assignment of the given formula that one of the lowered formula stands for."""
+        """The assignment of the original formula that corresponds to one of the lowered formula."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class KeepFirst:
 
 @dataclass(frozen=True)
 class Applied:
-    """What a lowering made of a formula; `inverse`: takes its models back."""
+    """The result of a lowering: a formula, and an `inverse` that takes its models back."""
 
     formula: Formula
     inverse: AnswerMap
@@ -63,7 +63,7 @@ class Applied:
 Rewriting = Callable[[Formula], Applied]
 
 Turns = tuple[tuple[Feature, tuple[Feature, ...]], ...]
-"""Features, and those into which what has them is rewritten."""
+"""Features, each with the features that its rows are rewritten into."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Lowering:
 
     Args:
         name: ``given -> made``, as `syncoll explain` shows it.
-        turns: features that it takes away, each with those that it brings in.
-        some: features of which it rewrites a part, likewise; they stay.
-        cost: for each feature that it rewrites; half for a part.
-        after: features that must be gone before it can be applied.
+        turns: features that it removes, each with the features that it adds.
+        some: features that it rewrites in part, likewise; they stay.
+        cost: cost of each feature that it rewrites; half for a part.
+        after: features that must be removed first.
     """
 
     name: str
@@ -88,12 +88,12 @@ class Lowering:
 
     @property
     def rewrites(self) -> frozenset[Feature]:
-        """It has nothing to do for formulas that use none of these features."""
+        """The features that it rewrites; it does not change formulas without them."""
         return frozenset(feature for feature, _ in self.turns or self.some)
 
 
 LOWERINGS: list[Lowering] = []
-"""All that are registered."""
+"""All registered lowerings."""
 
 
 def registered(
@@ -107,7 +107,7 @@ def registered(
 ) -> Callable[[Callable[[Formula], Applied | Formula]], Rewriting]:
     """Registers the decorated function as a lowering; see `Lowering` for the declarations.
 
-    A function that keeps all variables, and at most adds some after them, returns only a formula.
+    A function that keeps all variables, and only adds some after them, returns only a formula.
     """
 
     def register(rewrite: Callable[[Formula], Applied | Formula]) -> Rewriting:
@@ -132,7 +132,7 @@ _check: ContextVar[Callable[[], None]] = ContextVar("check", default=lambda: Non
 
 @contextmanager
 def stoppable(check: Callable[[], None]) -> Iterator[None]:
-    """While it lasts, lowerings of this thread ask this now and then; it may raise."""
+    """In this context lowerings of this thread call the check from time to time; it may raise."""
     token = _check.set(check)
     try:
         yield
@@ -141,5 +141,5 @@ def stoppable(check: Callable[[], None]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Raises what the check raises, if there is one."""
+    """Calls the check, if one is set; its errors pass."""
     _check.get()()

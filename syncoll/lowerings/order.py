@@ -1,13 +1,13 @@
 """Integers as order-encoded Booleans (Crawford & Baker 1994; Tamura et al. 2009).
 
 An integer x between low and high becomes the Booleans ``[x >= v]`` for ``v = low+1 … high``, each
-implying the one before, so that ``x = low + number of true ones``.  An integer of n values costs
-n - 1 Booleans and n - 2 binary clauses.  Linear rows become pseudo-Boolean rows by that sum.
-A difference row ``x + d <= y`` becomes the clauses ``[x >= v] -> [y >= v+d]``, at most n of them,
-with no detour through sums; unit propagation on them is as strong as on the bounds themselves.
+implying the one before, so that ``x = low + number of true ones``.  An integer of n values costs n
+- 1 Booleans and n - 2 binary clauses.  Linear rows become pseudo-Boolean rows by that sum.  A
+difference row ``x + d <= y`` becomes the clauses ``[x >= v] -> [y >= v+d]``, at most n of them,
+without sums; unit propagation on them is as strong as on the bounds themselves.
 
-The Booleans of an integer get consecutive ids, and their implications remain as clauses, which is
-how later lowerings recognise that they are sorted.
+The Booleans of an integer get consecutive ids, and their implications remain as clauses.  Later
+lowerings recognise from these that they are sorted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from syncoll.lowerings.lowering import Applied, registered
 __all__ = ["MOST_ORDER_LITERALS", "FromOrder", "integers_to_order"]
 
 MOST_ORDER_LITERALS = 20_000_000
-"""How many Booleans the integers of a formula may become before the lowering refuses."""
+"""Largest number of Booleans for the integers of a formula."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class FromOrder:
     """The inverse: each integer is its low bound plus the number of its true order literals.
 
     Args:
-        num_booleans: of the given formula; the order literals follow them.
+        num_booleans: Booleans of the given formula; the order literals follow them.
         lows: the low bound of every integer.
         starts: the order literals of integer i are the variables ``num_booleans + 1 + starts[i]``
             to ``num_booleans + 1 + starts[i + 1]``, the latter excluded.
@@ -54,7 +54,7 @@ class FromOrder:
 
 @dataclass(frozen=True, eq=False)
 class _Order:
-    """Where the order literals are."""
+    """Positions of the order literals."""
 
     lows: IntArray
     highs: IntArray
@@ -79,15 +79,15 @@ def _with_ladders(formula: Formula, order: _Order) -> Formula:
 
 
 def _with_differences(formula: Formula, rows: IntArray, order: _Order) -> Formula:
-    """The formula with clauses for difference rows, left out where they are true anyway."""
-    # x + d <= x is no matter of x; as a row over two integers it would be one clause per value.
+    """The formula with clauses for difference rows, except for rows that always hold."""
+    # x + d <= x does not depend on x; as a row over two integers it would be one clause per value.
     loops = rows[(rows[:, 0] == rows[:, 2]) & (rows[:, 1] > 0)]
     x, distance, y, enforcers = rows[rows[:, 0] != rows[:, 2]].T
-    # v runs over the values of x for which [y >= v+d] is not true anyway, up to the first for
-    # which it is false: larger ones say the same of [x >= v], which their ladder says already.
+    # v runs over the values of x for which [y >= v+d] is not always true, up to the first for which
+    # it is always false: larger ones follow from the ladder of x.
     first = np.maximum(order.lows[x], order.lows[y] + 1 - distance)
     last = np.minimum(order.highs[x], order.highs[y] + 1 - distance)
-    # No value of x leaves room for y: then the row is false, which v = low says.
+    # No value of x leaves room for y: then the row is false, as v = low states.
     last = np.where(order.highs[y] - distance < order.lows[x], order.lows[x], last)
     counts = np.maximum(last - first + 1, 0)
     pair = row_of(offsets(counts))
@@ -155,8 +155,8 @@ def integers_to_order(formula: Formula) -> Applied:
     widths = formula.integer_high - formula.integer_low
     if (total := sum(widths.tolist())) > MOST_ORDER_LITERALS:
         raise UsageError(
-            f"the formula's integers have {total} values together, too many to write as Booleans; "
-            "use a backend with integers (cpsat, highs, z3)"
+            f"the formula's integers have {total} values together, too many to write as "
+            "Booleans; use a backend with integers (cpsat, highs, z3)"
         )
     builder = FormulaBuilder(base=formula, keep_integers=False)
     starts = offsets(widths)

@@ -1,8 +1,8 @@
-"""Merging: variables of a formula that are to have equal values become one.
+"""Merging: variables of a formula with equal values become one.
 
-A symmetric algorithm gives equal values to the variables of an orbit.  Of constraints that become
-equal one stays.  A model of the rest is one of the given formula; its absence says nothing about
-models with other values.
+A symmetric algorithm gives equal values to the variables of an orbit.  Equal constraints are kept
+once.  A model of the merged formula is one of the given formula; if it has none, models with other
+values remain possible.
 
 Rows are compared by sums of random 64-bit keys; different ones collide with a chance of about one
 in 10^19, and models are checked on the given formula.
@@ -88,7 +88,7 @@ def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
 
 
 class _Keys:
-    """Random keys of literals and integers, and what is made of them."""
+    """Random keys of literals and integers, and of rows made from them."""
 
     def __init__(self, num_booleans: int, num_integers: int) -> None:
         self.num_booleans = num_booleans
@@ -164,6 +164,6 @@ def _with_linear_rows_once(formula: Formula, integers: IntArray, keys: _Keys) ->
 
 
 def _hint(literals: IntArray) -> IntArray:
-    """A hint with each variable once; one that holds anywhere in a group holds."""
+    """A hint with each variable once; a variable of the hint holds for its whole group."""
     chosen = np.unique(literals)
     return chosen[(chosen > 0) | ~np.isin(-chosen, chosen)]

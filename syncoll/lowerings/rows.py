@@ -1,15 +1,14 @@
-"""Rows of one kind as rows of another, with no new variable but an integer that is always 0.
+"""Rows of one kind as rows of another; the only new variable is an integer that is always 0.
 
 * A clause is a count, or a sum, of at least one; an enforced one has the enforcer's negation among
   its literals.
 * A count is a sum with coefficients 1.
-* A sum whose coefficients, after repeated literals are counted together, are all the same up to
-  their signs is a count of its literals, negated where the sign is minus: ``2a - 2b <= 1`` says
-  ``a + (1 - b) <= 1``.
-* A sum is a linear row with that integer, for backends that know no other linear rows.
+* A sum is a count if its coefficients have equal absolute values after repeated literals are
+  counted together.  Literals with a minus are negated: ``2a - 2b <= 1`` means ``a + (1 - b) <= 1``.
+* A sum is a linear row with that integer, for backends without other linear rows.
 * ``x + distance <= y`` is ``x - y <= -distance``.
 
-Enforcers stay.  Rows that cannot be broken are left out.
+Enforcers stay.  Rows that always hold are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graphs from node-link JSON and GraphML: attributes, units, switches, and what is refused."""
+"""Graphs from node-link JSON and GraphML: attributes, units, switches, and errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_networkx_graphs_of_all_kinds_come_out_as_from_networkx(record: Importer
             graph.add_edge(a, b)
         for *_, data in graph.edges(data=True):
             data["bandwidth"] = generator.choice([1, 2, 3, 0.5])
-        # GraphML tells a multigraph by its parallel edges alone.
+        # GraphML distinguishes a multigraph only by its parallel edges.
         got = imported(record, written(graph, record)).machine
         assert isinstance(got, Topology)
         expected = Topology.from_networkx(graph, got.name)
@@ -131,14 +131,14 @@ def test_without_bandwidths_each_edge_carries_one_chunk(record: ImporterRecord) 
     assert "no edge has the attribute 'weight'" in refusal(record, text, bandwidth="weight")
     assert "no edge has the attribute" in refusal(record, text, unit="GB/s")
     graph.edges[0, 1]["bandwidth"] = 2
-    assert "has no attribute 'bandwidth', and others have" in refusal(
+    assert "has no attribute 'bandwidth', but others have" in refusal(
         record, written(graph, record)
     )
 
 
 @BOTH
 @pytest.mark.parametrize("value", [0, -1, "fast", "0 GB/s", "1e99", 1e300])
-def test_bandwidths_that_are_none(record: ImporterRecord, value: Any) -> None:
+def test_invalid_bandwidths_are_errors(record: ImporterRecord, value: Any) -> None:
     graph: nx.Graph[Any] = nx.path_graph(2)
     graph.edges[0, 1]["bandwidth"] = value
     assert "expected a number above 0" in refusal(record, written(graph, record))
@@ -174,7 +174,7 @@ def test_links_are_edges_too() -> None:
     assert NODE_LINK.recognises(data())
 
 
-def test_ids_are_told_apart() -> None:
+def test_ids_of_different_types_differ() -> None:
     mixed = data(nodes=[{"id": 1}, {"id": "1"}], edges=[{"source": 1, "target": "1"}])
     assert imported(NODE_LINK, mixed).machine.num_nodes == 2
     grid: nx.Graph[Any] = nx.grid_2d_graph(2, 3)

@@ -58,7 +58,7 @@ def machines(draw: st.DrawFn) -> Imported:
 @settings(max_examples=25, deadline=None)
 @given(one=machines(), boxes=st.integers(2, 5), rails=st.booleans())
 def test_any_cluster(one: Imported, boxes: int, rails: bool) -> None:
-    """Its text reads as what the words say, link by link, and with another number of boxes."""
+    """Its text has the links in its words, one by one, also with another number of boxes."""
     record = record_of(one)
     options = {"boxes": boxes, "rails": "yes" if rails else "no"}
     made = import_machine(record, "text", "some.txt", options).machine
@@ -88,7 +88,7 @@ def test_any_cluster(one: Imported, boxes: int, rails: bool) -> None:
 
 
 def test_the_text_of_a_cluster() -> None:
-    """The boxes and the speed of the cards are parameters; patterns are said, not listed."""
+    """The boxes and the speed of the cards are parameters; patterns are not listed."""
     ring = {(n, (n + 1) % 4) for n in range(4)}
     fabric = Fabric(
         "some", 4, 0, tuple(FabricLink(a, b, Fraction(50), "NVLink") for a, b in sorted(ring))
@@ -126,5 +126,5 @@ def test_importers_without_cards_take_no_boxes(boxes: int) -> None:
     if boxes == 1:
         assert import_machine(record, "text", "some.txt", {"boxes": 1}).machine == fabric
         return
-    with pytest.raises(ImportFormatError, match="names no network cards"):
+    with pytest.raises(ImportFormatError, match="lists no network cards"):
         import_machine(record, "text", "some.txt", {"boxes": 2})

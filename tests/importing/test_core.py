@@ -1,4 +1,4 @@
-"""What the core sees to, so that importers need not."""
+"""Duties of the core, which importers can leave to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from syncoll.plugins import Imported, ImporterRecord, Option, OptionValue
 
 
 class Given:
-    """An importer that has its answer."""
+    """An importer with a fixed answer."""
 
     def __init__(self, answer: Imported | Exception) -> None:
         self.answer = answer
@@ -62,7 +62,7 @@ def refusal(answer: Imported | Exception, text: str = "given") -> str:
     return str(caught.value)
 
 
-def test_separate_parts_are_told_by_name() -> None:
+def test_separate_parts_are_listed_by_name() -> None:
     cables = ring(3)
     cables.nodes = 5
     names = ("a", "b", "c", "d", "e")
@@ -103,7 +103,7 @@ def test_numbers_without_room_in_the_language() -> None:
         import_spec(record(Imported(cables.fabric())), "given", "topo.txt")
 
 
-def test_errors_of_an_importer_are_told_as_the_files() -> None:
+def test_errors_of_an_importer_name_the_file() -> None:
     assert refusal(RecursionError()) == (
         "topo.txt: it is nested too deeply for a description of a machine"
     )
@@ -112,7 +112,7 @@ def test_errors_of_an_importer_are_told_as_the_files() -> None:
     )
 
 
-def test_names_that_are_not_as_many_as_nodes_are_a_fault_of_the_plugin() -> None:
+def test_a_wrong_number_of_names_blames_the_plugin() -> None:
     for imported in (
         Imported(ring(3).fabric(), names=("a",)),
         Imported(ring(3).fabric(), switch_names=("a",)),
@@ -123,7 +123,7 @@ def test_names_that_are_not_as_many_as_nodes_are_a_fault_of_the_plugin() -> None
 
 def test_a_hint_at_the_importer_that_recognises_the_text() -> None:
     others = {n: record(ImportFormatError("x"), n) for n in ("given", "other", "third")}
-    for text, hint in (("other …", "\nit looks like something for the importer other"), ("?", "")):
+    for text, hint in (("other …", "\nit looks like a file for the importer other"), ("?", "")):
         with pytest.raises(ImportFormatError) as caught:
             import_machine(others["given"], text, "topo.txt", others=others)
         assert str(caught.value) == f"x{hint}"

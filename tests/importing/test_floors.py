@@ -1,4 +1,4 @@
-"""Importers import only what lies under them."""
+"""Importers only import from the floors below them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latencies that importers fill in: by kind of link, whole ways adding up to what is documented."""
+"""Latencies that importers fill in: by kind of link; paths add up to the documented values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fabric(text: str, importer: str, **options: object) -> Fabric:
 
 
 def way(machine: Fabric, one: int, other: int) -> Fraction:
-    """The latencies along the way of fewest links, added up, in nanoseconds."""
+    """The latencies along the path of fewest links, added up, in nanoseconds."""
     graph = nx.DiGraph((link.source, link.destination) for link in machine.links)
     known = {(link.source, link.destination): link.latency for link in machine.links}
     total = Fraction(0)
@@ -75,7 +75,7 @@ def test_boxes(rails: str) -> None:
     assert machine.states_latencies
 
 
-def test_pcie_counts_alike_however_far() -> None:
+def test_pcie_counts_alike_at_any_distance() -> None:
     text = CARDS.format("SYS", "SYS")
     assert way(fabric(text, "nvidia-smi"), 0, 1) == 1000
     clusters = fabric(text, "nvidia-smi", boxes=2, card="50GB/s")
@@ -114,7 +114,7 @@ def test_machines_of_the_library(name: str, inside: int, between: int) -> None:
     assert way(machine, 0, machine.num_nodes // 2) == between
 
 
-def test_a_link_of_which_nothing_is_documented_leaves_all_out() -> None:
+def test_one_link_without_documentation_leaves_all_out() -> None:
     links = [FabricLink(a, b, Fraction(25), label) for a, b, label in (
         (0, 1, "2 NVLinks"), (0, 2, "1 C2C link"), (1, 0, "2 NVLinks"), (2, 0, "1 C2C link"),
     )]  # fmt: skip

@@ -1,4 +1,5 @@
-"""Thousands of damaged files for every importer: each imports, or is refused in words, and soon."""
+"""Thousands of damaged files for every importer: each imports, or is rejected in words, and
+soon."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from syncoll.testing import IMPORTER_CHECKS, ImporterConformance, check_importer
 IMPORTERS = dict(PluginManager.discover().importers)
 EACH = 400
 SPECS_OF = 16
-"""Of so many mutants one is also written as a spec and read back, which takes longer."""
+"""One mutant in this number is also written as a spec and read back, which takes longer."""
 
 MOST_SECONDS = 2.0
 
@@ -254,7 +255,7 @@ DAMAGES = (
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Ends what takes too long, also where it is a regular expression that does not end."""
+    """Ends work that takes too long, even a regular expression that does not end."""
 
     def stop(number: int, frame: object) -> None:
         raise TimeoutError(f"more than {MOST_SECONDS} s")
@@ -269,7 +270,7 @@ def limited() -> Iterator[None]:
 
 
 def verdict(record: ImporterRecord, text: str, thorough: bool) -> str:
-    """Imports a mutant; fails on any exception but a refusal, and on any that takes long."""
+    """Imports a mutant; fails for any exception except a rejection, and if it takes long."""
     try:
         with limited():
             if thorough:
@@ -284,7 +285,7 @@ def verdict(record: ImporterRecord, text: str, thorough: bool) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(IMPORTERS))
-def test_damaged_files_import_or_are_refused_in_words(name: str) -> None:
+def test_damaged_files_import_or_are_rejected_in_words(name: str) -> None:
     record = IMPORTERS[name]
     healthy = samples(name)
     others = [text for other in sorted(IMPORTERS) for text in samples(other)]
@@ -323,7 +324,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("name", sorted(IMPORTERS))
-def test_what_only_looks_like_a_file_is_refused_soon(name: str) -> None:
+def test_lookalikes_of_a_file_are_rejected_soon(name: str) -> None:
     record = IMPORTERS[name]
     for text in HOSTILE:
         with limited():
@@ -340,7 +341,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("check", IMPORTER_CHECKS)
 @pytest.mark.parametrize("name", sorted(IMPORTERS))
-def test_ours_pass_the_kit(name: str, check: str) -> None:
+def test_our_importers_pass_the_kit(name: str, check: str) -> None:
     class Tested(ImporterConformance):
         record = IMPORTERS[name]
 
@@ -354,7 +355,7 @@ CALLS = itertools.count()
 
 
 def reading(read: Callable[..., Imported]) -> ImporterRecord:
-    """An importer that reads as this function does, which is given the right one's `read`."""
+    """An importer that reads by this function, which gets the right importer's `read`."""
     right = NODE_LINK.load().read
 
     class Wrong:

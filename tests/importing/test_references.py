@@ -16,7 +16,7 @@ PAIR = "# Doc of it.\ntopology pair { nodes 2 link (0, 1) both ways bandwidth 1 
 
 
 class Reads:
-    """A reader that notes what it was asked."""
+    """A reader that notes its arguments."""
 
     def __init__(self, text: str = PAIR) -> None:
         self.text = text
@@ -52,7 +52,7 @@ def test_a_file_is_read_once() -> None:
         ("a-tool():x", "x", []),
     ],
 )
-def test_what_the_reader_is_asked(reference: str, file: str, settings: list[str]) -> None:
+def test_the_reader_gets_file_and_settings(reference: str, file: str, settings: list[str]) -> None:
     reads = Reads()
     specs = library(reads)
     assert specs.is_read(reference)
@@ -63,7 +63,7 @@ def test_what_the_reader_is_asked(reference: str, file: str, settings: list[str]
 @pytest.mark.parametrize(
     "reference", ["ring(4)", "x.syncoll:pair", "b-tool:x", "a-tool", "a-tool(x"]
 )
-def test_what_is_none(reference: str) -> None:
+def test_other_texts_are_no_references(reference: str) -> None:
     assert not library(Reads()).is_read(reference)
 
 
@@ -72,10 +72,10 @@ def test_what_is_none(reference: str) -> None:
     [
         (
             "a_tool:x.txt",
-            "nothing reads files as `a_tool`; did you mean `a-tool`?",
+            "no importer is called `a_tool`; did you mean `a-tool`?",
             "or one of a-t",
         ),
-        ("what(x=1):x.txt", "nothing reads files as `what`", "`file.syncoll:name`"),
+        ("what(x=1):x.txt", "no importer is called `what`", "`file.syncoll:name`"),
         ("a-tool:", "`a-tool:` without a file", "the path of a file"),
         ("a-tool: ", "`a-tool:` without a file", "the path of a file"),
     ],

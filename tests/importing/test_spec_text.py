@@ -36,7 +36,7 @@ def fabrics(draw: st.DrawFn) -> Fabric:
     labels = draw(st.lists(PLAIN, min_size=1, max_size=2))
     chosen = set(draw(st.lists(st.sampled_from(pairs), min_size=1, unique=True))) if pairs else []
     chosen = set(chosen) | (set() if draw(st.booleans()) else {(b, a) for a, b in chosen})
-    if draw(st.booleans()):  # what is written with `for`
+    if draw(st.booleans()):  # links that are written with `for`
         chosen |= {(a, b) for a, b in pairs if max(a, b) < nodes}
     if switches and draw(st.booleans()):
         chosen |= {(a, b) for a, b in pairs if nodes in (a, b) and min(a, b) < nodes}
@@ -91,7 +91,7 @@ def test_a_topology(topology: Topology, notes: list[str]) -> None:
     assert library_of(text).topology("text:x") == replace(topology, name="made")
 
 
-def test_a_topology_with_its_fabric_is_written_as_that() -> None:
+def test_a_topology_with_its_fabric_is_written_as_a_fabric() -> None:
     cables = Cables(3, 1)
     for node in range(3):
         cables.add(node, 3, 5)
@@ -101,7 +101,7 @@ def test_a_topology_with_its_fabric_is_written_as_that() -> None:
     assert Fabric.of(library_of(spec_text(Imported(lowered), "made")).topology("text:x")) == fabric
 
 
-def test_it_is_made_for_people() -> None:
+def test_the_text_is_readable() -> None:
     cables = Cables(8, 3)
     for node in range(8):
         cables.add(node, 8, Fraction("247.2"), "12 NVLinks")
@@ -119,7 +119,7 @@ def test_it_is_made_for_people() -> None:
     assert text == (
         "# Imported from somewhere.\n"
         "#\n"
-        "# What was assumed, and what was left out:\n"
+        "# Assumptions and omissions:\n"
         "# * Something was assumed.\n"
         f"# * {'word ' * 17}word\n"
         f"#   {'word ' * 11}word\n"

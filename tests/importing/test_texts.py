@@ -1,4 +1,4 @@
-"""JSON and XML of strangers: parsed as the standard library does, without what is unsafe."""
+"""JSON and XML from outside: parsed as by the standard library, without unsafe features."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_json_comes_back(value: Any) -> None:
 
 
 @given(st.text(alphabet='{}[]",:0123456789.eE-+ntrueflas \\u', max_size=20))
-def test_json_is_what_the_standard_library_takes(text: str) -> None:
+def test_json_is_accepted_as_by_the_standard_library(text: str) -> None:
     repeats = []
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -81,11 +81,11 @@ def test_a_float_is_the_number_that_is_written() -> None:
     [True, None, [], "", "x", "1/0", "-1", "1e31", "1e99", "1e999999999", float("nan"),
      float("inf"), Decimal("1e31"), Decimal("1e-31"), Decimal("nan"), 10**30, "9" * 31, "\u0661"],
 )  # fmt: skip
-def test_what_is_no_number(value: object) -> None:
+def test_other_texts_are_no_numbers(value: object) -> None:
     assert exact_number(value) is None
 
 
-def test_what_is_shown_is_short() -> None:
+def test_shown_values_are_short() -> None:
     assert shown("x" * 1000).endswith("…")
     assert len(shown(list(range(1000)))) <= 60
     assert shown(Decimal("1.50")) == "1.50"
@@ -107,5 +107,5 @@ def test_xml_that_is_refused(text: str) -> None:
         parse_xml(text, "x")
 
 
-def test_an_unknown_text_is_nothing_in_particular() -> None:
+def test_an_unknown_text_belongs_to_no_tool() -> None:
     assert foreign_text("GPU0 X NV1") == foreign_json({"nodes": []}) == foreign_json([]) == ""

@@ -1,4 +1,4 @@
-"""Ground truth by counting: a lowered formula's models, seen on the original's variables."""
+"""Right answers by counting: a lowered formula's models, seen on the original's variables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _key(assignment: Assignment) -> Key:
 
 
 def _clause_models(formula: Formula, shown: int) -> Iterator[Assignment]:
-    """A model of a formula of clauses for each way to assign its first so many Booleans."""
+    """A model of a formula of clauses for each assignment of its first `shown` Booleans."""
     with Solver("glucose4") as solver:
         for literals, enforcer in formula.clauses():
             solver.add_clause([*literals, -enforcer] if enforcer else literals)
@@ -45,10 +45,10 @@ def _clause_models(formula: Formula, shown: int) -> Iterator[Assignment]:
 def models_through(original: Formula, lowered: Formula, raise_assignment: Raise) -> set[Key]:
     """Every model of the lowered formula, taken back to the original's variables.
 
-    A lowered formula that is small is tried in full.  A larger one is lowered on to clauses and
-    all its models enumerated by a SAT solver, up to auxiliary variables (those after the original
-    Booleans and the order literals, which come first).  A raised assignment that is no model of
-    the original is in the set all the same: the comparison with the truth shows it.
+    A small lowered formula is enumerated.  A larger one is lowered further to clauses.  A SAT
+    solver enumerates its models up to auxiliary variables (those after the original Booleans and
+    the order literals, which come first).  A raised assignment that is no model of the original is
+    in the set, too: the comparison with the right set shows it.
     """
     orders = int((original.integer_high - original.integer_low).sum())
     if lowered.num_booleans <= original.num_booleans and not lowered.num_integers:
@@ -59,7 +59,7 @@ def models_through(original: Formula, lowered: Formula, raise_assignment: Raise)
         return {_key(raise_assignment(models.assignment(i))) for i in range(len(models))}
     further = lower(lowered, frozenset({Feature.CLAUSE}))
     if lowered.num_integers:
-        # The order literals are those of the second lowering, after the first one's Booleans.
+        # The order literals are from the second lowering, after the first one's Booleans.
         shown = lowered.num_booleans + integers
     else:
         shown = original.num_booleans + orders
@@ -74,7 +74,7 @@ def models_through(original: Formula, lowered: Formula, raise_assignment: Raise)
 def structured_formula(seed: int) -> Formula:
     """A random formula whose sums have chains, exclusive literals and equal coefficients.
 
-    `random_formula` rarely makes those; encodings make little else.
+    `random_formula` rarely makes these; encodings make little else.
     """
     rng = random.Random(seed)
     builder = FormulaBuilder()

@@ -163,7 +163,7 @@ def test_corner(corner, offer, models_through):
     assert found == brute_force_models(formula).as_set(4, formula.num_integers)
 
 
-def test_a_formula_of_nothing():
+def test_an_empty_formula():
     formula = FormulaBuilder().build()
     for offer in OFFERS:
         assert lower(formula, frozenset(offer)).formula is formula
@@ -192,7 +192,7 @@ def test_big_m_is_exact():
     assert all(row.integers == [i] and row.enforcer == 0 for row in rows)
 
 
-def test_order_literals_are_recognised_where_a_row_counts_against_an_integer():
+def test_order_literals_in_a_count_are_recognised():
     """The main rows in practice, ``sum(sends) <= r``, must not sort r's literals again."""
 
     def clauses_for(n: int, high: int) -> int:
@@ -208,8 +208,9 @@ def test_order_literals_are_recognised_where_a_row_counts_against_an_integer():
     assert clauses_for(100, 8) < 1.3 * count_alone
 
 
-def test_a_lowering_that_nobody_waits_for_ends() -> None:
-    """Between two shapes of rows, so that a thread does not go on with millions of clauses."""
+def test_an_abandoned_lowering_ends() -> None:
+    """It ends between two shapes of rows, so that a thread does not continue with millions of
+    clauses."""
     b = FormulaBuilder()
     for size in range(2, 8):
         b.cardinality(list(b.booleans(size)), 1, 1 + size // 2)

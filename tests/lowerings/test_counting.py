@@ -75,7 +75,7 @@ def test_chains_keep_the_models_of_structured_formulas(offer, models_through, st
     assert 80 < with_models < 240
 
 
-def test_every_offer_from_which_a_chain_is_possible(models_through):
+def test_every_offer_that_allows_a_chain(models_through):
     for i, offer in enumerate(EVERY_OFFER):
         for seed in range(6):
             formula = small(1000 * i + seed)
@@ -113,7 +113,7 @@ REMOVED = {
 
 
 @pytest.mark.parametrize("lowering", LOWERINGS, ids=lambda lowering: lowering.name)
-def test_each_lowering_removes_what_it_says(lowering: Lowering):
+def test_each_lowering_removes_its_declared_features(lowering: Lowering):
     assert set(REMOVED) == {entry.name for entry in LOWERINGS}
     given_features = ALL - {DIFFERENCE} if "big-M" in lowering.name else ALL
     for seed in range(60):
@@ -144,7 +144,7 @@ def test_lowering_is_pure_and_repeatable(seed, offer):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
 
 
-def test_what_is_offered_in_full_is_left_alone():
+def test_features_that_are_offered_are_left_alone():
     formula = random_formula(3)
     lowered = lower(formula, ALL)
     assert lowered.formula is formula
@@ -153,7 +153,7 @@ def test_what_is_offered_in_full_is_left_alone():
     assert lowered.raise_assignment(assignment) is assignment
 
 
-def test_stages_tell_what_happened():
+def test_stages_describe_the_lowerings():
     formula = next(f for f in map(random_formula, range(100)) if f.size().features == ALL)
     lowered = lower(formula, frozenset({CLAUSE}))
     names = [stage.name for stage in lowered.stages]

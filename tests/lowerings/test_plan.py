@@ -1,4 +1,4 @@
-"""The chain follows from features alone, exists wherever one can, and says so where none can."""
+"""The chain follows from features, exists wherever possible, and is an error elsewhere."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ POSSIBLE = [
     if (used & CARRIERS or ENFORCEMENT not in used)
     and (INTEGER in used or not used & {LINEAR, DIFFERENCE})
 ]
-"""What a formula can use: enforcers are of rows, and some rows of integers."""
+"""Possible features of a formula: enforcers need rows, and some rows need integers."""
 
 
 def chain_of(backend: str, used: frozenset[Feature]) -> list[str]:
-    """The chains that the shipped backends have, by hand."""
+    """The chains of the shipped backends, by hand."""
     if backend == "cpsat":
         return []
     integers = bool(used & {INTEGER, LINEAR, DIFFERENCE})
@@ -90,7 +90,7 @@ def test_the_chains_of_the_shipped_backends(backend):
         assert names(used, offered) == chain_of(backend, used), sorted(used)
 
 
-def test_a_lowering_that_is_registered_takes_its_place_in_the_chains(monkeypatch):
+def test_a_registered_lowering_joins_the_chains(monkeypatch):
     monkeypatch.setattr(chains, "LOWERINGS", more := list(LOWERINGS))
     monkeypatch.setattr(registry, "LOWERINGS", more)
 
@@ -111,7 +111,7 @@ def test_a_lowering_that_is_registered_takes_its_place_in_the_chains(monkeypatch
     assert names({CARDINALITY}, {CLAUSE}) == ["cardinality -> clause"]
 
 
-def test_the_error_says_what_is_missing():
+def test_the_error_lists_the_missing_features():
     with pytest.raises(PluginError) as caught:
         plan(frozenset({CLAUSE, CARDINALITY}), frozenset({INTEGER, DIFFERENCE}))
     assert "from clause, cardinality to integer, difference" in str(caught.value)

@@ -1,4 +1,5 @@
-"""Every encoding of a sum says exactly that, propagates as it should, has the size stated."""
+"""Every encoding of a sum has the right models, propagates as it should, and has the stated
+size."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def random_shape(rng: random.Random, *, structured: bool = True) -> SumShape:
 
 
 def keeps_structure(shape: SumShape, values: tuple[bool, ...]) -> bool:
-    """Whether the inputs' values are such as the shape says they are."""
+    """Whether the inputs' values obey the structure of the shape."""
     place = sum(count for _, count in shape.singles)
     for chain in shape.chains:
         part = values[place : place + len(chain)]
@@ -77,12 +78,12 @@ def check_says(template: Template, shape: SumShape) -> None:
             fixed = [i if v else -i for i, v in enumerate(values, start=1)]
             within = shape.low <= total <= shape.high
             assert solver.solve(assumptions=[*fixed, enforcer]) == within, (shape, values)
-            # Definitions alone never exclude anything.
+            # Definitions by themselves never exclude anything.
             assert solver.solve(assumptions=[*fixed, -enforcer]), (shape, values)
 
 
 @pytest.mark.parametrize("seed", range(400))
-def test_encodings_say_the_sum(seed):
+def test_encodings_have_the_models_of_the_sum(seed):
     shape = random_shape(random.Random(seed))
     check_says(totalizer(shape, LIMIT), shape)
     check_says(encode(shape), shape)
@@ -95,7 +96,7 @@ def test_encodings_say_the_sum(seed):
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_negated_shapes_say_the_same(seed):
+def test_negated_shapes_have_the_same_models(seed):
     shape = random_shape(random.Random(seed))
     negated, inputs = shape.negated()
     coefficients, others = shape.coefficients(), negated.coefficients()
@@ -111,7 +112,7 @@ def test_negated_shapes_say_the_same(seed):
 @pytest.mark.parametrize("seed", range(150))
 @pytest.mark.parametrize("encoding", [lambda shape: totalizer(shape, LIMIT), encode])
 def test_unit_propagation_is_enough(encoding, seed):
-    """Generalized arc consistency: whatever a partial assignment forces is propagated."""
+    """Generalized arc consistency: all consequences of a partial assignment are propagated."""
     rng = random.Random(seed)
     shape = random_shape(rng, structured=False)
     shape = shape._replace(low=0) if rng.random() < 0.5 else shape._replace(high=shape.total)
@@ -136,7 +137,7 @@ def test_unit_propagation_is_enough(encoding, seed):
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 6, 7, 12, 13, 40])
-def test_product_says_at_most_one(count):
+def test_the_product_allows_at_most_one(count):
     template = product_at_most_one(count)
     solver, enforcer = solver_of(template)
     with solver:
@@ -190,7 +191,7 @@ def test_covers_are_counted_by_the_binomial():
     assert covers(SumShape(0, 10, ((1, 40),)), budget=1000) is None
 
 
-def test_small_rows_get_the_clauses_one_would_write():
+def test_small_rows_get_the_clauses_written_by_hand():
     assert encode(SumShape(1, 500, ((1, 500),))).num_clauses == 1
     assert encode(SumShape(0, 499, ((1, 500),))).num_clauses == 1
     assert encode(SumShape(2, 3, ((1, 3),))).num_clauses == 3
@@ -200,7 +201,7 @@ def test_small_rows_get_the_clauses_one_would_write():
 
 
 def test_a_sorted_group_costs_a_clause_for_each_value():
-    """``count of n - r <= 0``: the count's totalizer, and what each value of r allows."""
+    """``count of n - r <= 0``: the count's totalizer, and the limit of each value of r."""
     n, values, b = 60, 8, 2
     shape = SumShape(0, b * values, ((1, n),), ((b,) * values,))
     blind = SumShape(0, b * values, ((1, n), (b, values)))

@@ -1,4 +1,4 @@
-"""MSCCL topology JSON: the direction of links, switches as caps of sums, and what is refused."""
+"""MSCCL topology JSON: the direction of links, switches as caps of sums, and errors."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_it_is_the_librarys_dgx1_under_other_numbers() -> None:
         ('{"msccl_type": "topology", "links": [], "links": []}', "'links' occurs twice"),
     ],
 )
-def test_what_makes_no_sense_is_refused(text: str, words: str) -> None:
+def test_senseless_files_are_errors(text: str, words: str) -> None:
     assert words in refusal(text)
 
 
@@ -131,7 +131,7 @@ def test_what_makes_no_sense_is_refused(text: str, words: str) -> None:
         ("Nodes 8\nTiers 3\n\nTier 0\nRadix_Down 2\n", "htsim"),
     ],
 )
-def test_inputs_of_other_tools_are_told_what_they_lack(text: str, words: str) -> None:
+def test_inputs_of_other_tools_are_errors_with_a_reason(text: str, words: str) -> None:
     message = refusal(text)
     assert words in message
     assert ".syncoll" in message or "syncoll spec list" in message

@@ -1,4 +1,4 @@
-"""NCCL and RCCL topology XML: what becomes of it, what is refused and why."""
+"""NCCL and RCCL topology XML: the resulting machines, and errors with reasons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from syncoll_nccl_xml.graph import NcclGraph
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, pcie_bandwidth, xgmi_bandwidth
 
 Links = Mapping[int, Sequence[tuple[Any, int]]]
-"""For each GPU (target, count): another GPU's number, or the class of something else."""
+"""For each GPU (target, count): another GPU's number, or the class of another device."""
 
 INTEL = 'arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85"'
 AMD = 'arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49"'
@@ -123,7 +123,7 @@ def test_xgmi_links_of_all_spellings_of_an_architecture() -> None:
         assert {link.label for link in got.links} == {"2 xGMI links", "1 xGMI link"}
 
 
-def test_the_option_link_goes_before_what_is_assumed() -> None:
+def test_the_option_link_overrides_assumptions() -> None:
     result = imported(mesh(TRIANGLE), link="200Gb/s")
     assert isinstance(result.machine, Fabric)
     assert result.machine.bandwidths == both_ways({(0, 1): 50, (0, 2): 25, (1, 2): 25})
@@ -187,7 +187,7 @@ def test_pcie_is_a_tree_of_switches() -> None:
     assert machine.bandwidths == both_ways(expected)
 
 
-def test_what_only_one_gpu_uses_is_as_narrow_as_its_narrowest_link() -> None:
+def test_links_of_a_single_gpu_are_as_wide_as_the_narrowest() -> None:
     wide = 'link_speed="16.0 GT/s PCIe" link_width="16"'
     narrow = 'link_speed="8.0 GT/s PCIe" link_width="4"'
     text = system(
@@ -293,7 +293,7 @@ def clustered(text: str, **options: str) -> Fabric:
 
 
 def test_network_cards_join_boxes() -> None:
-    """With the speeds of the file; directly, where PCIe is left out."""
+    """With the speeds of the file; directly, if PCIe is left out."""
     links = {0: [(1, 1)], 1: [(0, 1)]}
     text = system(
         bridge(1, gpu_xml(0, links[0]) + card("70", 200_000)) + card("71"),
@@ -317,7 +317,7 @@ def test_network_cards_join_boxes() -> None:
 
 
 def test_network_cards_on_bridges_and_cpus() -> None:
-    """Where PCIe is taken they hang on it, also on a CPU that has no GPU, by their own lanes."""
+    """With PCIe the cards are on it, also on a CPU without a GPU, by their own lanes."""
     text = system(bridge(1, gpu_xml(0) + gpu_xml(1) + card("70", 200_000)), card("71", speed=8))
     near = clustered(text, boxes="2")
     assert near.num_switches == 2 * 2 + 1  # the bridge, its card, and the network
@@ -335,7 +335,7 @@ def test_boxes_of_several_hosts_are_refused() -> None:
     assert "on several hosts already" in refusal(
         text.replace("</cpu>", card("70") + "</cpu>"), boxes="2"
     )
-    assert "names no network cards" in refusal(text, boxes="2")
+    assert "lists no network cards" in refusal(text, boxes="2")
 
 
 # Several hosts ---------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def test_hosts_without_a_link_between_them_are_refused() -> None:
 # Refusals --------------------------------------------------------------------------------------
 
 
-def test_a_cloud_file_says_what_is_missing_and_how_to_get_it() -> None:
+def test_a_cloud_file_is_an_error_with_a_remedy() -> None:
     device = '<pci busid="{}" class="0x030200" link_speed="16 GT/s" link_width="16"/>'
     text = system("".join(device.format(address(i)) for i in range(4)))
     message = refusal(text)
@@ -379,7 +379,7 @@ def test_a_cloud_file_says_what_is_missing_and_how_to_get_it() -> None:
     assert "no <gpu>" in refusal(without, network="pcie")
 
 
-def test_links_of_a_gpu_to_itself_are_refused_unless_pcie_alone_is_asked_for() -> None:
+def test_links_of_a_gpu_to_itself_are_errors_without_pcie_only() -> None:
     text = mesh({0: [(0, 12)], 1: [(1, 12)]})
     assert "12 links to itself" in refusal(text)
     assert "12 links to itself" in refusal(text, network="all")
@@ -391,7 +391,7 @@ def test_one_sided_links_are_refused() -> None:
     assert "lists 0 to it" in refusal(mesh({0: [(1, 2)], 1: []}))
 
 
-def test_other_files_are_told_what_they_are() -> None:
+def test_other_files_are_errors_with_their_kind() -> None:
     assert "rings and trees" in refusal('<graphs version="1"><graph id="0"/></graphs>')
     assert "root element is <topology>" in refusal("<topology/>")
     assert "MSCCL" in refusal('<algo name="x" ngpus="8"></algo>')
@@ -486,7 +486,7 @@ def test_pcie_bandwidth_by_speed_and_width() -> None:
     assert pcie_bandwidth("", 0) == pcie_bandwidth("Unknown", 16) == 12
 
 
-def test_bandwidths_of_what_is_unknown() -> None:
+def test_bandwidths_of_unknown_hardware() -> None:
     assert nvlink_bandwidth(None) == nvlink_bandwidth(35) == nvlink_bandwidth(80) == 20
     assert xgmi_bandwidth("") == xgmi_bandwidth("gfx1100") == 24
     assert between_cpus("", "", 0, 0) is None

@@ -1,4 +1,4 @@
-"""Matrices as the tools print them, made from what they say."""
+"""Matrices as the tools print them, made from cells."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def nvidia_text(
     tail: str = "CPU Affinity\tNUMA Affinity\tGPU NUMA ID",
     legend: str = "\nLegend:\n\n  X    = Self\n  NV#  = Connection traversing a bonded set of #\n",
 ) -> str:
-    """What ``nvidia-smi topo -m`` prints.
+    """The output of ``nvidia-smi topo -m``.
 
     Args:
         cells: between GPUs.
         affinity: the CPUs of each GPU.
         nics: for each NIC its cells to the GPUs.
-        tail: the names of the columns behind the devices.
-        legend: what follows.
+        tail: the names of the columns after the devices.
+        legend: the lines after the matrix.
     """
     nics = nics or {}
     gpus = [f"GPU{g}" for g in range(len(cells))]

@@ -88,7 +88,7 @@ def test_rocm_pairs_of_one_hop_have_a_link(without: str | None, rocm: Import) ->
     told = " ".join(imported.notes)
     assert "8 of 15 pairs have no xGMI link of their own" in told
     assert "Each xGMI link carries 64 GB/s" in told
-    assert "does not tell how many" in told
+    assert "does not show their number" in told
 
 
 def test_rocm_with_types_alone_all_pairs_count(rocm: Import) -> None:
@@ -129,14 +129,14 @@ def test_older_forms_of_numa_lines(rocm: Import) -> None:
     old = new.replace("GPU[", "GPU ").replace("]\t\t:", "  :")
     assert "GPU 0  : (Topology) Numa Node: 0" in old
     assert rocm(old).machine == rocm(new).machine
-    assert len(rocm(new).switch_names) == 4  # three CPUs and what joins them
+    assert len(rocm(new).switch_names) == 4  # three CPUs and the switch between them
 
 
-def test_amd_tells_speeds(amd: Import) -> None:
+def test_amd_prints_speeds(amd: Import) -> None:
     imported = amd(amd_text(TABLES))
     assert bandwidths(imported.machine) == both(50)
     assert imported.names == tuple(BDF)
-    assert "xGMI links carry what the table NUMA BW says" in imported.notes[0]
+    assert "xGMI links have the bandwidths of the table NUMA BW" in imported.notes[0]
     assert bandwidths(amd(amd_text(TABLES), link="36").machine) == both(36)
 
 
@@ -178,15 +178,15 @@ ROCM_LINES, AMD_LINES = rocm_text(TITLES).splitlines(), amd_text(TABLES).splitli
         (rocm_text(TITLES).replace("XGMI", "XMGI", 1), ["GPU0 to GPU1 is 'XMGI'", "XGMI or PCIE"]),
         (rocm_text(TITLES).replace("15", "-1", 1), [":4: GPU0 to GPU1 is '-1'"]),
         (rocm_text(TITLES).replace("15", "16", 1), [":5: GPU1 to GPU0 is 15", "is 16 (line 4)"]),
-        ("\n".join(ROCM_LINES[:25]), ["the matrix is not whole", "no rows of GPU4, GPU5"]),
-        ("\n".join([*ROCM_LINES[:5], *ROCM_LINES[6:]]), [":3: the matrix is not whole", "of GPU2"]),
+        ("\n".join(ROCM_LINES[:25]), ["the matrix is incomplete", "no rows of GPU4, GPU5"]),
+        ("\n".join([*ROCM_LINES[:5], *ROCM_LINES[6:]]), [":3: the matrix is inc", "of GPU2"]),
         (
             rocm_text(TITLES).replace("GPU5", "GPU7", 2),
             ["the matrices are of different GPUs: GPU0 to GPU5 in line 21", "GPU4 and GPU7 here"],
         ),
         (
             "Link Type between two GPUs\n      GPU0\nGPU0  0\n",
-            [":2: GPU0 is the only GPU; nothing can be communicated"],
+            [":2: GPU0 is the only GPU; a collective needs at least two"],
         ),
     ],
 )
@@ -206,7 +206,7 @@ def test_rocm_nonsense(text: str, words: list[str], rocm: Import) -> None:
             amd_text(
                 {"ATOMICS": square("SELF", "64,32", "64,32"), "DMA": square("SELF", "T", "T")}
             ),
-            ["no LINK TYPE TABLE, but only ATOMICS and DMA: none of these tells", "-t, -o, -w and"],
+            ["no LINK TYPE TABLE, but only ATOMICS and DMA: none of", "-t, -o, -w and"],
         ),
         (amd_text(TABLES) + "\n" + amd_text(TABLES), ["a second matrix `WEIGHT TABLE`"]),
         ("LINK TYPE TABLE:\n  0000:0c:00.0 what\n", [":1: below `LINK TYPE TABLE` no line"]),
@@ -230,7 +230,7 @@ FURTHER = {
 
 
 def test_amd_excerpts_with_further_tables(amd: Import) -> None:
-    """Of any tables in any order, with what a terminal shows around them."""
+    """Of any tables in any order, with surrounding lines of a terminal."""
     rng = random.Random(14)
     every = {**TABLES, **FURTHER}
     for _ in range(40):
@@ -253,7 +253,7 @@ def test_amd_excerpts_with_further_tables(amd: Import) -> None:
 
 
 def amd_json(titles: Sequence[str], *, older: bool = False) -> list[dict[str, Any]]:
-    """What ``amd-smi topology --json`` prints of some tables."""
+    """The output of ``amd-smi topology --json`` for some tables."""
     new, old = zip(*(amd_module._FIELDS[title] for title in titles), strict=True)
     if older:
         return [
@@ -290,7 +290,7 @@ FIELDS = list(amd_module._FIELDS)
 
 
 @pytest.mark.parametrize("titles", [FIELDS, ["LINK TYPE"], ["HOPS", "LINK TYPE"]])
-def test_amd_json_is_what_the_tables_are(titles: list[str], amd: Import) -> None:
+def test_amd_json_equals_the_tables(titles: list[str], amd: Import) -> None:
     right = amd(amd_text({title: TABLES[title] for title in titles}))
     new = json.dumps(amd_json(titles), indent=4)
     old = amd(json.dumps(amd_json(titles, older=True)))

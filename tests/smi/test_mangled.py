@@ -1,4 +1,5 @@
-"""Pastes that lost blanks, rows, columns or ends of lines: refused, or read as the same machine."""
+"""Pastes that lost blanks, rows, columns or ends of lines: rejected, or read as the same
+machine."""
 
 from __future__ import annotations
 
@@ -134,7 +135,7 @@ TYPES = rocm_text({"Link Type between two GPUs": HALVES}, numa=[0, 0, 0, 1, 1, 1
         (
             NVIDIA_SMI,
             "GPU0 GPU1\n\nGPU0 X NV4\n\nGPU1 NV4 X\n\nGPU2 NV4 NV4\n",
-            [":7: a row of GPU2, and no column of that name\n7 | GPU2 NV4 NV4"],
+            [":7: a row of GPU2, but no column of that name\n7 | GPU2 NV4 NV4"],
         ),
         (NVIDIA_SMI, FOUR.replace("NV4\tPIX", "NV4PIX", 1), [":2: GPU0 to GPU3 is 'NV4PIX'"]),
         (NVIDIA_SMI, FOUR.replace("PIX\tSYS", "PIXSYS", 1), [":2: GPU0 to NIC0 is 'PIXSYS'"]),
@@ -152,7 +153,7 @@ TYPES = rocm_text({"Link Type between two GPUs": HALVES}, numa=[0, 0, 0, 1, 1, 1
         (
             ROCM_SMI,
             "Link Type between two GPUs\nGPU0 GPU1\nGPU0 0 XGMI\nGPU1 XGMI 0\nGPU2 XGMI XGMI\n",
-            [":5: a row of GPU2, and no column of that name"],
+            [":5: a row of GPU2, but no column of that name"],
         ),
         (
             ROCM_SMI,
@@ -162,12 +163,12 @@ TYPES = rocm_text({"Link Type between two GPUs": HALVES}, numa=[0, 0, 0, 1, 1, 1
         (
             ROCM_SMI,
             TYPES.replace("GPU[4]\t\t: (Topology) Numa Node: 1\n", ""),
-            [":3: GPU4 has no line `Numa Node`, and others have"],
+            [":3: GPU4 has no line `Numa Node`, but others have"],
         ),
         (
             ROCM_SMI,
             TYPES + "GPU[6]\t\t: (Topology) Numa Node: 1\n",
-            [":3: GPU6 has a NUMA node, and no column in the matrix"],
+            [":3: GPU6 has a NUMA node, but no column in the matrix"],
         ),
         (
             AMD_SMI,

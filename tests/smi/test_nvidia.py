@@ -1,4 +1,4 @@
-"""``nvidia-smi topo -m``: meshes, NVSwitches, NICs, and what people do to the text."""
+"""``nvidia-smi topo -m``: meshes, NVSwitches, NICs, and typical changes of the text by people."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_direct_links(
         (a, b): rate for a in range(number) for b in range(number) if a != b
     }
     told = " ".join(imported.notes)
-    assert ("say nvswitch=yes" in told) == (number > 2)
+    assert ("set nvswitch=yes" in told) == (number > 2)
 
 
 def test_a_gpu_with_fewer_ports(nvidia: Import) -> None:
@@ -124,7 +124,7 @@ def test_more_nvlinks_than_a_gpu_has_and_no_nvswitches(nvidia: Import) -> None:
         nvidia(nvidia_text(MESH), nvswitch="yes")
 
 
-def test_two_islands_behind_switches_meet_over_pcie(nvidia: Import) -> None:
+def test_two_islands_with_switches_meet_over_pcie(nvidia: Import) -> None:
     cells = uniform(8, "SYS")
     for half in (range(4), range(4, 8)):
         for a, b in combinations(half, 2):
@@ -149,7 +149,7 @@ def test_two_islands_behind_switches_meet_over_pcie(nvidia: Import) -> None:
     assert "expected pcie=auto" in str(caught.value)
 
 
-def test_nics_are_told_and_left_out(nvidia: Import) -> None:
+def test_nics_are_noted_and_left_out(nvidia: Import) -> None:
     legend = "\nLegend:\n\n  X = Self\n\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_bond_0\n"
     nics = {"NIC0": ["PIX"] * 8, "NIC1": ["SYS"] * 8}
     imported = nvidia(nvidia_text(MESH, nics=nics, legend=legend))
@@ -169,7 +169,8 @@ NICS = {
 
 
 def test_network_cards_make_a_cluster(nvidia: Import) -> None:
-    """Each GPU reaches its nearest cards; what several share, they share also to the network."""
+    """Each GPU reaches its nearest cards; cards that several share limit them in the network,
+    too."""
     text = nvidia_text(uniform(4, "NV4"), nics=NICS, legend="NIC Legend:\n  NIC1: mlx5_7\n")
     one = nvidia(text).machine
     many = nvidia(text, boxes="3", card="400Gb/s")
@@ -188,7 +189,7 @@ def test_network_cards_make_a_cluster(nvidia: Import) -> None:
     assert many.names[5] == "GPU1 of box 1"
     assert many.switch_names[4] == "NIC1 (mlx5_7) of box 1"
     assert many.switch_names[-1] == "network"
-    assert "Left out: NIC2, as each GPU is nearer to another" in many.notes[-2]
+    assert "Left out: NIC2, because each GPU is nearer to another" in many.notes[-2]
     rails = nvidia(text, boxes="2", card="50GB/s", rails="yes", cards="NIC0+mlx5_7")
     assert rails.machine.num_switches == 2 * 2 + 2
     assert [rails.machine.bandwidths[8 + c, 12 + c % 2] for c in range(4)] == [50] * 4
@@ -197,7 +198,7 @@ def test_network_cards_make_a_cluster(nvidia: Import) -> None:
 
 
 def test_network_cards_on_pcie_switches(nvidia: Import) -> None:
-    """Where PCIe is in the machine, a card hangs where the GPUs nearest to it meet."""
+    """With PCIe in the machine, a card is on the switch where the GPUs nearest to it meet."""
     cells = [["X" if a == b else "PIX" if a // 2 == b // 2 else "SYS" for b in range(4)]
              for a in range(4)]  # fmt: skip
     nics = {"NIC0": ["PIX", "PIX", "SYS", "SYS"], "NIC1": ["SYS", "SYS", "NODE", "NODE"]}
@@ -219,8 +220,11 @@ def test_network_cards_on_pcie_switches(nvidia: Import) -> None:
         ({"boxes": "2"}, "with boxes=2 needs the speed of the network cards, which topo.txt does"),
         ({"boxes": "2", "card": "50"}, "option card of importer nvidia-smi is '50'; it must be a"),
         ({"card": "0 GB/s"}, "with its unit, such as 50GB/s or 400Gb/s"),
-        ({"cards": "NIC9"}, "names 'NIC9', which topo.txt does not; its network cards: NIC0, NIC1"),
-        ({"boxes": "2", "card": "50GB/s", "cards": "NIC0+"}, "names '', which topo.txt does not"),
+        (
+            {"cards": "NIC9"},
+            "names 'NIC9', but topo.txt has no such card; its network cards: NIC0, NIC1",
+        ),
+        ({"boxes": "2", "card": "50GB/s", "cards": "NIC0+"}, "names '', but topo.txt has"),
         ({"boxes": "2", "card": "50GB/s", "rails": "2"}, "it must be one of no, yes"),
         ({"boxen": "2"}, "has no option 'boxen'; it has: boxes, card, cards, gpu"),
     ],
@@ -237,7 +241,7 @@ def test_clusters_that_a_matrix_does_not_give(nvidia: Import, amd: Import) -> No
         (nvidia, nvidia_text(uniform(4, "NV4"))),
         (amd, amd_text({"LINK TYPE": TABLES["LINK TYPE"]})),
     ):
-        with pytest.raises(ImportFormatError, match="boxes=2, but it names no network cards by"):
+        with pytest.raises(ImportFormatError, match="boxes=2, but it lists no network cards to"):
             call(text, **options)
     text = nvidia_text(uniform(4, "NV4"), nics={**NICS, "NIC1": ["PIX", "what", "SYS", "SYS"]})
     with pytest.raises(ImportFormatError, match=r"3: GPU1 to NIC1 is 'what'\n3 \| GPU1"):
@@ -275,14 +279,14 @@ def variants(text: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("how", list(variants(nvidia_text(MESH))))
 @pytest.mark.parametrize("tail", ["CPU Affinity", "CPU Affinity\tNUMA Affinity\tGPU NUMA ID"])
-def test_what_people_do_to_the_text(how: str, tail: str, nvidia: Import) -> None:
+def test_changed_texts_are_read(how: str, tail: str, nvidia: Import) -> None:
     text = nvidia_text(MESH, tail=tail, nics={"NIC0": ["PIX"] * 8})
     assert nvidia(variants(text)[how]).machine == nvidia(nvidia_text(MESH)).machine
     assert NVIDIA_SMI.recognises(variants(text)[how])
 
 
 def test_cut_off_anywhere(nvidia: Import) -> None:
-    """A text that was cut off is refused, or nothing that matters is missing."""
+    """A text that was cut off is an error, or no relevant line is missing."""
     text = nvidia_text(MESH)
     whole = nvidia(text).machine
     refused = 0
@@ -301,9 +305,9 @@ ROWS = nvidia_text(MESH).splitlines()
     ("text", "words"),
     [
         ("hello\n", ["topo.txt: no matrix of GPUs", "`nvidia-smi topo -m`"]),
-        ("\n".join(ROWS[1:]), ["topo.txt:1: the line above the matrix is missing", "1 | GPU0"]),
-        ("\n".join(ROWS[:5]), ["topo.txt:1: the matrix is not whole", "GPU4, GPU5, GPU6, GPU7"]),
-        ("\n".join([*ROWS[:5], "Oops", *ROWS[5:]]), [":6: a row of the matrix", "6 | Oops"]),
+        ("\n".join(ROWS[1:]), ["topo.txt:1: the line above the matrix", "1 | GPU0"]),
+        ("\n".join(ROWS[:5]), ["topo.txt:1: the matrix is incomplete", "GPU4, GPU5, GPU6, GPU7"]),
+        ("\n".join([*ROWS[:5], "Oops", *ROWS[5:]]), [":6: rows of the matrix", "6 | Oops"]),
         ("\n".join([*ROWS[:5], *ROWS[4:]]), [":6: a second row of GPU3", "in line 5"]),
         ("\n".join(ROWS) + "\n" + "\n".join(ROWS), ["a second matrix; the first is in line 1"]),
         ("\n".join(ROWS).replace("NV1", "NV0"), [":2: GPU0 to GPU1 is 'NV0'", "SYS"]),
@@ -398,7 +402,8 @@ def test_headers_pasted_without_escape_characters(begin: str, end: str, nvidia: 
 
 
 def test_a_matrix_that_hides_nvlinks(nvidia: Import) -> None:
-    """``topo -mp`` is known by its legend, or by its command; without these nothing is certain."""
+    """``topo -mp`` is recognised by its legend, or by its command; without these it may be
+    either."""
     whole, hidden = nvidia_text(PCIE, legend=LEGEND), LEGEND[: LEGEND.index("  NV#")]
     told = " ".join(nvidia(whole).notes)
     assert "topo -mp" not in told
@@ -410,13 +415,13 @@ def test_a_matrix_that_hides_nvlinks(nvidia: Import) -> None:
     for text in certain:
         for pcie in ("auto", "no"):
             with pytest.raises(
-                ImportFormatError, match="this is what `nvidia-smi topo -mp`"
+                ImportFormatError, match="this is the output of `nvidia-smi topo -mp`"
             ) as got:
                 nvidia(text, pcie=pcie)
-            assert "expected the output of `nvidia-smi topo -m`; where PCIe" in str(got.value)
+            assert "expected the output of `nvidia-smi topo -m`; for PCIe" in str(got.value)
         imported = nvidia(text, pcie="31.5")
         assert imported.machine == nvidia(whole, pcie="31.5").machine
-        assert "leaves NVLinks out: PCIe alone is taken" in imported.notes[0]
+        assert "leaves NVLinks out: only PCIe is taken" in imported.notes[0]
     older = hidden.replace("SYS", "SOC")
     for text in (nvidia_text(PCIE, legend=""), nvidia_text(PCIE, legend=older)):
         assert nvidia(text).machine == nvidia(whole).machine

@@ -1,4 +1,4 @@
-"""PCIe as a tree: what is built from where pairs meet tells the same where they meet."""
+"""PCIe as a tree: in the tree built from a matrix, the pairs meet at the levels of the matrix."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def common(one: Sequence[int], other: Sequence[int]) -> list[int]:
 
 @settings(max_examples=80, deadline=None)
 @given(machine=machines(), seed=st.integers(0, 99))
-def test_the_tree_tells_the_matrix(machine: Machine, seed: int) -> None:
+def test_the_tree_gives_the_matrix_again(machine: Machine, seed: int) -> None:
     cells = matrix(machine, random.Random(seed))
     total = len(cells)
     if total < 2:
@@ -110,7 +110,7 @@ def test_a_socket_of_one_gpu_has_its_lanes(nvidia: Import) -> None:
 
 
 def test_pairs_that_nvlinks_hide(nvidia: Import) -> None:
-    """Two bridged pairs on two sockets: the affinity tells what the cells do not."""
+    """Two bridged pairs on two sockets: the affinity shows the levels that the cells do not."""
     cells = uniform(4, "NODE")
     cells[0][1] = cells[1][0] = cells[2][3] = cells[3][2] = "NV4"
     for a in (0, 1):
@@ -122,7 +122,7 @@ def test_pairs_that_nvlinks_hide(nvidia: Import) -> None:
         assert imported.switch_names == expected
         assert imported.machine.bandwidths[0, 1] == 100
     imported = nvidia(nvidia_text(cells, affinity=["0-7", "8-15", "16-23", "24-31"]))
-    assert len(imported.switch_names) == 5  # four CPUs, and what joins them
+    assert len(imported.switch_names) == 5  # four CPUs, and the switch between them
     for a in (0, 1):
         for b in (2, 3):
             cells[a][b] = cells[b][a] = "PHB"
@@ -130,7 +130,7 @@ def test_pairs_that_nvlinks_hide(nvidia: Import) -> None:
     assert imported.switch_names == ("CPU of GPU0 to GPU3",)
 
 
-def test_pcie_beside_nvlinks_when_asked_for(nvidia: Import) -> None:
+def test_pcie_is_added_to_nvlinks_on_request(nvidia: Import) -> None:
     text = nvidia_text(uniform(4, "NV4"))
     assert nvidia(text).machine.num_switches == 0
     assert nvidia(text, pcie="no").machine.num_switches == 0
@@ -142,7 +142,7 @@ def test_pcie_only_and_not_wanted(nvidia: Import) -> None:
         nvidia(nvidia_text(uniform(2, "PHB")), pcie="no")
 
 
-def test_what_no_tree_gives(nvidia: Import) -> None:
+def test_matrices_without_a_tree_are_errors(nvidia: Import) -> None:
     cells = uniform(3, "PIX")
     cells[0][2] = cells[2][0] = "SYS"
     with pytest.raises(ImportFormatError) as caught:

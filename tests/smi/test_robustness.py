@@ -128,6 +128,6 @@ def test_real_dumps() -> None:
             if record is right[0] and "TRUNCATED" not in path.name:
                 assert f"importer {record.name}" in import_spec(record, text, path.name)
                 continue
-            words = "not whole" if record is right[0] else f"for the importer {right[0].name}"
+            words = "is incomplete" if record is right[0] else f"for the importer {right[0].name}"
             with pytest.raises(ImportFormatError, match=words):
                 import_spec(record, text, path.name, others=RECORDS)
