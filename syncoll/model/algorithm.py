@@ -102,14 +102,14 @@ class Algorithm:
 
     @property
     def num_listed(self) -> int:
-        """The sends listed in memory and in a file: those of the representative of an orbit."""
+        """Number of sends listed in memory and in a file: of an orbit, the representative's."""
         return len(self.sends)
 
     def link_loads(self, topology: Topology) -> IntArray:
         """``[L, S]``: the number of chunks on each link in each step.
 
         Raises:
-            KeyError: when a send uses no link of the topology.
+            KeyError: if a send uses no link of the topology.
         """
         steps, count = self.steps, len(topology.links)
         links = topology.links_of(self.sends[:, 1], self.sends[:, 2])
@@ -131,9 +131,9 @@ class Algorithm:
     def without_useless_sends(self, instance: Instance) -> Algorithm:
         """Drops the sends of a non-combining algorithm that no chunk needs to reach its post.
 
-        A send is useful when it brings a chunk to a node that lacks it, and that node is in the
-        chunk's post or sends the chunk on.  Of several deliveries of a chunk to a node the
-        earliest stays.
+        A send is useful if it brings a chunk to a node that lacks it, and that node is in the
+        chunk's post or sends the chunk on.  Of several deliveries of a chunk to a node the earliest
+        stays.
         """
         chunks, sources, destinations = self.sends[:, :3].T
         kept = np.zeros(len(self.sends), dtype=bool)
@@ -152,7 +152,7 @@ class Algorithm:
         """The same sends with `total` rounds: spare ones go to idle steps, then to the last step.
 
         Raises:
-            ModelError: when the sends need more than `total` rounds, or there is no step.
+            ModelError: if the sends need more than `total` rounds, or there is no step.
         """
         rounds = self.least_rounds(topology)
         spare = total - sum(rounds)
@@ -163,7 +163,7 @@ class Algorithm:
                 rounds[step], spare = 1, spare - 1
         if spare:
             if not self.steps:
-                raise ModelError(f"{total} rounds, but no step to have them", None, "0 rounds")
+                raise ModelError(f"{total} rounds, but no step for them", None, "0 rounds")
             rounds[-1] += spare
         return self._with(tuple(rounds))
 
@@ -189,7 +189,7 @@ class Algorithm:
 
 
 def _order(sends: IntArray) -> IntArray | None:
-    """The order of step, chunk, source, destination; None where it is the present one."""
+    """The order of step, chunk, source, destination; None if the sends have it already."""
     most = sends.max(axis=0, initial=0) + 1
     if sends.min(initial=0) < 0 or math.prod(most.tolist()) >= 1 << 62:
         return np.lexsort([sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]])

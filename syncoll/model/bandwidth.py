@@ -40,7 +40,7 @@ class BandwidthBound:
     Args:
         links: the set L, sorted and distinct.
         chunks_per_round: b, a positive rational.
-        label: for people, such as "egress of node 3"; may be empty.
+        label: a name for people, such as "egress of node 3"; may be empty.
     """
 
     links: tuple[Link, ...]
@@ -50,7 +50,7 @@ class BandwidthBound:
 
     @property
     def kind(self) -> tuple[Fraction, Counting]:
-        """Equal for bounds that differ in links and labels alone."""
+        """Equal for bounds that differ only in links and labels."""
         return self.chunks_per_round, self.counts
 
     def capacity(self, rounds: int) -> int:

@@ -22,7 +22,7 @@ _MOST_CELLS = 1 << 20
 
 
 def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
-    """The C for which a collective has G chunks in all; None if there is none."""
+    """The C for which a collective has G chunks in all; None if no C fits."""
     return kept_lookup(part, num_chunks)(nodes, global_chunks)
 
 
@@ -49,7 +49,7 @@ class ChunkLookup:
         self._least: dict[int, tuple[int, RelationTable] | None] = {}
 
     def least(self, nodes: int) -> tuple[int, RelationTable] | None:
-        """The least C and its table; None where none is admitted."""
+        """The least C and its table; None if no C is admitted."""
         if nodes not in self._least:
             found = self.collective.least_chunks(nodes, _LAST_TRIED)
             table = None if found is None else (found, self.collective.tabulate(nodes, found))
@@ -59,8 +59,8 @@ class ChunkLookup:
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether there is a table for a C.
 
-        One way to a regular collective may admit a C that is no multiple of another way's least C.
-        The table of such a C does not come of cutting, so nothing follows it.
+        A regular collective may admit a C by one of its ways that is no multiple of another way's
+        least C.  The table of such a C does not come from cutting, so nothing follows from it.
         """
         if self.collective.irregular:
             return self.collective.admits(nodes, chunks)
@@ -77,7 +77,7 @@ class ChunkLookup:
         return least[1].cut(chunks // least[0])
 
     def __call__(self, nodes: int, wanted: int) -> int | None:
-        """The C, or None; raises the error of an impossible table where no C was found."""
+        """The C, or None; raises the error of an impossible table if no C was found."""
         search = self._searched if self.collective.irregular else self._proportional
         return search(nodes, wanted)
 
@@ -93,15 +93,15 @@ class ChunkLookup:
         return times * least[0]
 
     def _searched(self, nodes: int, wanted: int) -> int | None:
-        # All nodes together have at least C chunks in a sensible collective, so that a node has at
-        # least C / P of them (as after a scatter), and larger C need not be tried.
+        # In a sensible collective all nodes together have at least C chunks, so that some node has
+        # at least C / P of them (as after a scatter), and larger C need not be tried.
         cells, refusal = 0, None
         for chunks in range(1, min(wanted * nodes, _MOST_MEASURED) + 1):
             try:
                 if not self.collective.admits(nodes, chunks):
                     continue
                 table = self.collective.tabulate(nodes, chunks)
-            except LocatedError as error:  # no C that could be the one
+            except LocatedError as error:  # this C cannot be the one
                 refusal = refusal or error
                 continue
             measured = self._measure(table)

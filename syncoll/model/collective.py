@@ -29,26 +29,26 @@ class Collective:
     `syncoll.model.inverse_of` and `syncoll.model.sequence_of`.
 
     Args:
-        name: as people write it, arguments included: ``broadcast(root=3)``.
-        tabulate: (P, C) to the relation table; raises `ModelError` for a P without meaning.
+        name: its name as people write it, arguments included: ``broadcast(root=3)``.
+        tabulate: (P, C) to the relation table; raises `ModelError` for an impossible P.
         admits: (P, C) to whether the collective is defined for C chunks per node; alltoall, say,
             needs a multiple of P.  Must be cheap: the search asks it for every candidate C.
         requirement: the condition of ``admits`` in words.
-        origin: where a spec file defines it: its post, when it has one.
+        origin: where a spec file defines it: its post, if it has one.
         requirement_origin: where a spec file states the requirement.
         combining: whether the nodes of pre contribute to a chunk rather than hold copies of it,
             and the nodes of post need the reduction of all contributions.
-        dual: the collective of which this one is the inverse, if any.
-        ways: for a composed collective the sequences of collectives that each amount to it.
+        dual: the collective whose inverse this one is, if any.
+        ways: for a composed collective all sequences of collectives that give the same result.
         terms: for a sum that is neither an inverse nor composed its terms, each on all P nodes; its
-            chunks are theirs for the same C, one term after the other.
-        irregular: whether a larger C may do something else than cut every chunk of the least C.
-            If not, a bound on R/C for one C holds for every C, see `syncoll.model.cutting`; if so,
-            only single instances are decided.
-        in_units: whether C counts the pieces of one unit of its sizes rather than those of one
-            node's input; then its inverse has the same C.
-        per_dual: for an inverse, P to C divided by that of the dual; None where C is the number of
-            chunks with which a node of the dual ends.
+            chunks are the terms' chunks for the same C, one term after the other.
+        irregular: whether a larger C may do more than cut every chunk of the least C.  If not, a
+            bound on R/C for one C holds for every C, see `syncoll.model.cutting`; if so, only
+            single instances are decided.
+        in_units: whether C counts the pieces of one unit of its sizes instead of one node's input;
+            its inverse then has the same C.
+        per_dual: for an inverse, P to C divided by the dual's C; None if C is the number of chunks
+            with which a node of the dual ends.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Collective:
         return f"<collective {self.name}>"
 
     def least_chunks(self, nodes: int, most: int = 4096) -> int | None:
-        """The least C, up to `most`, that is admitted on P nodes; None where there is none."""
+        """The least C, up to `most`, that is admitted on P nodes; None if no C is."""
         return next((c for c in range(1, most + 1) if self.admits(nodes, c)), None)
 
     @classmethod
@@ -94,12 +94,12 @@ class Collective:
                 arrays that broadcast to ``[G, P]``; when it cannot work on arrays (it uses
                 ``and``, say), once for each pair.
             post: the same for where chunks must end.
-            irregular: whether larger C may do something else than cut every chunk.  Then only
-                single instances are decided, see `require_regular`.
+            irregular: whether larger C may do more than cut every chunk.  Then only single
+                instances are decided, see `require_regular`.
 
         Raises:
-            ModelError: when a table is made and shows that the collective is irregular, unless
-                `irregular` is set.
+            ModelError: if a table shows that the collective is irregular, unless `irregular` is
+                set.
 
         Examples:
             >>> from syncoll.api import Collective
@@ -119,7 +119,7 @@ class Collective:
 
         if irregular:
             return cls(name, tabulate, admits, requirement)
-        from syncoll.model.cutting import Cutting  # no part of what reads and checks a file
+        from syncoll.model.cutting import Cutting  # not needed to read and check a file
 
         def refusal(_guilty: str, message: str, expected: str) -> ModelError:
             return ModelError(message, None, expected)
@@ -209,7 +209,7 @@ class Collective:
 
         if not isinstance(weight, int):
             raise ModelError(
-                f"{self.name} is to be taken {weight!r} times", None, "a whole number from 1"
+                f"{self.name} has the weight {weight!r}", None, "a whole number from 1"
             )
         return sum_of([Term(self, weight)])
 
@@ -219,15 +219,15 @@ class Collective:
         """Raises UsageError for an irregular collective, which only `solve` takes."""
         if self.irregular:
             raise UsageError(
-                f"{self.name} is irregular: an algorithm or a bound for one C says nothing about "
-                "other C; decide each C by itself, with `syncoll solve ... --chunks`"
+                f"{self.name} is irregular: an algorithm or a bound for one C proves nothing "
+                "for other C; decide each C by itself, with `syncoll solve ... --chunks`"
             )
 
     def table_on(self, topology: Topology, chunks: int) -> RelationTable:
         """The table for C = `chunks`.
 
         Raises:
-            ModelError: when C is not admitted, post is empty, or cannot be reached.
+            ModelError: if C is not admitted, or post is empty or cannot be reached.
         """
         table = self._table(topology, chunks)
         if not table.ends.sets.any():
@@ -239,8 +239,8 @@ class Collective:
         """The synthesis problem (G, S, R, P, B, pre, post) for C = `chunks`.
 
         Raises:
-            ModelError: when C is not admitted, post is empty, a post cannot be reached on this
-                topology, or pre and post are too large to look for an algorithm.
+            ModelError: if C is not admitted, post is empty, a post cannot be reached on this
+                topology, or pre and post are too large for a search.
         """
         table = self._table(topology, chunks)
         return Instance(
@@ -303,12 +303,14 @@ def _whole_sizes(name: str, sizes: npt.ArrayLike, count: int) -> npt.NDArray[np.
             f"collective {name}: sizes {sizes!r}", None, f"{count} whole numbers from 0"
         )
     if not found.any():
-        raise ModelError(f"collective {name}: all sizes are 0", None, "a chunk that is there")
+        raise ModelError(
+            f"collective {name}: all sizes are 0", None, "at least one chunk of a size above 0"
+        )
     return found.astype(np.int64)
 
 
 def _booleans(name: str, table: npt.ArrayLike) -> BoolArray:
-    """An array of truth values; raises ModelError on anything but True, False, 0 and 1."""
+    """An array of truth values; raises ModelError for values other than True, False, 0 and 1."""
     try:
         found = np.asarray(table)
     except ValueError:  # its rows differ in length

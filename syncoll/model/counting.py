@@ -11,7 +11,7 @@ switch that adds up delivers one sum for the sends of several nodes to one.  On 
 
 * the sends of one chunk to one node in one step count once, if no contribution is in two of them.
 
-The receiver then holds the sum alone and not the parts (`Arrivals`).  The hardware does one of the
+The receiver then holds only the sum and not the parts (`Arrivals`).  The hardware does one of the
 two at a time (in PTX, ``multimem.st`` and ``multimem.ld_reduce``), so
 
 * a send that counts as a copy is not added up: it counts as a send where sums are counted.
@@ -19,7 +19,7 @@ two at a time (in PTX, ``multimem.st`` and ``multimem.ld_reduce``), so
 Without that rule, all nodes could send a chunk to all others at once and each cable would carry it
 once; a switch would have to form a different sum for each of them.
 
-Both counts are at most the number of sends, so an algorithm that is valid where every send counts
+Both counts are at most the number of sends, so an algorithm that is valid if every send counts
 stays valid.  Chunks are not mixed: each chunk that crosses a set of links counts at least once.
 """
 
@@ -55,7 +55,7 @@ class CountedSends:
     """The sends of an algorithm, each with the copy and the sum that it is part of.
 
     Args:
-        topology: with bounds that count other than every send.
+        topology: one with bounds that do not count every send.
         algorithm: its sends are links of the topology.
     """
 
@@ -160,8 +160,8 @@ def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
     """``[B, S]``: the load of each bound in each step.
 
     Raises:
-        KeyError: when a send uses no link of the topology.
-        UsageError: when switches copy, and the algorithm has too many sends to list.
+        KeyError: if a send uses no link of the topology.
+        UsageError: if switches copy, and the algorithm has too many sends to list.
     """
     if topology.counts_copies:
         return CountedSends(topology, algorithm).loads()

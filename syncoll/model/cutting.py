@@ -1,17 +1,17 @@
 """Cutting: a definition describes the least C, and a larger C cuts every chunk.
 
-A lower bound on R/C counts the chunks, per C, that have to get from one set of nodes to another.
-Where a larger C only cuts the chunks of the least C, a bound for one C holds for every C.  That is
-the meaning of a definition unless it is irregular (and solved for one C at a time):
+A lower bound on R/C counts the chunks, per C, that must get from one set of nodes to another.  If a
+larger C only cuts the chunks of the least C, a bound for one C holds for every C.  A definition has
+this meaning unless it is irregular (and solved for one C at a time):
 
 * The least C is the first for which its requirements hold.
 * All other C are multiples of it for which the requirements hold as well.
 * For m times the least C each chunk of the least C becomes m chunks with the same start and end.
 
-A definition still numbers the chunks of a larger C: a runtime that does not know the collective
-lays out buffers in that order.  A definition that differs in anything else is refused: for the
-first multiples of the least C as soon as it is used, and for each other C when its table is made.
-So no C is ever searched, or exported, for which definition and cutting disagree.
+A definition still numbers the chunks of a larger C: a runtime without this collective lays out
+buffers in that order.  A definition that differs in other ways is refused: for the first multiples
+of the least C at its first use, and for each other C when its table is made.  So no C is ever
+searched, or exported, for which definition and cutting disagree.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Cutting:
         """Whether the collective is defined for C = `chunks`.
 
         Raises:
-            LocatedError: when the requirements hold for it, but it is no multiple of the least C.
+            LocatedError: if the requirements hold for it, but it is no multiple of the least C.
         """
         if not self.meets(nodes, chunks):
             return False
@@ -72,10 +72,10 @@ class Cutting:
         """The table for one P and one C.
 
         Raises:
-            LocatedError: when there is none, or it is not that of the least C, cut.
+            LocatedError: if there is no table, or it differs from the cut table of the least C.
         """
         if not self.admits(nodes, chunks):
-            return self.table(nodes, chunks)  # which says why, where it knows
+            return self.table(nodes, chunks)  # states the reason, if it is known
         base, least = self._base(nodes, chunks), self._least[nodes]
         if chunks == least:
             return base
@@ -92,7 +92,7 @@ class Cutting:
             if found is None:
                 raise self.refuse(
                     "require",
-                    f"{self.name} is defined for C = {chunks} on {where}, and for no C up to "
+                    f"{self.name} is defined for C = {chunks} on {where}, but for no C up to "
                     f"{_LARGEST_LEAST_CHUNKS}",
                     f"a smaller least C, or {self.hint}",
                 )
@@ -107,7 +107,7 @@ class Cutting:
             )
 
     def _base(self, nodes: int, asked: int) -> RelationTable:
-        """The table of the least C, once it agrees with those of the next C."""
+        """The table of the least C, once it agrees with the tables of the next C."""
         if nodes not in self._bases:
             least = self._least[nodes]
             base = (self.table if asked == least else self._said)(nodes, least)
@@ -137,13 +137,13 @@ class Cutting:
             told = error if isinstance(error, LocatedError) else ModelError(repr(error))
             raise type(told)(
                 f"{self.name} cannot be evaluated for C = {chunks} ({counted(nodes, 'node')}), "
-                f"for which its requirements hold: {told.message}",
+                f"although its requirements hold for it: {told.message}",
                 told.origin,
                 f"{told.expected}, or {self.hint}".removeprefix(", or "),
             ) from error
 
     def _compare(self, base: RelationTable, table: RelationTable, nodes: int, chunks: int) -> None:
-        """Raises unless a table is that of the least C with every chunk cut, in any order."""
+        """Raises unless a table is the least C's with every chunk cut, in any order."""
         least = self._least[nodes]
         cut = base.cut(chunks // least)
         if len(table) != len(cut):

@@ -1,17 +1,16 @@
 """Algorithms made of others: inverses, compositions, refinements and overlays.
 
-Where an algorithm sends chunk c from n to n' in step s, its inverse sends the partial result of c
-from n' to n in step S-1-s, on the topology with every link reversed (SCCL paper, section 3.5: a
-broadcast run backwards is a reduction).  Each chunk's sends form a tree out of the node where it
-starts; backwards the tree leads all contributions there, and a send carries the reduction over the
-subtree behind it.  Conversely, an algorithm that reduces along trees to one root per chunk inverts
-to one that distributes.
+An algorithm that sends chunk c from n to n' in step s has an inverse on the topology with all links
+reversed.  The inverse sends the partial result of c from n' to n in step S-1-s.  A broadcast run
+backwards is a reduction (SCCL paper, section 3.5).  Each chunk's sends form a tree out of the node
+where it starts.  Backwards the tree leads all contributions there, and a send carries the reduction
+over the subtree behind it.  Conversely, an algorithm that reduces along trees to one root per chunk
+has an inverse that distributes.
 
-In a composition steps and rounds add up.  Where the first algorithm ends with fewer and larger
-chunks than the second begins with, or the reverse, both are refined to a common multiple.  The
-second may number its chunks differently: a chunk of the first goes on as one of the second that
-starts where the first left it.  After a combining algorithm the second moves finished results, so
-its sends carry the contributions of all nodes.
+In a composition steps and rounds add up.  If one of the algorithms has fewer and larger chunks,
+both are refined to a common multiple.  The second may number its chunks differently: a chunk of the
+first continues as one of the second that starts where it ended.  After a combining algorithm the
+second moves finished results, so its sends carry the contributions of all nodes.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def renumber(
 def same_chunks(
     solved: tuple[Instance, Algorithm], table: RelationTable | Instance
 ) -> tuple[Instance, Algorithm] | None:
-    """The same with the chunk numbers of a table; None where the chunks differ."""
+    """The same with the chunk numbers of a table; None if the chunks differ."""
     instance, algorithm = solved
     wanted = table.table if isinstance(table, Instance) else table
     number = instance.table.matching(wanted)
@@ -117,12 +116,12 @@ def compose(
 
     Args:
         second: a non-combining problem on the same topology and its algorithm.
-        whole: the table of the result, with as many chunks: where several chunks of the second
-            start where one of the first ends, it goes on as one for which `whole` has a chunk.
-            None for the first of them.
+        whole: the table of the result, with as many chunks.  If several chunks of the second start
+            where one of the first ends, it continues as one that `whole` has.  None for the first
+            of them.
 
     Raises:
-        ModelError: when the second combines, or does not start where the first ends.
+        ModelError: if the second combines, or does not start where the first ends.
 
     Examples:
         >>> from syncoll.api import Algorithm, Instance, Topology
@@ -172,8 +171,8 @@ def compose(
 def _through(one: RelationTable, two: RelationTable, whole: RelationTable) -> IntArray | None:
     """For each chunk of the second part one of the first that ends where it starts, or None.
 
-    Chunks of the first that end alike may have started apart: each goes on as a chunk that ends
-    where the whole wants one with its start.  Kinds of chunks without a choice go first.
+    Chunks of the first that end alike may have started apart: each continues as a chunk that ends
+    where the whole needs one with its start.  Kinds of chunks without a choice go first.
     """
     middles, starts, ends = (
         [numbers.tolist() for numbers in common_numbers(*pair)]
@@ -246,7 +245,7 @@ def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[I
         of pre at one node, the chunks into which that node's input is cut.
 
     Raises:
-        ModelError: when a chunk has no single root, or the sends of a chunk are no tree.
+        ModelError: if a chunk has no single root, or the sends of a chunk are no tree.
     """
     roots = instance.post if instance.combining else instance.pre
     if (roots.sum(axis=1) != 1).any():

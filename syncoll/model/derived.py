@@ -1,14 +1,14 @@
 """Collectives made of others: inverses and sequences.
 
-Reducescatter is the inverse of allgather, reduce that of broadcast (SCCL paper, section 3.5): pre
-and post change places, and copies become contributions.  C counts the chunks into which one node's
-input is cut, so reducescatter's C is P times that of its dual, as in the paper's Tables 4 and 5;
-but C that counts the pieces of a unit does so in the inverse too.  An inverse has an algorithm
-exactly when its dual has one with the same S and R on the reversed topology, for each C by itself.
+Reducescatter is the inverse of allgather, reduce the inverse of broadcast (SCCL paper, section
+3.5): pre and post change places, and copies become contributions.  C counts the chunks into which
+one node's input is cut, so reducescatter's C is P times its dual's, as in the paper's Tables 4 and
+5; a C that counts the pieces of a unit is the same in the inverse.  An inverse has an algorithm
+exactly if its dual has one with the same S and R on the reversed topology, for each C by itself.
 
-In a composed collective each part starts where the one before it ends; only the first may combine.
-There may be several ways to the same result: allreduce is reducescatter then allgather, and also
-reduce then broadcast.
+In a composed collective each part starts where the previous one ends; only the first may combine.
+Several ways may lead to the same result: allreduce is reducescatter then allgather, and also reduce
+then broadcast.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
     """The inverse of a collective with one root per chunk.
 
     Raises:
-        ModelError: when the dual is composed; when a table is made, if a chunk has several roots.
+        ModelError: if the dual is composed; when a table is made, if a chunk has several roots.
     """
     if dual.ways:
         raise ModelError(
@@ -83,15 +83,15 @@ def sequence_of(
     *,
     origins: Sequence[Sequence[Origin]] | None = None,
 ) -> Collective:
-    """The collective to which each of these sequences amounts.
+    """The collective whose result each of these sequences gives.
 
     Args:
         ways: the parts of each way, in order.
         origins: where the file names each part of each way, for errors.
 
     Raises:
-        ModelError: when a way has no parts, a part other than a first one combines, or only some
-            ways combine; when a table is made, if parts do not fit together, or two ways differ.
+        ModelError: if a way has no parts, a part other than a first one combines, or only some ways
+            combine; when a table is made, if parts do not fit together, or two ways differ.
     """
     sequence = _Sequence(
         tuple(tuple(parts) for parts in ways),
@@ -113,7 +113,7 @@ def sequence_of(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Inverse:
-    """The tables of an inverse; it can be pickled when its dual can."""
+    """The tables of an inverse; it can be pickled if its dual can."""
 
     dual: Collective
     name: str
@@ -144,7 +144,7 @@ class _Inverse:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sequence:
-    """The tables of a composed collective; it can be pickled when its parts can."""
+    """The tables of a composed collective; it can be pickled if its parts can."""
 
     ways: tuple[tuple[Collective, ...], ...]
     name: str
@@ -234,10 +234,10 @@ class _Sequence:
         return result
 
     def _compare_ways(self, nodes: int) -> None:
-        """Raises unless all ways amount to the same, whichever C they admit.
+        """Raises unless all ways have the same result, whichever C they admit.
 
         Each way admits multiples of the least C for which its parts have equally many chunks, so
-        that one is compared.
+        that one such C is compared.
         """
         shares: dict[int, dict[tuple[bytes, bytes], Fraction]] = {}
         for way, lookups in enumerate(self.lookups):
@@ -266,7 +266,7 @@ class _Sequence:
 
     def _differing(self, way: int, first: int, where: str) -> ModelError:
         return ModelError(
-            f"collective {self.name}: {self._spelled(way)} does not amount to the same as "
+            f"collective {self.name}: {self._spelled(way)} has another result than "
             f"{self._spelled(first)} ({where})",
             self.place(way),
             "ways to the same result",
@@ -276,7 +276,7 @@ class _Sequence:
         return " then ".join(part.name for part in self.ways[way])
 
     def _follow(self, way: int, nodes: int, chunks: int) -> RelationTable | None:
-        """The table of one way; None when it does not admit that C."""
+        """The table of one way; None if it does not admit that C."""
         first, *later = self.lookups[way]
         if not first.admits(nodes, chunks):
             return None
@@ -302,7 +302,7 @@ class _Sequence:
             if number is None:
                 raise ModelError(
                     f"collective {self.name}: {self.ways[way][place].name} does not start where "
-                    f"what precedes it ends ({counted(nodes, 'node')}, C = {chunks})",
+                    f"the part before it ends ({counted(nodes, 'node')}, C = {chunks})",
                     self.place(way, place),
                     "a part whose pre is the post of the part before it",
                 )
@@ -313,7 +313,7 @@ class _Sequence:
 def _chunks_of_dual(
     dual: Collective, per_dual: Callable[[int], Fraction] | None, nodes: int, chunks: int
 ) -> int | None:
-    """The C of the dual for a C of its inverse; None if there is none."""
+    """The C of the dual for a C of its inverse; None if no C fits."""
     if per_dual is None:
         return kept_lookup(dual, largest_post)(nodes, chunks)
     found = chunks / per_dual(nodes)
@@ -323,7 +323,7 @@ def _chunks_of_dual(
 
 
 def inverse_chunks(collective: Collective, nodes: int, chunks: int) -> int | None:
-    """The C of an inverse for a C of its dual; None where it is the largest count at a node."""
+    """The C of an inverse for a C of its dual; None if it is the largest count at a node."""
     if collective.per_dual is None:
         return None
     return int(chunks * collective.per_dual(nodes))
@@ -335,7 +335,7 @@ def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -
     Several C of a dual may put that many chunks at a node; one of them defines the inverse.
 
     Raises:
-        LocatedError: when the inverse is not defined for that C, or a C of the dual has no table.
+        LocatedError: if the inverse is not defined for that C, or a C of the dual has no table.
     """
     found = _chunks_of_dual(dual, collective.per_dual, nodes, chunks)
     if found is None:
@@ -358,7 +358,7 @@ def dual_instance(instance: Instance, collective: Collective, dual: Collective) 
 
 
 def require_sense(collective: Collective, topology: Topology, chunks: int) -> None:
-    """Raises LocatedError when parts do not fit together for C, or a post cannot be reached."""
+    """Raises LocatedError if parts do not fit together for C, or a post cannot be reached."""
     collective.table_on(topology, chunks)
     dual = collective.dual
     if dual is not None:  # solvers get the dual

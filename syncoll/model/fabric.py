@@ -42,10 +42,9 @@ class FabricLink:
 
     Args:
         source: a compute node or a switch, as is the destination.
-        bandwidth: above 0, in the fabric's measure.
-        label: for people; may be empty.
-        latency: seconds from the first bit's departure to its arrival, at least 0; None where it
-            is unknown.
+        bandwidth: a number above 0, in the fabric's measure.
+        label: a name for people; may be empty.
+        latency: seconds from the first bit's departure to its arrival, at least 0; None if unknown.
     """
 
     source: int
@@ -63,19 +62,19 @@ class Fabric:
     up, see `syncoll.model.counting`.
 
     Args:
-        name: as people write it, arguments included: ``a100(boxes=2)``.
+        name: its name as people write it, arguments included: ``a100(boxes=2)``.
         num_nodes: P.
         num_switches: W.
         links: sorted by (source, destination), each pair once; see `from_links` for any order.
         origin: where a spec file defines it.
         measure: the unit of bandwidths.
-        unit: the bandwidth that carries one chunk per round; None for the least of the links'.
+        unit: the bandwidth that carries one chunk per round; None for the least of all links.
         multicast: the switches that copy an input to several of their links, ascending.
         reduce: the switches that add up their inputs for one destination, ascending.
 
     Raises:
-        ModelError: on no compute node, an invalid, repeated or unsorted link, a bandwidth or a unit
-            that is not above 0, a unit without GB/s, or an unknown switch.
+        ModelError: if there is no compute node, an invalid, repeated or unsorted link, a bandwidth
+            or a unit that is not above 0, a unit without GB/s, or an unknown switch.
     """
 
     name: str
@@ -154,7 +153,7 @@ class Fabric:
         """Builds a fabric from (source, destination, bandwidth); parallel links add up.
 
         Args:
-            links: in any order.
+            links: links in any order.
             both_ways: whether each link stands for one in either direction.
             unit: the bandwidth in GB/s that carries one chunk per round; None for the least.
 
@@ -204,7 +203,7 @@ class Fabric:
         switches in chunks per round.
 
         Raises:
-            ModelError: when links share bandwidth and no switches are known.
+            ModelError: if links share bandwidth and no switches are known.
         """
         if isinstance(topology, Fabric):
             return topology
@@ -334,7 +333,7 @@ def require_network(
         vertices: their number, the noun for one, and a description of all.
 
     Raises:
-        ModelError: on no node, an unknown vertex, a self-loop, and links out of order or repeated.
+        ModelError: for no node, an unknown vertex, a self-loop, unsorted or repeated links.
     """
     count, noun, known = vertices
     if num_nodes < 1:
@@ -377,11 +376,11 @@ def reached(links: Iterable[tuple[int, int]], start: int) -> frozenset[int]:
 def unreached(
     links: Collection[tuple[int, int]], num_nodes: int, roots: Sequence[int]
 ) -> tuple[int, int] | None:
-    """A root and a node without a path from the one to the other; None if there are none."""
+    """A root and a node to which no path leads from it; None if all nodes are reached."""
     first = roots[0]
     if lost := set(range(num_nodes)) - reached(links, first):
         return first, min(lost)
-    # Where all reach `first` all reach everything.
+    # If all roots reach `first`, they reach everything.
     if lost := set(roots) - reached(((b, a) for a, b in links), first):
         return min(lost), first
     return None

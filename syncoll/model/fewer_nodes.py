@@ -1,8 +1,8 @@
-"""A collective without some of its nodes, as one of the nodes that are left.
+"""A collective without some of its nodes, as a collective on the remaining nodes.
 
-The lost nodes provide and need no data.  Of each chunk's pre and post the other nodes count,
-renumbered from 0 in their order, and a chunk that no node has, or needs, disappears.  C is that of
-the whole collective, on all its nodes.
+The lost nodes provide and need no data.  Each chunk's pre and post keep the other nodes, renumbered
+from 0 in their order, and a chunk that no node has, or needs, disappears.  C is the C of the whole
+collective, on all its nodes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def without(
         nodes_origin: where it names these nodes.
 
     Raises:
-        ModelError: when `nodes` are no distinct nodes; when a table is made, if the collective has
-            no such node or nothing is left of it.
+        ModelError: if `nodes` are no distinct nodes; when a table is made, if the collective has no
+            such node, or no chunk remains.
 
     Examples:
         >>> from syncoll.api import collective
@@ -57,7 +57,7 @@ def without(
             raise ModelError(f"node {node!r}", origin, "a whole number from 0")
     twice = next((node for node in gone if gone.count(node) > 1), None)
     if not gone or twice is not None:
-        message = "no node is gone" if twice is None else f"node {twice} is named twice"
+        message = "no node is removed" if twice is None else f"node {twice} is named twice"
         raise ModelError(message, origin, "different nodes")
     name = name or f"{as_operand(collective.name)} {words_without(gone)}"
     place = nodes_origin or origin
@@ -87,7 +87,7 @@ def words_without(nodes: Sequence[int]) -> str:
 
 
 def as_operand(name: str) -> str:
-    """A name before ``without``: that of a sum gets brackets.
+    """A name before ``without``: a sum gets brackets.
 
     >>> as_operand("allgather within [[0,1],[2,3]]"), as_operand("2 * allgather + alltoall")
     ('allgather within [[0,1],[2,3]]', '(2 * allgather + alltoall)')
@@ -121,7 +121,7 @@ def rest_of(table: RelationTable, nodes: Sequence[int]) -> tuple[BoolArray, Bool
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Left:
-    """The tables; it can be pickled when those of the whole collective can."""
+    """The tables; they can be pickled if the whole collective can."""
 
     whole: Collective
     name: str
@@ -141,8 +141,8 @@ class _Left:
         pre, post, kept = rest_of(self.whole.tabulate(every, chunks), left)
         if not kept.any():
             raise ModelError(
-                f"nothing is left of {self.name}: all data of {self.whole.name} starts or ends at "
-                "a node that is gone",
+                f"{self.name} has no chunks: all data of {self.whole.name} starts or ends at a "
+                "removed node",
                 self.origin,
             )
         return RelationTable(pre[kept], post[kept])
@@ -161,7 +161,7 @@ class _Left:
 
 
 def _per_dual(whole: Collective, dual: Collective, gone: int, nodes: int) -> Fraction:
-    """C divided by that of the dual, on all nodes."""
+    """C divided by the dual's C, on all nodes."""
     every = nodes + gone
     least = whole.least_chunks(every)
     if least is None:

@@ -28,8 +28,8 @@ class Tree:
 
     Args:
         weight: the number of equal trees.
-        edges: for each compute node but the root, and each junction in use, nearest to the root
-            first: (tail, head, path) with the path's vertices from tail to head.
+        edges: an edge for each compute node but the root, and each junction in use, nearest to the
+            root first: (tail, head, path) with the path's vertices from tail to head.
     """
 
     root: int
@@ -54,7 +54,7 @@ class Forest:
     """Spanning trees of a fabric, as arrays.
 
     Args:
-        weights: for each compute node the share of the data that starts (or ends) there.
+        weights: the share of the data that starts (or ends) at each compute node.
         k: trees rooted at a node of weight 1.
         scale: U, the trees that a unit of bandwidth may carry.
         roots: ``[tree]``.

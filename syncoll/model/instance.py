@@ -23,10 +23,10 @@ __all__ = ["Instance", "nothing_to_do"]
 class Instance:
     """Is there an algorithm of S steps and R rounds that takes every chunk from pre to post?
 
-    Rounds of a step may be 0, so "S steps" means at most S, and the answer can only change from
-    no to yes as S or R grows (but no steps have no rounds: with S = 0, R is 0).
+    Rounds of a step may be 0, so "S steps" means at most S, and the answer can only change from no
+    to yes as S or R grows.  (No steps have no rounds: with S = 0, R is 0.)
 
-    In a combining instance every node of pre has a contribution of its own to the chunk, and every
+    In a combining instance every node of pre has a contribution of its own to the chunk.  Every
     node of post must end with the reduction of all of them, each counted once.
 
     Args:
@@ -42,7 +42,7 @@ class Instance:
         origin: where a spec file defines the collective.
 
     Raises:
-        ModelError: on arrays of a wrong shape, an empty post, or an unreachable one.
+        ModelError: if arrays have a wrong shape, or a post is empty or unreachable.
 
     Examples:
         >>> from syncoll.api import Instance, Topology
@@ -157,7 +157,7 @@ def _nearest(sets: NodeSets, distances: IntArray) -> IntArray:
 def nothing_to_do(collective: str, origin: Origin | None) -> ModelError:
     """The error for an empty post."""
     return ModelError(
-        f"the post of collective {collective} is empty: nothing is to do",
+        f"the post of collective {collective} is empty: no data has to move",
         origin,
         "at least one chunk that must reach a node",
     )

@@ -64,14 +64,14 @@ class NodeSets:
 
     @cached_property
     def dense(self) -> BoolArray:
-        """``[G, P]``, read-only; raises ModelError when it would be too large."""
+        """``[G, P]``, read-only; raises ModelError if it would be too large."""
         self.require_dense()
-        if len(self.sets) == 1:  # a row of its own would be most of what an allreduce takes
+        if len(self.sets) == 1:  # rows of its own would take most of an allreduce's memory
             return np.broadcast_to(self.sets[0], (len(self), self.num_nodes))
         return frozen(self.sets[self.number])
 
     def require_dense(self) -> None:
-        """Raises ModelError when the dense table would be too large."""
+        """Raises ModelError if the dense table would be too large."""
         if self.cells > MOST_DENSE_CELLS:
             raise ModelError(
                 f"{counted(len(self), 'chunk')} on {counted(self.num_nodes, 'node')}: too many for "
@@ -112,10 +112,10 @@ def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray
 
     Args:
         ours: one or several sets of each chunk.
-        theirs: as many.
+        theirs: the same number of their sets.
 
     Returns:
-        The identity where it fits, else chunks paired in order; None when the chunks differ.
+        The identity if it fits, else chunks paired in order; None if the chunks differ.
     """
     if len(ours[0]) != len(theirs[0]) or ours[0].num_nodes != theirs[0].num_nodes:
         return None

@@ -1,4 +1,4 @@
-"""OrbitAlgorithm: an algorithm given by the sends of some chunks and how to carry them."""
+"""OrbitAlgorithm: an algorithm given by the sends of some chunks and their permutations."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _MOST_CONTRIBUTIONS = 1 << 30
 
 
 class OrbitAlgorithm(Algorithm):
-    """An algorithm whose sends are images, under all carriers, of those of a representative.
+    """An algorithm whose sends are the images of a representative's sends under all carriers.
 
-    A send of chunk c from node u to node v in step s has for each element (p, q) of the carriers
-    the image of chunk q(c) from p(u) to p(v) in step s plus the element's delay, with its
-    contributions carried along.  Rounds are those of the whole.  Like any algorithm it is only a
-    candidate: the verifier checks the carriers.
+    A send of chunk c from node u to node v in step s has an image for each element (p, q) of the
+    carriers: chunk q(c) from p(u) to p(v) in step s plus the element's delay, with its
+    contributions carried along.  Rounds are the rounds of the whole algorithm.  Like any algorithm
+    it is only a candidate: the verifier checks the carriers.
 
     Args:
-        representative: the rounds, and the sends of which all others are images.
-        carriers: of the same P, and of G chunks.
+        representative: the rounds, and the sends from which all others follow.
+        carriers: carriers of the same P, and of G chunks.
 
     Examples:
         >>> from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
@@ -104,7 +104,7 @@ class OrbitAlgorithm(Algorithm):
         return self.expanded().contributions
 
     def expanded(self) -> Algorithm:
-        """The same algorithm with every send listed; raises UsageError if there are too many."""
+        """The same algorithm with every send listed; raises UsageError if it has too many."""
         carried = self.representative.contributions
         cells = 0 if carried is None else self.num_sends * carried.shape[1]
         if self.num_sends > MOST_LISTED or cells > _MOST_CONTRIBUTIONS:
@@ -185,7 +185,7 @@ class OrbitAlgorithm(Algorithm):
         return self.expanded().without_useless_sends(instance)
 
     def tightened(self, topology: Topology) -> Algorithm:
-        """See `Algorithm.tightened`; with delays, an orbit with idle steps has to be listed."""
+        """See `Algorithm.tightened`; with delays, an orbit with idle steps must be listed."""
         if not self.carriers.delays.any():
             return super().tightened(topology)
         rounds = tuple(self.least_rounds(topology))

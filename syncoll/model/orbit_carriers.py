@@ -1,7 +1,7 @@
-"""Permutations of nodes and chunks that carry the sends of some chunks to those of all others.
+"""Permutations of nodes and chunks that carry the sends of some chunks to all others.
 
-An allgather on a torus of 4096 nodes has a hundred million sends, but the chunks of every node do
-the same, moved along.  The sends of one node's chunks and the permutations take some megabytes.
+An allgather on a torus of 4096 nodes has a hundred million sends, but the chunks of all nodes take
+the same routes, shifted.  The sends of one node's chunks and the permutations take some megabytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Carriers:
         delays: ``[n]``, the steps by which each generator delays sends, maybe below 0; empty for 0.
 
     Raises:
-        ModelError: on arrays of other shapes, no permutations, and unknown factors of products.
+        ModelError: for other shapes, no permutations, and unknown factors of products.
 
     Examples:
         >>> shift = Carriers([[1, 2, 0]], [[1, 2, 0]], [[0, 0], [0, 1]])

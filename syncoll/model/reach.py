@@ -1,4 +1,4 @@
-"""Reach: the distances that a collective's chunks have to go on a topology."""
+"""Reach: the distances over which a collective's chunks must go on a topology."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Reach:
         """``[K, P]``: for each set of `table.starts` the fewest steps until a node has all of a
         chunk that starts there.
 
-        That is the distance from the nearest node of the set, or for a combining collective from
+        This is the distance from the nearest node of the set, or for a combining collective from
         the farthest; `UNREACHABLE` from an empty set.
         """
         far, sets = self.topology.distances, self.table.starts.sets
@@ -82,7 +82,7 @@ class Reach:
         return result
 
     def require(self, name: str, origin: Origin | None) -> None:
-        """Raises ModelError when a chunk of the collective `name` cannot reach its post."""
+        """Raises ModelError if a chunk of the collective `name` cannot reach its post."""
         if self.least_steps < UNREACHABLE:
             return
         chunk, node = self._first(UNREACHABLE)
@@ -93,8 +93,7 @@ class Reach:
             cut = [i for i in starts if self.topology.distances[i, node] >= UNREACHABLE]
             where = f"no path leads there from {_nodes(cut or starts)}, which contribute to it"
         else:
-            begins = f"starts at {_nodes(starts)}" if starts else "starts nowhere"
-            where = f"it {begins}, from where no path leads there"
+            where = f"no path leads there from {_nodes(starts)}" if starts else "it starts nowhere"
         raise ModelError(
             f"collective {name} on {self.topology.name}: chunk {chunk} must reach "
             f"node {node}, but {where}",
@@ -104,11 +103,11 @@ class Reach:
 
     @property
     def farthest(self) -> tuple[int, int] | None:
-        """The first chunk that has to go `least_steps` links, and its destination; None if 0."""
+        """The first chunk that must go `least_steps` links, and its destination; None if 0."""
         return self._first(self.least_steps) if self.least_steps else None
 
     def _first(self, far: int) -> tuple[int, int]:
-        """The first chunk that has to go `far` links or more, and the first such destination."""
+        """The first chunk that must go `far` links or more, and the first such destination."""
         kinds = np.flatnonzero(self._steps >= far)
         starts, ends = self.table.starts.number, self.table.ends
         i, j = (part[kinds] for part in self.table.kinds[:2])

@@ -1,9 +1,9 @@
-"""Recutting: an algorithm with another C, whose chunks take the ways of the old chunks.
+"""Recutting: an algorithm with another C, whose chunks take the routes of the old chunks.
 
 A packing of trees gives each tree a share of the chunks; another C keeps about the same shares.
-Chunks that start and end alike are sorted by their ways, and the new chunks are dealt to them in
-proportion, so that every way is used its share of times, rounded up or down.  Rounds follow from
-the loads; R/C grows by the cost of rounding.
+Chunks that start and end alike are sorted by their routes, and the new chunks are dealt to these in
+proportion: every route gets its share, rounded up or down.  Rounds follow from the loads; R/C grows
+by the cost of rounding.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def recut(
     """The algorithm for another C, with the fewest rounds.
 
     Args:
-        instance: non-combining, with G = C * n chunks of which chunk c starts and ends like chunk
-            c mod n; the result has the same form.
+        instance: non-combining, with G = C * n chunks; chunk c starts and ends like chunk c mod n,
+            also in the result.
         algorithm: a valid one.
 
     Returns:
-        None where chunks are numbered otherwise, or carriers do not keep c // n.
+        None if chunks are numbered otherwise, or carriers do not keep c // n.
     """
     kinds, left_over = divmod(instance.num_chunks, instance.chunks)
     if left_over or instance.combining:
@@ -65,7 +65,7 @@ def recut(
 
 
 def _moved(maps: IntArray, kinds: int, chunks: int) -> IntArray | None:
-    """Generators ``[n, G]`` for another C; None where they do not keep c // kinds."""
+    """Generators ``[n, G]`` for another C; None if they do not keep c // kinds."""
     first = maps[:, :kinds]
     if (first >= kinds).any():
         return None

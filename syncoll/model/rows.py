@@ -46,17 +46,17 @@ class RelationTable:
 
     @property
     def pre(self) -> BoolArray:
-        """``[G, P]``: chunk c starts at node n; raises `ModelError` where that is too large."""
+        """``[G, P]``: chunk c starts at node n; raises `ModelError` if the table is too large."""
         return self.starts.dense
 
     @property
     def post(self) -> BoolArray:
-        """``[G, P]``: chunk c must end at node n; raises `ModelError` where that is too large."""
+        """``[G, P]``: chunk c must end at node n; raises `ModelError` if the table is too large."""
         return self.ends.dense
 
     @property
     def roots(self) -> IntArray | None:
-        """``[G]``: the node where each chunk starts; None unless that is one, and all need it."""
+        """``[G]``: the node where each chunk starts; None unless it is one that all need."""
         if not len(self) or (self.starts.sizes != 1).any() or not self.ends.sets.all():
             return None
         return np.asarray(self.starts.sets.argmax(axis=1)[self.starts.number], dtype=np.int64)
@@ -105,7 +105,7 @@ class RelationTable:
         return cls(starts, ends)
 
     def same_as(self, other: RelationTable) -> bool:
-        """Whether the chunks are the same but for their numbers."""
+        """Whether the chunks are the same except for their numbers."""
         return self.matching(other) is not None
 
     def matching(self, other: RelationTable) -> IntArray | None:

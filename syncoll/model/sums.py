@@ -1,18 +1,18 @@
 """Sums of collectives: several at the same time on the same links, each on nodes of its own.
 
-``2 * A + B within groups`` asks for all chunks of twice A, and of B on each group, with the nodes
+``2 * A + B within groups`` requests all chunks of twice A, and of B on each group, with the nodes
 of a group numbered from 0.  It is one demand, met by one algorithm, in which other nodes may relay.
 
-Cost.  C counts the pieces into which one unit of each term is cut; the unit is the data that the
-term's own C cuts.  A term of weight w has w units and w * C pieces; so R/C is rounds per unit.  The
-sum admits a C when each term, on each of its groups, admits its share of it.  Each chunk of the
-least C of a term is followed by its further pieces, so that a buffer in order of chunk numbers has
-every term's data in the order of its own runtime.
+Cost.  C counts the pieces into which one unit of each term is cut; a unit is the data that the
+term's own C cuts.  A term of weight w has w units and w * C pieces, so R/C is rounds per unit.  The
+sum admits a C if each term, on each of its groups, admits its share of it.  Each chunk of the least
+C of a term is followed by its further pieces: a buffer in order of chunk numbers has every term's
+data in the order of its own runtime.
 
-Structure.  Terms that all are inverses make up the inverse of the sum of the duals, in which a
-group has as many units as its inverse needs; terms that all are composed make up a composition of
-the sums of the first parts, of the second parts, and so on.  Where some terms combine and others
-move data, the sum combines, and a chunk with one contributor is moved.
+Structure.  If all terms are inverses, the sum is the inverse of the sum of the duals, in which a
+group has as many units as its inverse needs.  If all terms are composed, it is the composition of
+the sums of the first parts, of the second parts, and so on.  If some terms combine and others move
+data, the sum combines, and a chunk with one contributor is moved.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Term:
 
     Args:
         weight: the number of units.
-        groups: P to the groups of nodes on each of which it is asked for; None for all nodes.
+        groups: P to the groups of nodes, each with the collective on its own; None for all nodes.
         origin: where a spec file names it.
-        name: with weight and groups; empty for its weight and the collective's name.
+        name: its name with weight and groups; empty for its weight and the collective's name.
     """
 
     collective: Collective
@@ -70,8 +70,8 @@ def within(collective: Collective, groups: object, name: str = "") -> Collective
         groups: lists of nodes; or a function of P that gives them.
 
     Raises:
-        ModelError: when the groups are not lists of distinct nodes, or the collective cannot be
-            part of a sum; when a table is made, if a group names an unknown node.
+        ModelError: if the groups are not lists of distinct nodes, or the collective cannot be part
+            of a sum; when a table is made, if a group names an unknown node.
 
     Examples:
         >>> from syncoll.api import collective
@@ -93,14 +93,14 @@ def within(collective: Collective, groups: object, name: str = "") -> Collective
 
 
 def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) -> Collective:
-    """The collective that asks for all terms at the same time.
+    """The collective that requests all terms at the same time.
 
     Args:
-        name: empty for one made of the names of the terms.
+        name: empty for the names of the terms, joined.
 
     Raises:
-        ModelError: on a weight that is not a whole number from 1, and on an irregular term that
-            combines or is composed.
+        ModelError: if a weight is not a whole number from 1, or an irregular term combines or is
+            composed.
     """
     if not terms:
         raise ModelError("a sum without terms", origin, "at least one")
@@ -108,15 +108,15 @@ def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) 
     for term in terms:
         if isinstance(term.weight, bool) or not isinstance(term.weight, int) or term.weight < 1:
             raise ModelError(
-                f"{term.collective.name} is to be taken {term.weight} times",
+                f"{term.collective.name} has the weight {term.weight}",
                 term.origin or origin,
                 "a whole number from 1",
             )
         own = term.collective
         if own.irregular and (own.combining or own.dual is not None or own.ways):
             raise ModelError(
-                f"{own.name} is irregular, and combines or is made of others: it cannot be part of "
-                "a sum, or asked for within groups",
+                f"{own.name} is irregular, and combines or is composed: it cannot be part of a "
+                "sum or within groups",
                 term.origin or origin,
                 "a collective that means the same for every C",
             )
@@ -133,10 +133,10 @@ def checked_groups(
     """Groups as tuples of nodes.
 
     Args:
-        nodes: P; None where it is not known yet.
+        nodes: P; None if it is not known yet.
 
     Raises:
-        ModelError: when they are not non-empty lists of distinct, existing nodes, or there are no
+        ModelError: if they are not non-empty lists of distinct, existing nodes, or there are no
             groups.
     """
     hint = "a list of groups, each a list of different nodes, such as [[0, 1], [2, 3]]"
@@ -201,7 +201,7 @@ class _Share:
 
 
 _Shares = Callable[[int], Sequence[_Share] | None]
-"""P to the shares of a sum; None where it is not defined for P."""
+"""P to the shares of a sum; None if it is not defined for P."""
 
 
 def _made(
@@ -335,7 +335,7 @@ class _Sum:
                 f"collective {self.name}: chunk {int(wrong[0])} of {part.name} starts at "
                 f"{int(table.starts.sizes[wrong[0]])} nodes, and others of the sum combine",
                 self.origin,
-                "a sum with what combines of chunks that start at one node",
+                "terms without a reduction whose chunks start at one node each",
             )
 
 
@@ -357,7 +357,7 @@ def _one_term(shares: _Shares, term: int, nodes: int) -> Sequence[_Share] | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _DualShares:
-    """The shares of the dual: of each term's dual the amount that its inverse needs."""
+    """The shares of the dual: for each term the amount of its dual that its inverse needs."""
 
     parts: tuple[Collective, ...]
     shares: _Shares
@@ -367,10 +367,10 @@ class _DualShares:
         return None if found is None else _scaled(found, self.per_dual(nodes))
 
     def per_dual(self, nodes: int) -> Fraction:
-        """C of the sum divided by that of its dual.
+        """C of the sum divided by its dual's C.
 
-        A whole number that divides every C of the sum, so that each C of the sum has a C of the
-        dual, and a weight stays a weight in the dual.
+        A whole number that divides every C of the sum: each C of the sum has a C of the dual, and a
+        weight stays a weight in the dual.
         """
         return Fraction(lcm(*(share.scale.denominator for share in self._turned(nodes) or ())))
 
@@ -418,7 +418,7 @@ def _rescaled(
 
 
 def _common(shares: Sequence[_Share]) -> Fraction:
-    """The largest number of which all scales are multiples."""
+    """The largest common divisor of all scales, as a fraction."""
     scales = [share.scale for share in shares]
     return Fraction(
         gcd(*(one.numerator for one in scales)), lcm(*(one.denominator for one in scales))

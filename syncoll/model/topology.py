@@ -26,12 +26,12 @@ __all__ = ["UNREACHABLE", "BandwidthBound", "Counting", "Link", "Topology"]
 
 @dataclass(frozen=True)
 class Topology:
-    """An interconnect: P nodes, directed links, and the bounds on what the links carry.
+    """An interconnect: P nodes, directed links, and bounds on the load of links.
 
     Every link must be in at least one bound; otherwise its bandwidth would be infinite.
 
     Args:
-        name: as people write it, arguments included: ``torus(4,4)``.
+        name: its name as people write it, arguments included: ``torus(4,4)``.
         num_nodes: P; the nodes are ``0 … P-1``.
         links: directed links, sorted and distinct.
         bounds: the bandwidth relation B.
@@ -40,8 +40,8 @@ class Topology:
             topologies that differ only here are equal.
 
     Raises:
-        ModelError: on an invalid, repeated or unbounded link, a bound over a pair that is no link,
-            a bandwidth that is not positive, or a fabric with another number of compute nodes.
+        ModelError: if a link is invalid, repeated or unbounded, a bound covers a pair that is no
+            link, a bandwidth is not positive, or a fabric has another number of nodes.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Topology:
             unbounded: links without a bandwidth of their own; a shared bound must contain each.
 
         Raises:
-            ModelError: see the class; also when a list has a link twice or an invalid entry.
+            ModelError: see the class; also if a list has a link twice or an invalid entry.
 
         Examples:
             >>> from syncoll.api import Topology
@@ -143,7 +143,7 @@ class Topology:
         The name may come before or after the matrix.
 
         Raises:
-            ModelError: when the matrix is not square, or see the class.
+            ModelError: if the matrix is not square, or see the class.
         """
         if not isinstance(name, str):
             name, matrix = str(matrix), name
@@ -175,10 +175,10 @@ class Topology:
 
         Args:
             name: the graph's own name when empty.
-            bandwidth: the edge attribute with the chunks per round, 1 where it is missing.
+            bandwidth: the edge attribute with the chunks per round, 1 if it is missing.
 
         Raises:
-            ModelError: see the class; also when there is no graph.
+            ModelError: see the class; also without a graph.
         """
         if isinstance(graph, str):
             graph, name = name, graph
@@ -210,7 +210,7 @@ class Topology:
         return np.array([a * self.num_nodes + b for a, b in self.links], dtype=np.int64)
 
     def links_of(self, sources: IntArray, destinations: IntArray) -> IntArray:
-        """The positions of links between pairs of nodes; -1 where there is none."""
+        """The positions of links between pairs of nodes; -1 for a missing link."""
         if not self.links:
             return np.full(sources.shape, -1, dtype=np.int64)
         codes = sources * self.num_nodes + destinations
@@ -263,7 +263,7 @@ class Topology:
     def conservative(self) -> Topology:
         """The same with every send counted, for algorithms without copies by switches.
 
-        An algorithm that is valid on it is valid here; an impossibility there says nothing here.
+        An algorithm that is valid on it is valid here; an impossibility there proves nothing here.
         """
         if not self.counts_copies:
             return self
@@ -272,7 +272,7 @@ class Topology:
         return replace(self, bounds=plain, fabric=fabric)
 
     def same_as(self, other: Topology) -> bool:
-        """Whether it has the same nodes, links and bandwidths, whatever the names."""
+        """Whether it has the same nodes, links and bandwidths, under any names."""
         ours, theirs = (
             (
                 one.num_nodes,

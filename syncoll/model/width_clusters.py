@@ -23,7 +23,7 @@ def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
     A link is as wide as the narrowest bound that contains it.
 
     Args:
-        most: the number of widths that are tried, the largest ones.
+        most: the number of widths to try, the largest ones.
 
     Returns:
         ``[P]``, the least node of each node's box, for each width that makes more boxes than one
@@ -59,9 +59,9 @@ def boxes_by_copies(topology: Topology) -> IntArray:
 def shared_memory_boxes(topology: Topology) -> IntArray:
     """``[P]``: for each node the least node of its box; a network joins the boxes.
 
-    A link whose label has the word *network* is outside of all boxes.  Where no label has it, a
-    switch belongs to the network if a node's link to it is narrower than another link of that node
-    and its label does not have the word *PCIe*.
+    A link whose label has the word *network* is outside of all boxes.  Without such labels, a
+    switch belongs to the network if a node's link to it, not labelled *PCIe*, is narrower than
+    another link of that node.
 
     A topology without a physical network, or without a part of it that belongs to a network, is one
     box; but one whose bounds count copies has the boxes of `boxes_by_copies`.
@@ -82,7 +82,7 @@ def shared_memory_boxes(topology: Topology) -> IntArray:
 
 
 def _outside(fabric: Fabric) -> set[int]:
-    """The switches of the network, found by width where no label has the word."""
+    """The switches of the network, found by width if no label has the word."""
     if any(_NETWORK in one.label.lower() for one in fabric.links):
         return set()
     nodes = fabric.num_nodes

@@ -1,6 +1,6 @@
-"""Refutations: a claim that an instance has no algorithm, in a folder with the proof of it.
+"""Refutations: the claim that an instance has no algorithm, in a folder with its proof.
 
-Three files, of which the first names the others::
+Three files; the first one names the others::
 
     NAME.refutation.json    the instance, and how it becomes clauses
     NAME-HASH.drat[.gz]     the proof that the clauses are unsatisfiable
@@ -8,8 +8,8 @@ Three files, of which the first names the others::
 
 `check_refutation` encodes the file's instance anew, lowers it to clauses, and checks the proof
 against these by `syncoll.trust.drat`, without a solver.  No other entry of the file can make a
-wrong claim pass; the hashes only tell a damaged file, or another version's encoding, from a wrong
-proof.
+wrong claim pass; the hashes only distinguish a damaged file, or another version's encoding, from a
+wrong proof.
 
 A refutation is about chunks, nodes, links and bandwidths.  The names of topology and collective,
 and C, are labels, which `check_refutation` compares with a given topology and collective.
@@ -76,7 +76,7 @@ class Clauses:
     Args:
         options: a value for each option of the encoding.
         lowerings: names, first lowering first.
-        clauses: as in DIMACS, without the closing 0.
+        clauses: literals as in DIMACS, without the closing 0.
     """
 
     encoding: str
@@ -126,25 +126,26 @@ class CheckedRefutation:
         if self.compared:
             return f"{i.collective} on {i.topology.name} with C = {i.chunks} has {costs}"
         return (
-            f"{costs} does what the file demands of its {counted(i.num_chunks, 'chunk')}; "
-            "it calls this "
-            f"{i.collective} on {i.topology.name} with C = {i.chunks}"
+            f"{costs} meets the demands in the file on its {counted(i.num_chunks, 'chunk')}; it "
+            f"calls this {i.collective} on {i.topology.name} with C = {i.chunks}"
         )
 
 
 def to_clauses(
     manager: PluginManager, instance: Instance, encoding: str, options: Mapping[str, object]
 ) -> Clauses:
-    """An instance as clauses; imports no solver.  Raises `UsageError` when the encoding does not
-    take instances of this kind, or the rounds of each step are given, which proves nothing about
-    others, and `FormulaTooLargeError` when the formula would not fit in memory, and
-    `PluginError` on an unknown encoding or option."""
+    """An instance as clauses; imports no solver.  Raises `UsageError` if the encoding does not take
+    instances of this kind, or the rounds of each step are given, which proves nothing about others.
+    Raises `FormulaTooLargeError` if the formula would not fit in memory, and `PluginError` for an
+    unknown encoding or option."""
     if instance.rounds_per_step is not None:
-        raise UsageError("the rounds of each step are given, so nothing follows about all of them")
+        raise UsageError(
+            "the rounds of each step are given, so that nothing follows for other rounds"
+        )
     record = manager.encodings[encoding]
     if record.combining != instance.combining:
         takes = "combining" if record.combining else "non-combining"
-        raise UsageError(f"encoding {encoding} takes {takes} collectives only")
+        raise UsageError(f"encoding {encoding} takes only {takes} collectives")
     if instance.topology.counts_copies and not record.counts_copies:
         raise UsageError(
             f"encoding {encoding} counts every send, and switches of {instance.topology.name} "
@@ -162,11 +163,11 @@ def to_clauses(
 
 
 def clause_lists(formula: Formula) -> list[list[int]]:
-    """The clauses, each with the negation of its enforcer as its last literal.  Raises
-    `UsageError` when the formula has rows of another kind, or integers."""
+    """The clauses, each with the negation of its enforcer as its last literal.  Raises `UsageError`
+    if the formula has rows of another kind, or integers."""
     others = formula.size().features - {Feature.CLAUSE}
     if others:
-        raise UsageError(f"a formula with {', '.join(sorted(others))} is not of clauses alone")
+        raise UsageError(f"a formula with {', '.join(sorted(others))} has more than clauses")
     return [
         [*literals, -enforcer] if enforcer else literals for literals, enforcer in formula.clauses()
     ]
@@ -196,7 +197,7 @@ def refutation_document(
     """A refutation as the document ``syncoll/refutation/N``.
 
     Args:
-        solver: in words.
+        solver: the solver in words.
         proof: textual DRAT, not zipped.
         proof_file: its name.
         formula_file: the name of the DIMACS file.
@@ -240,10 +241,10 @@ def check_refutation(
         should_stop: polled; True ends the check.
 
     Raises:
-        FileFormatError: when a file cannot be read, or is no refutation.
-        PluginError: when the encoding is not installed.
-        VerificationError: when the files do not belong together, are about another topology or
-            collective, or the proof does not prove the claim; also when the check was stopped.
+        FileFormatError: if a file cannot be read, or is no refutation.
+        PluginError: if the encoding is not installed.
+        VerificationError: if the files do not belong together, are about another topology or
+            collective, or the proof does not prove the claim; also if the check was stopped.
     """
     kind, entries, record = read_document(path)
     if kind != "refutation":
@@ -279,7 +280,7 @@ def check_refutation(
     check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
     name = path.parent / record.proof.file
     if check.verdict is ProofVerdict.STOPPED:
-        raise VerificationError(f"{name}: the check was stopped; nothing is known")
+        raise VerificationError(f"{name}: the check was stopped without a result")
     if not check.proved:
         where = f"{name}:{check.line}" if check.line is not None else str(name)
         raise VerificationError(f"{where}: not a proof: {check.message}")
@@ -288,7 +289,7 @@ def check_refutation(
 
 
 def _require_small(instance: Instance) -> None:
-    """Refuses an instance whose formula would be too large for any solver."""
+    """Raises an error if the instance's formula would be too large for any solver."""
     cells = instance.steps * max(instance.num_chunks * len(instance.topology.links), 1)
     if max(cells, instance.steps * instance.rounds) > _MOST_CELLS:
         raise FileFormatError(
@@ -309,15 +310,15 @@ def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
     same = made == (record.lowerings, stated.variables, stated.clauses)
     if not same or hashlib.sha256(clauses.dimacs()).hexdigest() != stated.sha256:
         raise VerificationError(
-            f"the instance's clauses by encoding {clauses.encoding} are not those of the file: it "
-            f"was changed, or written by another version (syncoll {record.version or '?'}, "
-            f"this is {__version__})"
+            f"the instance's clauses by encoding {clauses.encoding} differ from the file's: it "
+            f"was changed, or written by another version (syncoll {record.version or '?'}, this "
+            f"is {__version__})"
         )
 
 
 def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
-    """The proof, unzipped.  Raises `FileFormatError` when it cannot be read, and
-    `VerificationError` when its size or hash differs."""
+    """The proof, unzipped.  Raises `FileFormatError` if it cannot be read, and `VerificationError`
+    if its size or hash differs."""
     path = folder / stated.file
     if stated.bytes > LARGEST_PROOF:
         raise FileFormatError(f"{path}: a proof of more than {LARGEST_PROOF >> 20} MiB is not read")
@@ -344,8 +345,8 @@ class FileWitness:
 
     def __call__(self, refuted: Refuted, frontier: Frontier) -> None:
         """Checks that the file proves that the refuted algorithm does not exist.  Raises
-        `VerificationError` when it does not, or is about another algorithm, and
-        `FileFormatError` when it cannot be read."""
+        `VerificationError` if it does not, or is about another algorithm, and `FileFormatError` if
+        it cannot be read."""
         assert refuted.file is not None
         assert frontier.evidence is not None
         if Path(refuted.file).name != refuted.file:
@@ -359,6 +360,6 @@ class FileWitness:
         same = proved.combining == meant.combining and len(shapes) == 1
         if not same or proved.steps < refuted.steps or proved.rounds < refuted.rounds:
             raise VerificationError(
-                f"{path} proves something else than that there is no algorithm with "
-                f"S = {refuted.steps}, R = {refuted.rounds}, C = {refuted.chunks}"
+                f"{path} does not prove that there is no algorithm with S = {refuted.steps}, R "
+                f"= {refuted.rounds}, C = {refuted.chunks}"
             )

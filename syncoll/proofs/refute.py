@@ -1,8 +1,8 @@
 """Writes refutations: solves an instance without an algorithm once more, with proof tracing.
 
 The backend runs in a worker process and writes its proof into a temporary folder next to the
-target.  The proof is checked and trimmed before the files get their names, the document last, so an
-interrupted run leaves nothing that looks like a refutation.
+target.  The proof is checked and trimmed before the files get their names, the document last.  An
+interrupted run therefore leaves no file that looks like a refutation.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Refuting:
         reason: why there is no file, or why its proof is unchecked; may be empty.
         reused: whether the file was there before.
         checked: whether its proof was checked before it was written.
-        seconds: by phase: ``encode``, ``solve``, ``check``, ``write``.
-        proof_bytes: of the proof in the file, unzipped.
-        solver_proof_bytes: of the solver's proof.
+        seconds: time by phase: ``encode``, ``solve``, ``check``, ``write``.
+        proof_bytes: size of the proof in the file, unzipped.
+        solver_proof_bytes: size of the solver's proof.
     """
 
     file: Path | None
@@ -100,15 +100,15 @@ def refute_with_proof(
         seconds: time limit for solving and checking together; a proof that is not checked in time
             is written unchecked and untrimmed, and the reason says so.
         memory_bytes: limit of the solver's process.
-        largest_proof: bytes, at which the solver is stopped; checking takes twenty times as much
+        largest_proof: bytes at which the solver is stopped; checking takes twenty times as much
             memory.
         should_stop: polled; True ends it.
 
     Raises:
-        BackendError: when the backend found an algorithm, or wrote a proof that proves nothing.
-        PluginError: on an unknown plugin or option, or one that cannot run here.
-        UsageError: when the folder cannot be written, or the instance cannot be refuted.
-        KeyboardInterrupt: passed on, with nothing left behind.
+        BackendError: if the backend found an algorithm, or wrote a proof that proves nothing.
+        PluginError: for an unknown plugin or option, or one that cannot run here.
+        UsageError: if the folder cannot be written, or the instance cannot be refuted.
+        KeyboardInterrupt: passed on, without remaining files.
     """
     try:
         best = None if backend else choose_prover(manager, combining=instance.combining)
@@ -117,7 +117,7 @@ def refute_with_proof(
     prover = best or manager.backends[backend or ""]
     if not prover.writes_proofs:
         able = [r.name for r in manager.backends.values() if r.writes_proofs]
-        those = f"; those that do: {', '.join(able)}" if able else ""
+        those = f"; backends that do: {', '.join(able)}" if able else ""
         return Refuting(None, f"backend {prover.name} writes no proofs{those}")
     for answer in (prover.installed(), prover.licensed()):
         if not answer.ok:
@@ -161,8 +161,8 @@ def refute_with_proof(
             size = _size(traced)
             if outcome.verdict is Verdict.SAT:
                 raise BackendError(
-                    f"backend {prover.name} found a model of what was said to be refuted: one of "
-                    "them is wrong"
+                    f"backend {prover.name} found a model of a formula that was refuted: one of "
+                    "the two is wrong"
                 )
             if size > most:
                 reason = f"the proof grew larger than {most >> 20} MiB"
@@ -191,7 +191,7 @@ def refute_with_proof(
     except OSError as error:
         raise UsageError(f"cannot write into {folder}: {error.strerror or error}") from error
     finally:
-        for path in new:  # those in which nothing was written
+        for path in new:  # empty folders
             remove_empty(path)
     return Refuting(
         target,

@@ -1,4 +1,4 @@
-"""What searches and solvers have found, as frozen values that import no engine."""
+"""The results of searches and solvers, as frozen values that import no engine."""
 
 from typing import TYPE_CHECKING
 

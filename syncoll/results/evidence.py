@@ -1,4 +1,4 @@
-"""Evidence: everything that is proved about a frontier, and by what."""
+"""Evidence: the proofs of all claims about a frontier."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ScaledShape:
     """A shape and the C for which it stands.
 
     Args:
-        shape: for one C.
+        shape: the shape for one C.
         compared: the C whose chunks were compared with it.
         scales: why it stands for every admitted C; None in older files of irregular collectives.
     """
@@ -54,7 +54,7 @@ class Distance:
 
     @classmethod
     def of(cls, reach: Reach) -> Distance | None:
-        """The longest way of a chunk, or a contribution; None if nothing must move."""
+        """The longest path of a chunk, or a contribution; None if nothing must move."""
         farthest = reach.farthest
         if farthest is None:
             return None
@@ -76,7 +76,7 @@ class Evidence:
         max_chunks: the search's limit on C.
         undefined: C up to the limit for which a shape has whole counts, but the collective is not
             defined.
-        distance: proves the least number of steps; None when nothing must move.
+        distance: proves the least number of steps; None if nothing must move.
         bandwidth: certificates for any number of steps, one for each shape.
         proofs: one for each S from the least on, ascending.
     """
@@ -155,7 +155,7 @@ def undefined_chunks(
 ) -> tuple[int, ...]:
     """The C up to a limit for which the collective is undefined.
 
-    Where one shape stands for every C, a C without whole counts is obvious and left out.
+    If one shape stands for every C, a C without whole counts is obvious and left out.
     """
     allowed = shapes[0].shape.allows if len(shapes) == 1 and shapes[0].scales else None
     return tuple(
@@ -169,11 +169,11 @@ def refuted_instance(
     """The instance that a solver refuted: for an inverse its dual on the reversed topology.
 
     Raises:
-        ModelError: when no shape stands for that C.
+        ModelError: if no shape stands for that C.
     """
     shape = evidence.shape(refuted.chunks)
     if shape is None:
-        raise ModelError(f"what C = {refuted.chunks} asks for is not known")
+        raise ModelError(f"the chunks of C = {refuted.chunks} are not known")
     if shape.combining and shape.ends_alone:
         shape, topology = shape.inverse(shape.chunks), topology.reversed()
         name = f"{name}, reversed"

@@ -1,7 +1,7 @@
 """Family: algorithms for every m that start m waves of chunks, in closed form.
 
 A wave is an algorithm of c chunks in d steps.  Started every II steps, m times, it is an algorithm
-of c m chunks in ``d + (m - 1) II`` steps, if concurrent waves fit the bandwidth: software
+of c m chunks in ``d + (m - 1) II`` steps, if concurrent waves fit the bandwidth.  This is software
 pipelining with the initiation interval II (Rau, Glaeser: Some Scheduling Techniques and an Easily
 Schedulable Horizontal Architecture, MICRO 1981).  Other chunks may fill the links that are idle
 while the first waves start (the head) and the last ones end (the tail).
@@ -68,7 +68,7 @@ class Family:
         found_by: the name of the seed or solver.
 
     Raises:
-        ModelError: when its parts do not fit together, or R/C does not fall as m grows.
+        ModelError: if its parts do not fit together, or R/C does not fall as m grows.
     """
 
     wave: Part
@@ -92,10 +92,10 @@ class Family:
         if self.chunks.at(self.first) < 1 or self.wave.chunks < 1:
             raise ModelError(f"with m = {self.first} there are no chunks", None, "C of at least 1")
         if self.rounds_needed.base * self.chunks.each <= self.chunks.base * self.rounds_needed.each:
-            raise ModelError("R/C does not fall as m grows", None, "a family of which it does")
+            raise ModelError("R/C does not fall as m grows", None, "a family whose R/C falls")
 
     def __repr__(self) -> str:
-        """In a line."""
+        """One line."""
         return f"<family: {self.words}>"
 
     @property
@@ -185,10 +185,10 @@ class Family:
         Chunks are numbered part by part: head, waves, tail; or kind by kind where a wave is.
 
         Raises:
-            UsageError: when m is below the family's first.
+            UsageError: if m is below the family's first.
         """
         if m < self.first:
-            raise UsageError(f"m = {m}; the family begins with m = {self.first}")
+            raise UsageError(f"m = {m} is too small: the family begins with m = {self.first}")
         steps, interval = self.steps.at(m), self.interval
         placed = [] if self.head is None else [(self.head, 0)]
         placed += [(self.wave, number * interval) for number in range(m)]

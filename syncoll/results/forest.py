@@ -41,7 +41,7 @@ class PackedForest:
         bound: data over time of the best possible forest, proved by the cut.
         cut: vertices that lack a compute node.  All data that starts in it has to leave it; when
             reducing, all data that is reduced outside.
-        seconds: by stage.
+        seconds: time by stage.
         in_time: whether the packing finished; if not, better trees may exist.
     """
 
@@ -102,8 +102,8 @@ class Forests:
         topology: its name.
         collective: its name.
         phases: one after the other.
-        seconds: in total.
-        any_roots: of an allreduce, see `syncoll.plugins.ForestPacker`.
+        seconds: total time.
+        any_roots: throughputs of an allreduce, see `syncoll.plugins.ForestPacker`.
         fixed_k: the requested number of trees for each root, if any.
         stored: whether they are from a file, whose `any_roots` is unchecked and whose `fixed_k` is
             unknown.

@@ -65,12 +65,12 @@ class Point(Costs):
     """A verified algorithm of the frontier.
 
     Args:
-        instance: with the algorithm's own S and R.
+        instance: an instance with the algorithm's own S and R.
         algorithm: passed the verifier.
         encoding: its name.
         backend: its name.
         seconds: encode, lower, solve and verify together.
-        size: of the encoding's formula; None when the point came from a file.
+        size: size of the encoding's formula; None if the point came from a file.
         bound: a proved lower bound on R/C for algorithms of at most S steps.
     """
 
@@ -127,8 +127,8 @@ class Frontier:
         collective: its name.
         points: none dominates another; ordered by steps.
         open: the unsettled regions.
-        scope: among which algorithms the points are optimal, in words.
-        settings: of the search, for the record.
+        scope: the algorithms among which the points are optimal, in words.
+        settings: settings of the search, for the record.
         least_steps: the distance bound on S.
         least_bandwidth: the proved bound on R/C for any number of steps.
         complete: whether the search ended by itself.
@@ -141,7 +141,7 @@ class Frontier:
         families: algorithms for every m, in closed form; none beats a point.
         counts_members: whether known costs, and so open regions, count members of families; not in
             files before version 4.
-        impossible: a sentence that no algorithm keeps the limits of the search, if distances and
+        impossible: a sentence that no algorithm obeys the limits of the search, if distances and
             cuts prove that before the search; not kept in files.
 
     Examples:
@@ -185,7 +185,7 @@ class Frontier:
 
     @property
     def bounds(self) -> list[tuple[int, Fraction]]:
-        """The proved bounds on R/C by S, ascending; without evidence those of the points."""
+        """The proved bounds on R/C by S, ascending; without evidence the bounds of the points."""
         if self.evidence is not None and self.evidence.proofs:
             return [(proof.steps, proof.bound) for proof in self.evidence.proofs]
         return [(p.steps, p.bound) for p in self.points if p.bound is not None]
@@ -211,7 +211,7 @@ def open_regions(
     known = partial(known_cost, points=frontier.points, families=families)
     first = least_steps
     for proof in proofs:
-        # A proof holds for unsearched S before it, as far as no family meets its bound there.
+        # A proof holds for unsearched S before it, until a family reaches its bound there.
         between = range(first, proof.steps)
         bound = proof.bound
         count = bisect_left(
@@ -238,13 +238,13 @@ def better_left(
 
     Args:
         domain: each C, in ascending order.
-        max_rounds: a limit on R, needed where no cost is known.
+        max_rounds: a limit on R, needed if no cost is known.
         least: the least R up to a limit that is not ruled out for a C; None if all are.
         enough: the search for lower R/C stops at this one.
 
     Returns:
         The least R/C of the best and all that are not ruled out, None without any; the C up to
-        which nothing better is left; and whether that holds for the whole domain.
+        which no better one is possible; and whether this holds for the whole domain.
     """
     low, closed, is_closed = best, 0, True
     for chunks in domain:

@@ -27,8 +27,8 @@ class LowerBounds:
         collective: its name.
         chunks: C.
         steps: the least S, by distances.
-        any_steps: on R with any number of steps.
-        by_steps: on R for at most S steps, for each S from the least to `max_steps`.
+        any_steps: bound on R with any number of steps.
+        by_steps: bounds on R for at most S steps, for each S from the least to `max_steps`.
         max_steps: the largest S.
         evidence: the proofs, to be saved and checked.
         late: the numbers of steps, in words, for which more time may prove more.
@@ -50,11 +50,11 @@ class LowerBounds:
 
     @property
     def more(self) -> str:
-        """For which numbers of steps more may be provable, and why; may be empty."""
+        """The numbers of steps for which more may be provable, and why; may be empty."""
         if not self.late:
             return ""
         why = "it was interrupted" if self.interrupted else self.had
-        return f"more may be provable, but {why}: {', '.join(self.late)}"
+        return f"better bounds may be provable, but {why}: {', '.join(self.late)}"
 
     @property
     def bandwidth(self) -> Fraction:
@@ -62,15 +62,15 @@ class LowerBounds:
         return self.any_steps.rounds / self.chunks
 
     def bandwidth_in(self, steps: int) -> Fraction:
-        """The lower bound on R/C with at most S steps; beyond `max_steps` that of any number.
+        """The lower bound on R/C with at most S steps; beyond `max_steps` as for any number.
 
         Raises:
-            UsageError: when no algorithm has so few steps.
+            UsageError: if no algorithm has this number of steps.
         """
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < self.steps:
             raise UsageError(
-                f"steps is {steps!r}; expected a whole number of at least {self.steps}: "
-                f"{self.collective} on {self.topology.name} takes so many"
+                f"steps is {steps!r}; expected a whole number of at least {self.steps}, the "
+                f"least of {self.collective} on {self.topology.name}"
             )
         return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 

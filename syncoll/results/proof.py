@@ -1,7 +1,7 @@
-"""Proof: for which algorithms of at most S steps the best bandwidth cost found is optimal, and why.
+"""Proof: the algorithms of at most S steps among which the best one found is optimal, and why.
 
-For every C, when certificates reach the best cost; for C up to a limit, when a solver refuted the
-rest; otherwise for none, and the certificates bound the costs.
+It is optimal for every C if certificates reach its cost, and for C up to a limit if a solver
+refuted the rest.  Otherwise the certificates only bound the costs.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ class Proof:
         bound: the proved lower bound on R/C.
         certificates: prove the bound, one for each shape, and rule out single C.
         scope: the algorithms among which `best` is optimal.
-        low: the least R/C not ruled out for C up to the search's limit; `best` when nothing better
-            can exist there, None when no algorithm can.
+        low: the least R/C not ruled out for C up to the search's limit; `best` if no better one can
+            exist there, None if no algorithm can.
         bound_chunks: the bound holds for C up to this; None: for every C.
-        max_chunks: for `Scope.CHUNKS`, C up to this; None when every C is covered.
-        max_rounds: the proof covers algorithms of at most this R; None: of any.
+        max_chunks: for `Scope.CHUNKS`, C up to this; None if every C is covered.
+        max_rounds: the proof covers algorithms of at most this R; None for any R.
         refuted: for `Scope.CHUNKS`, the refutations that close the gap to the bound.
     """
 
@@ -115,7 +115,7 @@ class Proof:
 
     @property
     def scope_text(self) -> str:
-        """The scope as it stands in files: ``all``, ``chunks<=24``, ``rounds<=6`` or ``open``."""
+        """The scope as written in files: ``all``, ``chunks<=24``, ``rounds<=6`` or ``open``."""
         if self.scope is not Scope.CHUNKS:
             return str(self.scope)
         limits = [
@@ -145,7 +145,7 @@ class Proof:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing better can exist for C up to the search's limit."""
+        """Whether no better algorithm can exist for C up to the search's limit."""
         return self.low == self.best
 
     @property

@@ -33,7 +33,7 @@ class Restriction:
     """The restriction of a search to algorithms that a group of automorphisms maps to themselves.
 
     Args:
-        order: of the group, which acts freely on the nodes; at least 2.
+        order: order of the group, which acts freely on the nodes; at least 2.
         whole: the size of the formula of all algorithms.
     """
 
@@ -53,15 +53,15 @@ class Solution:
         algorithm: verified; present exactly when the verdict is sat.
         encoding: name of the encoding.
         backend: name of the backend that answered; otherwise of the whole portfolio.
-        size: of the encoding's formula; of a restricted one, with one variable for each orbit.
-        lowered_size: of the backend's formula.
-        seconds: by phase: ``encode``, ``lower``, ``start``, ``load``, ``solve``, ``verify`` …;
+        size: size of the encoding's formula; if restricted, with one variable for each orbit.
+        lowered_size: size of the backend's formula.
+        seconds: time by phase: ``encode``, ``lower``, ``start``, ``load``, ``solve``, ``verify`` …;
             ``wait``: while others of a portfolio ran before this backend.
-        restriction: to symmetric algorithms; None for all algorithms.  Without a symmetric
-            algorithm the verdict is unknown, with the reason `StopReason.NOT_SYMMETRIC`.
+        restriction: the restriction to symmetric algorithms; None for all algorithms.  Without a
+            symmetric algorithm the verdict is unknown, with the reason `StopReason.NOT_SYMMETRIC`.
 
     Raises:
-        ValueError: when a restricted solution is unsat.
+        ValueError: if a restricted solution is unsat.
     """
 
     instance: Instance
@@ -76,7 +76,7 @@ class Solution:
 
     def __post_init__(self) -> None:
         if self.restriction is not None and self.verdict is Verdict.UNSAT:
-            raise ValueError("that no symmetric algorithm exists refutes nothing")
+            raise ValueError("the absence of symmetric algorithms refutes nothing")
 
     @property
     def verdict(self) -> Verdict:
@@ -85,7 +85,7 @@ class Solution:
 
     @property
     def total_seconds(self) -> float:
-        """All phases but the start of the worker, which many instances share."""
+        """All phases except the start of the worker, which many instances share."""
         return sum(value for phase, value in self.seconds.items() if phase != "start")
 
     def __getstate__(self) -> dict[str, object]:
@@ -157,11 +157,11 @@ class Explanation:
     """The formula that a solver would get.
 
     Args:
-        note: why another instance is decided in its place; may be empty.
+        note: why another instance is decided instead; may be empty.
         encoding: its name.
         backend: the name of the first backend.
-        summary: of the backend.
-        features: that the backend takes.
+        summary: the backend's summary.
+        features: the features that the backend takes.
         stages: the encoding, then each lowering.
         answers: whether the backend can and should run this: the question, yes or no, the reason.
     """

@@ -1,7 +1,7 @@
-"""Running backends: in worker processes that can be limited, interrupted and may crash.
+"""Runs backends in worker processes, which can be limited and interrupted, and may crash.
 
-`Solver` decides one instance at a time, with one backend or several side by side; `SolverPool` many
-at once, with threads, processes or a cluster.
+`Solver` decides one instance at a time, with one backend or several at once; `SolverPool` many at
+once, with threads, processes or a cluster.
 """
 
 from typing import TYPE_CHECKING

@@ -48,18 +48,18 @@ class WorkerConnection:
         module: its `main` is run, see `syncoll.solving.worker`.
 
     Raises:
-        OSError: when the process cannot be started.
+        OSError: if the process cannot be started.
     """
 
     NOTHING: Final = object()
-    """What `poll` returns when no message has come."""
+    """The result of `poll` if no message has come."""
 
     def __init__(self, module: str = "syncoll.solving.worker") -> None:
-        # Its own session, so that Ctrl-C at a terminal reaches the parent alone.
+        # Its own session, so that Ctrl-C at a terminal only reaches the parent.
         creation = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-        # A pipe into which nothing is ever written: all that can happen to it is that this process
-        # ends.  (A request's own pipe would not do: the kernel signals what was written only after
-        # it has woken the reader, who may be solving by then.)
+        # Nothing is ever written into this pipe: it only reports the end of this process. (A
+        # request's own pipe would not do: the kernel signals its data only after it has woken the
+        # reader, who may be solving by then.)
         theirs: int | None = None
         self._lifeline: int | None = None
         if sys.platform == "linux":
@@ -109,7 +109,7 @@ class WorkerConnection:
         return self._process.poll() is None
 
     def send(self, message: object) -> bool:
-        """Sends a message; False when the worker is gone."""
+        """Sends a message; False if the worker is gone."""
         try:
             send(self._requests, message)
         except OSError:
@@ -122,14 +122,14 @@ class WorkerConnection:
         return not self._inbox.empty()
 
     def poll(self, seconds: float) -> object:
-        """The next message, None when the worker is gone, `NOTHING` when none comes in time."""
+        """The next message, None if the worker is gone, `NOTHING` if none comes in time."""
         try:
             return self._inbox.get(timeout=seconds)
         except queue.Empty:
             return WorkerConnection.NOTHING
 
     def memory(self) -> int:
-        """The resident memory in bytes; 0 when the process is gone."""
+        """The resident memory in bytes; 0 if the process is gone."""
         try:
             return int(self._watched.memory_info().rss) if self._watched else 0
         except psutil.Error:
@@ -170,7 +170,7 @@ def _ending(code: int) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         return f"was killed by signal {-code}"
-    hint = ", often the system's answer to a lack of memory" if name == "SIGKILL" else ""
+    hint = ", often because the system lacks memory" if name == "SIGKILL" else ""
     return f"was killed by signal {-code} ({name}){hint}"
 
 

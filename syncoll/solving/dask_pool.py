@@ -1,8 +1,8 @@
 """DaskPool: tasks decided by the workers of a Dask cluster, all of the same version of syncoll.
 
 Dask reschedules the tasks of a dead worker up to its own limit
-(``distributed.scheduler.allowed-failures``); after that they are unknown here.  So are all tasks
-once the scheduler or all workers have been gone for a while.
+(``distributed.scheduler.allowed-failures``); after that they are unknown here.  All tasks become
+unknown once the scheduler or all workers have been gone for a while.
 
 A running task cannot be interrupted from outside, but its worker notices when its future was
 cancelled or its client has gone.
@@ -32,17 +32,17 @@ __all__ = ["LONE_SECONDS", "DaskCluster", "DaskPool", "decide_on_worker"]
 _CONNECT_SECONDS = 5.0
 
 LONE_SECONDS = 20.0
-"""How long a cluster may be without a worker before its tasks are given up."""
+"""Longest time that a cluster may be without a worker before its tasks are given up."""
 
 
 class DaskCluster:
     """A client of a cluster.
 
     Args:
-        address: of the scheduler: ``tcp://host:8786``.
+        address: address of the scheduler: ``tcp://host:8786``.
 
     Raises:
-        UsageError: when ``dask[distributed]`` is not installed, no scheduler answers, it has no
+        UsageError: if ``dask[distributed]`` is not installed, no scheduler answers, it has no
             worker, or a worker has another version of syncoll, or none.
     """
 
@@ -62,14 +62,14 @@ class DaskCluster:
             self.client.close(timeout=2)
             raise
         self.seen = time.monotonic()
-        """When it last had a worker."""
+        """The last time when it had a worker."""
         self.losses = (distributed.KilledWorker, CommClosedError)
-        """What a task ends with when nothing is known of it any more."""
+        """The errors of a task that was lost."""
 
     @property
     def executor(self) -> Executor:
         """Runs functions on the workers."""
-        # Two equal tasks are still two: they must not be taken for one.
+        # Two equal tasks are still two: Dask must not merge them.
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
@@ -77,7 +77,7 @@ class DaskCluster:
         """The number of threads of each worker, by address; empty without an answer."""
         try:
             found: dict[str, int] = dict(self.client.nthreads())
-        except Exception:  # whatever it is, there was no answer
+        except Exception:  # any error means that there was no answer
             return {}
         if found:
             self.seen = time.monotonic()
@@ -111,7 +111,7 @@ def _connect(distributed: Any, address: str) -> Any:
     try:
         client = made.get(timeout=_CONNECT_SECONDS + 1)
     except queue.Empty:
-        client = TimeoutError("what listens there keeps silent")
+        client = TimeoutError("the program that listens there does not answer")
     if isinstance(client, (OSError, ValueError)):  # a time-out is an OSError
         raise UsageError(
             f"no Dask scheduler answers at {address} within {_CONNECT_SECONDS:.0f} s: "
@@ -157,7 +157,7 @@ class DaskPool(SolverPool):
     """A pool of solvers on a Dask cluster; its width is the number of the workers' threads.
 
     Args:
-        address: of the scheduler: ``tcp://host:8786``.
+        address: address of the scheduler: ``tcp://host:8786``.
         lone_seconds: how long to wait for a worker once none is left.
         tell: called with a message for the user when workers are lost.
 
@@ -184,7 +184,7 @@ class DaskPool(SolverPool):
 
     @property
     def width(self) -> int:
-        """How many tasks are worth submitting at once, with the workers that are there now."""
+        """Number of tasks that are worth submitting at once, with the present workers."""
         return max(1, sum(self._workers.values()))
 
     def close(self) -> None:
@@ -219,7 +219,7 @@ class DaskPool(SolverPool):
 
 
 def decide_on_worker(task: SolveTask) -> Solution:
-    """As `decide`, on a worker of a Dask cluster; stops when the task is abandoned."""
+    """Like `decide`, on a worker of a Dask cluster; stops when the task is abandoned."""
     from distributed import get_worker
 
     worker: Any = get_worker()

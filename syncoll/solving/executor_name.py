@@ -19,7 +19,7 @@ class ExecutorName:
     Args:
         kind: ``local``, ``processes`` or ``dask``.
         width: the number of concurrent tasks; 0 for a cluster, which knows its own size.
-        address: of the scheduler of a cluster; else empty.
+        address: address of the scheduler of a cluster; else empty.
     """
 
     kind: str
@@ -31,7 +31,7 @@ class ExecutorName:
         """Parses a name; `jobs` is the width if it gives none.
 
         Raises:
-            UsageError: on an invalid name.
+            UsageError: for an invalid name.
         """
         kind, colon, number = text.partition(":")
         if kind in ("local", "processes") and "//" not in text:

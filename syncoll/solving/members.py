@@ -68,13 +68,13 @@ class SolverSettings:
     """Everything that makes a `Solver`, by name.
 
     Args:
-        encoding: for collectives that only move data, or ``auto``.
-        combining_encoding: for combining instances, or ``auto``.
+        encoding: encoding of collectives that only move data, or ``auto``.
+        combining_encoding: encoding of combining instances, or ``auto``.
         backend: one, several joined with ``+``, or ``auto``; see `members` and `portfolio`.
         encoding_options: values by name, or pairs of these, which can be pickled and compared.
         backend_options: likewise; ``cpsat.probing`` where several backends have one.
-        limits: of each run; concurrent backends share the threads.  None for `default_threads`
-            alone.
+        limits: limits of each run; concurrent backends share the threads.  None for
+            `default_threads`.
         memory: the limit of the whole command; None for no limit.
     """
 
@@ -90,8 +90,8 @@ class SolverSettings:
         """The settings with ``auto`` replaced by names of encodings, so that all processes agree.
 
         Raises:
-            PluginError: on an unknown name, or ``auto`` where nothing has a rank.
-            UsageError: on an encoding for the other kind of instance.
+            PluginError: for an unknown name, or ``auto`` if nothing has a rank.
+            UsageError: for an encoding of the other kind of instance.
         """
         if AUTO not in (self.encoding, self.combining_encoding):
             return self
@@ -124,8 +124,8 @@ class BackendChoice:
     """Backends in the order in which they are asked.
 
     Args:
-        at_once: the number that run at the same time, those that should not run a formula last;
-            None for all, in the given order.
+        at_once: the number of backends that run at the same time; backends that should not run a
+            formula come last.  None for all, in the given order.
         passed_over: a line for each broken backend that ``auto`` would use; plugins that cannot be
             imported only if it has fewer backends than it runs at once.
     """
@@ -140,16 +140,16 @@ def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> En
     """The encoding of a name for a kind of instance; ``auto`` takes the highest rank.
 
     Raises:
-        PluginError: on an unknown name; for ``auto`` when no encoding for the kind has a rank.
-        UsageError: when it is one for the other kind.
+        PluginError: for an unknown name; for ``auto`` if no encoding for the kind has a rank.
+        UsageError: if it is one for the other kind.
     """
     kind = "combining" if combining else "non-combining"
     if name != AUTO:
         record = manager.encodings[name]
         if record.combining != combining:
             other = "combining" if record.combining else "non-combining"
-            unasked = "" if combining else ", for which it need not be named"
-            raise UsageError(f"encoding {record.name} takes {other} collectives only{unasked}")
+            unasked = "" if combining else ", which use it without the option"
+            raise UsageError(f"encoding {record.name} takes only {other} collectives{unasked}")
         return record
     able = [r for r in manager.encodings.values() if r.combining == combining]
     ranked = sorted((-r.rank, r.name) for r in able if r.rank is not None)
@@ -163,7 +163,7 @@ def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
     """The backend of highest rank that writes proofs.
 
     Raises:
-        PluginError: when no backend here writes proofs.
+        PluginError: if no backend here writes proofs.
     """
     able = [record for record in manager.backends.values() if record.writes_proofs]
     reasons = [f"{record.name}: {why}" for record in able if (why := _missing(record))]
@@ -177,9 +177,9 @@ def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
     """The backends that a text names.
 
     Raises:
-        PluginError: on an unknown name, or a backend that is not installed or not licensed; for
-            ``auto`` when none is.
-        UsageError: on an empty name, one given twice, or ``auto`` beside others.
+        PluginError: for an unknown name, or a backend that is not installed or not licensed; for
+            ``auto`` if there is no such backend.
+        UsageError: for an empty name, a repeated one, or ``auto`` together with others.
     """
     if text == AUTO:
         return _automatic(manager)
@@ -190,11 +190,11 @@ def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
         if names.count(name) > 1:
             raise UsageError(f"backend {text!r} names {name} twice")
         if name == AUTO and len(names) > 1:
-            raise UsageError(f"backend {text!r}: {AUTO} chooses by itself; write it alone")
+            raise UsageError(f"backend {text!r}: {AUTO} chooses by itself; write only {AUTO}")
         if name not in manager.backends and name in manager.seeds:
             raise UsageError(
-                f"{name!r} is a seed, which constructs algorithms and decides nothing; "
-                f"use `syncoll pareto --backend {name}`"
+                f"{name!r} is a seed: it constructs algorithms and cannot decide; use `syncoll "
+                f"pareto --backend {name}`"
             )
     records = [manager.backends[name] for name in names]
     for record in records:
@@ -204,7 +204,7 @@ def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
 
 
 def _automatic(manager: PluginManager) -> BackendChoice:
-    """The backends here of those with a rank, spares only where there is no other."""
+    """The installed backends with a rank; spares only if there is no other."""
     reasons, broken = [], []
     for spare in (False, True):
         here = []
@@ -236,7 +236,7 @@ def _best_first(records: Iterable[BackendRecord], combining: bool) -> tuple[Back
 
 
 def _missing(record: BackendRecord) -> str:
-    """Why a backend cannot run here; empty when it can."""
+    """Why a backend cannot run here; empty if it can."""
     for answer in (record.installed(), record.licensed()):
         if not answer.ok:
             return answer.reason
@@ -256,15 +256,15 @@ def member_options(
         text: the given list of backends, for errors.
 
     Raises:
-        OptionError: on a name that no backend has, that two have, or a bad value.
+        OptionError: for a name that no backend has, or two have, or a bad value.
     """
     chosen: dict[str, dict[str, object]] = {record.name: {} for record in records}
     for name, value in given.items():
         owner, dot, short = name.partition(".")
         if dot and owner not in chosen:
             raise OptionError(
-                f"option {name!r} is one of backend {owner}, which backend {text} does not ask; "
-                f"it asks {', '.join(chosen)}"
+                f"option {name!r} belongs to backend {owner}, which backend {text} does not "
+                f"include; it includes {', '.join(chosen)}"
             )
         if not dot:
             owner, short = _owner_of(records, name, text), name
@@ -279,7 +279,7 @@ def member_options(
 
 def _owner_of(records: Sequence[BackendRecord], name: str, text: str) -> str:
     if len(records) == 1:
-        return records[0].name  # which knows best what is wrong with an unknown name
+        return records[0].name  # its error explains an unknown name best
     owners = [r.name for r in records if any(option.name == name for option in r.options)]
     if not owners:
         known = sorted(f"{r.name}.{option.name}" for r in records for option in r.options)

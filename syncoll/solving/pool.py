@@ -52,8 +52,8 @@ from syncoll.solving.task import (
 __all__ = ["SolverPool", "Submitted", "open_pool", "spawned_processes"]
 
 _UNGUARDED = (
-    "the processes of the pool end while they begin. A script that asks for them must do so under "
-    '`if __name__ == "__main__":`, for each of them runs it once more'
+    "the processes of the pool end while they begin. A script that uses them must do so under "
+    '`if __name__ == "__main__":`, because each of them runs it once more'
 )
 
 
@@ -83,7 +83,7 @@ class SolverPool:
     Args:
         executor: threads, processes or a cluster.  If it pickles tasks, plugins are found by name
             where they run.
-        settings: decide the tasks; the threads are those of each task.
+        settings: settings of the solvers that decide the tasks; the threads are per task.
         width: the number of tasks that the executor runs at once.
         own: whether `close` shuts the executor down.
         decide: called by the executor with each task; must be at the top level of a module if the
@@ -129,7 +129,7 @@ class SolverPool:
         """Submits an instance.
 
         Args:
-            seconds: time limit of its run, time in a queue excluded; None for that of the settings.
+            seconds: time limit of its run, without time in a queue; None for the settings' limit.
             how: called with a solver, the instance and the seconds instead of `Solver.solve`; at
                 the top level of a module, so that it can be pickled.
 
@@ -138,7 +138,7 @@ class SolverPool:
                 (`CRASHED`); it raises as `Solver` and `Solver.solve` do.
 
         Raises:
-            UsageError: when the pool is closed.
+            UsageError: if the pool is closed.
         """
         with self._lock:
             if self._closed:
@@ -221,13 +221,13 @@ class SolverPool:
             self._end(one, StopReason.MEMORY_LIMIT, f"no memory for the formula: {error}")
         elif self._is_loss(error):
             why = " ".join(f"{type(error).__name__}: {error}".split())
-            text = f"the process that was to decide it is gone: {why}"
+            text = f"the process that should decide it is gone: {why}"
             self._end(one, StopReason.CRASHED, text)
         else:
             self._settle(one, error)
 
     def _is_loss(self, error: BaseException) -> bool:
-        """Whether an exception says that the executor lost a task."""
+        """Whether an exception means that the executor lost a task."""
         return isinstance(error, BrokenExecutor | CancelledError)
 
     def _end(self, one: Submitted, reason: StopReason, message: str) -> None:
@@ -257,21 +257,21 @@ def open_pool(
     """The pool of a name.
 
     Args:
-        settings: checked here, so that a wrong name is one clear error.
+        settings: checked here, so that a wrong name gives one clear error.
         jobs: the default N; ignored by a cluster, which knows its own size.
         manager: the plugins; None for the installed ones.  Only ``local`` can use others.
         tell: called with a message for the user when a cluster loses workers.
 
     Raises:
-        UsageError: on an invalid name, when ``dask[distributed]`` is not installed, no scheduler
+        UsageError: for an invalid name; if ``dask[distributed]`` is not installed, no scheduler
             answers, or a cluster has no worker.
-        PluginError: on an unknown backend or encoding in the settings.
-        OptionError: on an unknown option in the settings, or a bad value.
+        PluginError: for an unknown backend or encoding in the settings.
+        OptionError: for an unknown option in the settings, or a bad value.
     """
     solvers = SolverCache(manager)
     settings = settings.named(manager)
     named = ExecutorName.of(text, jobs)
-    with solvers.borrow(settings):  # which complains about wrong ones; threads will use it
+    with solvers.borrow(settings):  # it raises errors for wrong ones; threads will use it
         pass
     if named.kind == "local":
         return _ThreadPool(settings, named.width, solvers)
@@ -298,7 +298,7 @@ class _ThreadPool(SolverPool):
 class _ProcessPool(SolverPool):
     """A process pool that is replaced once one of its processes has died.
 
-    Then all of its tasks are lost, though at most one is to blame: each gets a second try.
+    All of its tasks are lost then, though at most one is to blame: each gets a second try.
     """
 
     def __init__(self, settings: SolverSettings, width: int) -> None:

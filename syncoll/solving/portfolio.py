@@ -1,11 +1,10 @@
 """A portfolio: several backends race on one formula; the first that decides it wins.
 
 It is hard to predict which backend is fast on a formula, and factors of ten are common.  The first
-has a head start, in which it decides most formulas alone and for which nothing else is lowered or
-started; then the next one joins, and so on.  A backend that ends undecided (it gave up, crashed,
-has no memory or no licence left) is replaced by the next at once.  If the backends were not named,
-only `at_once` run concurrently, and one that says it should not run this lowered formula is asked
-last.
+has a head start, in which it decides most formulas by itself, without lowering or starting any
+other; then the next one joins, and so on.  A backend that ends undecided (it gave up, crashed, has
+no memory or no licence left) is replaced by the next at once.  If the backends were not named, only
+`at_once` run concurrently, and one that says it should not run this lowered formula is asked last.
 
 Every backend runs in a worker process, watched by a thread of this one, which polls a flag to end
 it early.  A thread that is still lowering when the race is over cannot be stopped, but no longer
@@ -92,8 +91,8 @@ def ask_one(
         until: ends it as unknown, even while it lowers.
 
     Raises:
-        BackendError: when its answer cannot be true, or no worker can be started.
-        PluginError: when the backend cannot be loaded, or cannot say whether it can run this.
+        BackendError: if its answer cannot be true, or no worker can be started.
+        PluginError: if the backend cannot be loaded, or cannot say whether it can run this.
     """
     began = time.perf_counter()
     try:
@@ -185,7 +184,7 @@ class _Run(threading.Thread):
         try:
             result = self._ask()
         except MemoryError as error:
-            # Of this process: a worker's is an outcome.  The others may still do.
+            # Only this process lacks memory (a worker's is an outcome); the others may succeed.
             text = f"no memory to lower the formula: {error}"
             result = _undecided(self.member, StopReason.MEMORY_LIMIT, text)
         except PluginError as error:  # it is broken; the others may still do
@@ -388,7 +387,7 @@ def race(
         The replies, and whether they were stopped from outside; a decided reply comes last.
 
     Raises:
-        BackendError: when an answer cannot be true, or two contradict each other.
+        BackendError: if an answer cannot be true, or two contradict each other.
         KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
     """
     return _Race(members, formula, limits, at_once, head_start, until).run(should_stop)
@@ -404,7 +403,7 @@ def ask_in_turn(
     should_stop: Callable[[], bool] | None,
     until: Deadline,
 ) -> tuple[list[Reply], bool]:
-    """As `race`, where work is counted: backends run one after the other.
+    """Like `race`, but for counted work: backends run one after the other.
 
     Each gets the units of a head start; then each undecided one gets its share of the rest.
     """
@@ -413,7 +412,7 @@ def ask_in_turn(
     declined: list[Member] = []
 
     def ask(member: Member, own: Deadline, known: Formula | Lowered, *, choosy: bool) -> bool:
-        """Whether all is over: it has decided, or is to stop."""
+        """Whether all is over: it has decided, or must stop."""
 
         def why_not(size: FormulaSize) -> Outcome | None:
             should = member.record.should_run(size)

@@ -68,8 +68,8 @@ class SolverProcess:
         """Starts the worker, which imports the backend in the meantime.
 
         Raises:
-            PluginError: when the record's loader cannot be passed to a worker.
-            BackendError: when no worker can be started.
+            PluginError: if the record's loader cannot be passed to a worker.
+            BackendError: if no worker can be started.
         """
         if self._connection is None:
             RESTING.keep(self._started())
@@ -112,7 +112,7 @@ class SolverProcess:
         """Decides a formula that uses only features of the record.
 
         Starting a worker counts to ``seconds["start"]``, passing the formula and the answer to
-        ``seconds["transfer"]``; the time limit is the backend's alone, the deadline that of all.
+        ``seconds["transfer"]``; the time limit only covers the backend, the deadline covers all.
 
         Args:
             limits: enforced from outside as well.
@@ -121,15 +121,15 @@ class SolverProcess:
             until: kills the worker at this time.
 
         Returns:
-            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` (also that of a command,
-                see `syncoll.memory`) or `INTERRUPTED` if the worker was killed for it, `CRASHED`,
-                with its last words or the traceback, if it ended or raised by itself.
+            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` (also of a command, see
+            `syncoll.memory`) or `INTERRUPTED` if the worker was killed for it.  `CRASHED`, with its
+            last words or the traceback, if it ended or raised by itself.
 
         Raises:
-            OptionError: on an unknown option or a bad value.
-            UsageError: when the formula uses a feature that the record lacks.
-            PluginError: when the record's loader cannot be passed to a worker, or fails there.
-            BackendError: when the outcome cannot be true, or no worker can be started.
+            OptionError: for an unknown option or a bad value.
+            UsageError: if the formula uses a feature that the record lacks.
+            PluginError: if the record's loader cannot be passed to a worker, or fails there.
+            BackendError: if the outcome cannot be true, or no worker can be started.
             KeyboardInterrupt: passed on after the worker is killed.
         """
         resolved = resolve_options(self.record.options, options, f"backend {self.record.name}")
@@ -158,7 +158,7 @@ class SolverProcess:
         until: Deadline,
     ) -> Outcome:
         seconds: dict[str, float] = {}
-        if is_counted():  # then no moment ends it but one that the solver counts
+        if is_counted():  # then it only ends when the solver has counted enough
             units = [one for one in (limits.work, limits.seconds, until.seconds) if one is not None]
             limits = dataclasses.replace(limits, seconds=None, work=min(units, default=None))
             until = NEVER
@@ -191,11 +191,11 @@ class SolverProcess:
         seconds: dict[str, float],
         until: Deadline,
     ) -> WorkerConnection | Outcome:
-        """A worker that has imported the backend, or why there is not one."""
+        """A worker that has imported the backend, or why it could not start."""
         old, most = self._connection, limits.memory_bytes
         if old is not None:
             usable = RESTING.take(old) and old.alive()
-            # Earlier runs may have left so much memory that this run would suffer for it.
+            # Earlier runs may have left too much memory in use for this run.
             if not usable or (most and old.memory() - self._idle_memory > most // 4):
                 self.close()
         if self._connection is not None and self._loading_since is None:
@@ -203,7 +203,7 @@ class SolverProcess:
         began = time.perf_counter()
         connection = self._connection or self._started()
         assert self._loading_since is not None
-        # Importing is not limited by the solver's clock, only by common sense.
+        # Importing has a generous limit of its own, apart from the solver's.
         lenient = Limits(None if is_counted() else _START_SECONDS, memory_bytes=limits.memory_bytes)
         answer = self._wait(connection, lenient, should_stop, self._loading_since, until)
         self._loading_since = None

@@ -1,7 +1,7 @@
 """Removes the useless sends of an algorithm that a solver found.
 
-A solver decides whether there is an algorithm, and may send more than the algorithm needs: a
-partial result that never reaches a destination, or one that its receiver holds.
+A solver only decides whether an algorithm exists, and may send more than needed: a partial result
+that never reaches a destination, or one that its receiver already holds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def without_useless_sends(
 ) -> Algorithm:
     """The algorithm without sends that can be left out.
 
-    Sends of a combining algorithm are tried one by one, the last first; no remaining send can be
+    Sends of a combining algorithm are tried one by one, the last first.  No remaining send can be
     left out, since it was needed even with every send that was removed later.  In an algorithm too
     large for that, untried sends stay.
 
@@ -39,7 +39,7 @@ def without_useless_sends(
     if not instance.combining:
         return algorithm.without_useless_sends(instance)
     chunks = np.flatnonzero(instance.post.any(axis=1))
-    # Where switches add up, whether a send fits depends on the sends of other chunks.
+    # If switches add up, whether a send fits depends on the sends of other chunks.
     together = [chunks] if instance.topology.counts_copies else chunks[:, None]
     left, parts = most, []
     for some in together:

@@ -1,8 +1,8 @@
 """From an instance to a verified algorithm: encode, lower, decide, decode, verify.
 
-Every answer passes three checks: its assignment is evaluated on the lowered formula (in `process`)
-and on the encoding's formula, and the decoded algorithm is replayed by the verifier, which is
-independent of encodings and backends.
+Every answer passes three checks.  Its assignment is evaluated on the lowered formula (in `process`)
+and on the encoding's formula.  The verifier, which is independent of encodings and backends,
+replays the decoded algorithm.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The formula for the backends: the encoding's, or that of symmetric algorithms.
+    """The formula for the backends: the encoding's, or the formula of symmetric algorithms.
 
     Args:
-        inverse: maps its models to those of the encoding's formula.
-        order: of the group.
-        seconds: of merging.
+        inverse: maps its models to models of the encoding's formula.
+        order: order of the group.
+        seconds: time of merging.
     """
 
     formula: Formula
@@ -126,12 +126,12 @@ class Solver:
         changes: fields of the settings by name, such as ``backend="z3"``.
 
     Attributes:
-        passed_over: which broken backends it goes without, in words.
+        passed_over: the broken backends that it skips, in words.
 
     Raises:
-        PluginError: on an unknown name, or a backend that is not installed or not licensed.
-        OptionError: on an unknown option or a bad value.
-        UsageError: on an encoding for another kind of collective, or a backend named twice.
+        PluginError: for an unknown name, or a backend that is not installed or not licensed.
+        OptionError: for an unknown option or a bad value.
+        UsageError: for an encoding of another kind of collective, or a backend named twice.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Solver:
     def asked(self, instance: Instance) -> str:
         """The encoding, backends and options for an instance of this kind, in one text.
 
-        It includes the version of syncoll: a refutation rests on the encoding and the backends,
+        It includes the version of syncoll: a refutation relies on the encoding and the backends,
         which a later version may correct.
         """
         record = self.encoding_for(instance)
@@ -252,9 +252,9 @@ class Solver:
                 variable for each orbit; unsat becomes unknown then.
 
         Raises:
-            UnlabelledError: when symmetric algorithms are asked for, and the encoding does not
-                label its variables.
-            BackendError: when a backend's answer turns out to be wrong; no worker is left then.
+            UnlabelledError: if symmetric algorithms are requested, and the encoding does not label
+                its variables.
+            BackendError: if a backend's answer is wrong; no worker is left then.
             KeyboardInterrupt: passed on after the workers have been ended.
         """
         stops = [stop for stop in (should_stop, self.stop_when) if stop is not None]
@@ -335,7 +335,7 @@ class Solver:
     def _asked(
         self, instance: Instance, encoded: Encoded, symmetry: Action | None, hint: Algorithm | None
     ) -> _Asked:
-        """The encoding's formula, or that with one variable for each orbit; with a hint."""
+        """The encoding's formula, or the formula with one variable for each orbit; with a hint."""
         who, formula = f"encoding {self.encoding_for(instance).name}", encoded.formula
         if hint is not None and isinstance(encoded, TakesHints):
             with calling(who, "hint"):
@@ -348,8 +348,8 @@ class Solver:
                 labels = encoded.labels()
         if labels is None:
             raise UnlabelledError(
-                f"{who}, with these options, does not say what its variables are about, which has "
-                "to be known to look for symmetric algorithms"
+                f"{who}, with these options, does not label its variables, as a search for "
+                "symmetric algorithms needs"
             )
         with calling(who, "labels"):
             orbits = symmetry.orbits(labels)
@@ -433,7 +433,7 @@ class Solver:
 
 
 def _unproved(outcome: Outcome, reason: StopReason, message: str) -> Outcome:
-    """An outcome whose refutation says nothing about all algorithms."""
+    """An outcome whose refutation proves nothing about all algorithms."""
     if outcome.verdict is not Verdict.UNSAT:
         return outcome
     return replace(outcome, verdict=Verdict.UNKNOWN, reason=reason, message=message, proof=None)

@@ -44,7 +44,7 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class StopSignal:
-    """Tells the process of a task that the answer is no longer wanted.
+    """Signals to the process of a task that the answer is no longer wanted.
 
     It is given by creating a file, seen by every process of the machine; it also counts as given if
     the folder disappears or the process that asked ends.  It has no effect on other machines.
@@ -79,7 +79,7 @@ class StopSignal:
 
 
 def solve_plainly(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
-    """Decides an instance as it stands."""
+    """Decides an instance without changes."""
     return solver.solve(instance, seconds=seconds)
 
 
@@ -134,7 +134,7 @@ class SolverCache:
             solver.close()
 
     def decide(self, task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
-        """As the function `decide`, with solvers of this cache."""
+        """Like the function `decide`, with solvers of this cache."""
         if task.settings.memory is not None:
             resume(task.settings.memory)
         with self.borrow(task.settings) as solver:
@@ -146,7 +146,7 @@ class SolverCache:
                 return task.how(solver, task.instance, task.seconds)
             finally:
                 if solver.stop_when is not None and solver.stop_when():
-                    solver.close()  # it may never be asked again, or released
+                    solver.close()  # it may never be used again, or released
                 solver.stop_when = None
 
 

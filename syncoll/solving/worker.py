@@ -3,14 +3,14 @@
 Messages are pickles, each after its length in eight bytes.  Both ends are the same program on the
 same machine and own the two ends of the pipe, so nothing else can put a pickle into it.
 
-Messages have a descriptor of their own; whatever a native library prints to standard output goes to
+Messages have a descriptor of their own; output of a native library to standard output goes to
 standard error.  The worker never outlives its parent, even if that is killed:
 
 * a thread reads requests and ends the process at end of file;
-* a solver may hold the interpreter's lock for hours, which stops that thread too, so on Linux the
-  kernel sends a signal when another pipe, which is never written to, closes; the signal's default
-  action ends the process.  (The parent-death signal of ``prctl`` would also come when merely the
-  thread that started the worker ends.)
+* a solver may hold the interpreter's lock for hours, which stops that thread, too.  On Linux the
+  kernel therefore sends a signal when another pipe, which is never written to, closes; its default
+  action ends the process.  (The parent-death signal of ``prctl`` would also come if only the thread
+  that started the worker ends.)
 
 The worker ignores interrupts, which the parent handles.
 """
@@ -90,7 +90,7 @@ class Failed:
 
 
 def send(stream: BinaryIO, message: object) -> None:
-    """Writes one message; raises `OSError` when the other end is gone."""
+    """Writes one message; raises `OSError` if the other end is gone."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(_LENGTH.pack(len(data)))
     stream.write(data)
@@ -98,7 +98,7 @@ def send(stream: BinaryIO, message: object) -> None:
 
 
 def receive(stream: BinaryIO) -> object:
-    """Reads one message; raises `EOFError` when the other end is gone, even in the middle of it."""
+    """Reads one message; raises `EOFError` if the other end is gone, even in the middle of it."""
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
     return pickle.loads(_exactly(stream, length))
 
@@ -114,7 +114,7 @@ def opened(lifeline: int | None) -> tuple[queue.SimpleQueue[object], BinaryIO]:
     """Makes this process a worker; returns the queue of requests and the stream for answers.
 
     Args:
-        lifeline: end of a pipe whose closing ends the process; None where that is not supported.
+        lifeline: end of a pipe whose closing ends the process; None if that is not supported.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if lifeline is not None:
@@ -142,7 +142,7 @@ def main(lifeline: int | None = None) -> None:
             elif isinstance(request, SolveRequest) and backend is not None:
                 answer = _solve(backend, request)
             else:
-                # What could not be unpickled: a loader that cannot be imported here.
+                # Unpickling failed: a loader that cannot be imported here.
                 answer = Failed(f"the worker cannot read its request: {request}", "")
         except BaseException as error:
             answer = failure(error)
@@ -209,5 +209,5 @@ def _end_with_parent(lifeline: int) -> None:
     fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
     poll = select.poll()
     poll.register(lifeline, 0)
-    if poll.poll(0):  # it closed before the signal was asked for
+    if poll.poll(0):  # it closed before the signal was requested
         os._exit(0)

@@ -1,4 +1,4 @@
-"""What searches found out, in one file: answers and bounds, looked up under any numbering."""
+"""The results of searches in one file: answers and bounds, found under any numbering."""
 
 from syncoll.store.answers import (
     StoredAnswer as StoredAnswer,

@@ -20,10 +20,10 @@ class StoredAnswer:
 
     Args:
         algorithm: present exactly when the verdict is sat.
-        seconds: by phase, of the original run.
-        message: of the backend.
+        seconds: time by phase, of the original run.
+        message: message of the backend.
         reason: why the backend stopped.
-        limits: of the run; they decide when an unknown may be used again.
+        limits: limits of the run; they decide whether an unknown may be used again.
     """
 
     verdict: Verdict
@@ -45,7 +45,7 @@ class StoredAnswer:
     def lasting(self) -> bool:
         """Whether the answer is worth keeping: not after a crash or Ctrl-C.
 
-        An unknown lasts when a known time limit was reached, without time spent on a proof.
+        An unknown lasts if a known time limit was reached, without time spent on a proof.
         """
         if self.verdict is not Verdict.UNKNOWN:
             return True
@@ -57,8 +57,8 @@ class StoredAnswer:
     def answers(self, limits: Limits) -> bool:
         """Whether a run within these limits would not find more.
 
-        An unknown answers where no limit is wider and the seed is the same.  Where a proof is
-        requested, only an algorithm answers, since proofs are not kept.
+        An unknown answers if no limit is wider and the seed is the same.  If a proof is requested,
+        only an algorithm answers, since proofs are not kept.
         """
         if limits.proof is not None and self.verdict is not Verdict.SAT:
             return False
@@ -81,7 +81,7 @@ class StoredCertificate:
     Args:
         certificate: the proof, checked when it is read.
         rounds: the bound for these demands.
-        allowed: the time limit of the run, in seconds; None when it cut nothing short.
+        allowed: the time limit of the run, in seconds; None if it cut nothing short.
     """
 
     certificate: Priced

@@ -32,8 +32,8 @@ class CachedSolutions:
     """Looks solutions up in a store, and keeps them there.
 
     Args:
-        asked: the solvers that an instance is put to, see `Solver.asked`.
-        limits: of each run, which may have a tighter time limit.
+        asked: the solvers for an instance, see `Solver.asked`.
+        limits: limits of each run, which may have a tighter time limit.
     """
 
     store: Store
@@ -71,7 +71,7 @@ class CachedSolutions:
         )
 
     def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
-        """Keeps a solution; of a restricted one only an algorithm.
+        """Keeps a solution; for a restricted one only an algorithm.
 
         Args:
             seconds: the time limit of the run, if tighter than the limits'.
@@ -135,8 +135,8 @@ class CachedBounds:
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
 
-        A stored thorough bound serves for the quick one too.  The store is skipped where the time
-        does not suffice to write the question.
+        A stored thorough bound also serves as a quick one.  The store is skipped if writing the
+        question takes too long.
 
         Args:
             steps: S, or None for any number of steps.
@@ -152,7 +152,7 @@ class CachedBounds:
         efforts = (_EFFORT[True], _EFFORT[False])[: 1 if thorough else 2]
         in_vain = f"{_EFFORT[thorough]}, more than {more_than}"
         asked = (*efforts, in_vain) if more_than else efforts
-        # What is there under its own numbers is found at once.
+        # A question under its own numbers is found at once.
         for alike, effort in product((False, True), asked):
             found = self.store.certificate(topology, demands, steps, effort, seconds, alike=alike)
             if found is not None:
@@ -164,7 +164,7 @@ class CachedBounds:
         began, refused = time.perf_counter(), refusals()
         bound = prove()
         certificate, of_use = bound.certificate, bound.rounds > more_than
-        # A bound that lacked memory says nothing about another machine.
+        # A bound that lacked memory proves nothing about another machine.
         if certificate is not None and refusals() == refused:
             # Each linear program has the whole limit: if all took less, none was cut short.
             cut = seconds is not None and time.perf_counter() - began >= seconds

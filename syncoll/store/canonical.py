@@ -1,18 +1,18 @@
 """A hash that all renumberings of a question share, and the matching of the nodes of two questions.
 
-A question is drawn as a coloured graph:
+A question becomes a coloured graph:
 
 * three vertices for each node: itself, its way out and its way in;
-* a link joins its source's way out to its destination's way in.  The links of the commonest
-  bandwidth that no shared bound covers are bare edges, so that a topology of equal links has 3 P
+* a link joins its source's way out to its destination's way in.  Links of the most frequent
+  bandwidth under no shared bound are bare edges, so that a topology of equal links has 3 P
   vertices; any other link is a vertex, coloured by its own bounds;
 * a vertex for each bound over several links, coloured by its capacity, joined to its links;
-* a vertex for each class of chunks (of one pre and post), coloured by its size, joined to the ways
-  out of the nodes of its pre and the ways in of its post (or to all others, where these are fewer).
+* a vertex for each class of chunks (of one pre and post), coloured by its size.  It is joined to
+  the ways out of its pre and the ways in of its post (or to all others, if these are fewer).
 
 A group of classes that has every pair (pre, post) of its sizes, as in allgather or alltoall, is the
-same under every numbering and needs no vertices.  Sizes of classes count by their order only, so
-that one graph serves every C.  The hash is the sorted colours of the graph after refinement (see
+same under every numbering and needs no vertices.  Only the order of class sizes counts, so that one
+graph serves every C.  The hash is the sorted colours of the graph after refinement (see
 `syncoll.linear.colour_refinement`).
 
 The nodes of two graphs with equal hashes are matched by canonical numbers of their vertices, from
@@ -48,12 +48,12 @@ __all__ = [
 
 MOST_VERTICES = 10_000
 MOST_EDGES = 100_000
-"""Of the graph; larger ones have no hash."""
+"""Largest number of edges of the graph; larger ones have no hash."""
 
 _ROUND, _MOST_REFINING = 3_000, 6_000_000
-"""The work of a round of refinement, beside its vertices and edges; and of all rounds for one
-graph, for long lines, in which colours spread a node a round.  Colours are valid after any number
-of rounds."""
+"""The work of a round of refinement, in addition to its vertices and edges.  Second, the work of
+all rounds for one graph: on long lines colours spread one node a round.  Colours are valid after
+any number of rounds."""
 
 _Colors = npt.NDArray[np.uint64]
 _Link = tuple[int, int]
@@ -98,7 +98,7 @@ def refinement_hash(
 
 
 def matching(one: RefinementHash, two: RefinementHash, num_nodes: int) -> IntArray:
-    """For each node of a graph one of another, a renumbering where one turns it into the other."""
+    """For each node of a graph one of another, a renumbering if one exists between them."""
     return inverse(two.graph.canonical_numbers)[one.graph.canonical_numbers][:num_nodes]
 
 
@@ -143,8 +143,8 @@ def _telling(
 def _graph(
     topology: bytes, table: bytes, kinds: tuple[int, ...]
 ) -> tuple[ColouredGraph, _Colors] | None:
-    """The graph of a topology and of classes of chunks, and its refined colours; None where it is
-    too large."""
+    """The graph of a topology and of classes of chunks, and its refined colours; None if it is too
+    large."""
     nodes, links, bounds = json.loads(topology)
     drawing = _Drawing(nodes, [(a, b) for a, b in links], bounds)
     width = (2 * nodes + 7) // 8
@@ -200,7 +200,7 @@ class _Drawing:
         return new
 
     def graph(self) -> tuple[ColouredGraph, _Colors] | None:
-        """The graph and its refined colours; None where it is too large."""
+        """The graph and its refined colours; None if it is too large."""
         size, edges = len(self._kinds), np.array(self._edges, dtype=np.int64)
         if size > MOST_VERTICES or len(edges) > MOST_EDGES:
             return None

@@ -41,11 +41,11 @@ __all__ = [
 ]
 
 _COLUMNS = b"\x01"
-_RECORD = b"\x02"  # certificates of form 1 are no answers any more
+_RECORD = b"\x02"  # certificates of form 1 no longer answer
 _TEXT = b"\x01"
 
 _MOST_BYTES = 1 << 30
-"""The limit of an unpacked row, as a few bytes may unpack to more than the memory."""
+"""The limit of an unpacked row: a few bytes may unpack to more than the memory."""
 
 _TYPES = ("<u1", "<u2", "<u4", "<i8")
 
@@ -81,8 +81,8 @@ def pack_algorithm(algorithm: Algorithm) -> bytes:
 
 
 def unpack_algorithm(data: bytes) -> Algorithm:
-    """The algorithm of `pack_algorithm`; still to be verified.  Raises `FileFormatError` when
-    the bytes are no algorithm."""
+    """The algorithm of `pack_algorithm`; still to be verified.  Raises `FileFormatError` if the
+    bytes are no algorithm."""
     try:
         head, _, body = _unpacked(data, _COLUMNS).partition(b"\n")
         shape = json.loads(head)
@@ -115,8 +115,8 @@ def pack_certificate(certificate: Priced) -> bytes:
 
 
 def unpack_certificate(data: bytes) -> Priced:
-    """The certificate of `pack_certificate`; still to be checked.  Raises `FileFormatError` when
-    the bytes are no certificate."""
+    """The certificate of `pack_certificate`; still to be checked.  Raises `FileFormatError` if the
+    bytes are no certificate."""
     try:
         document = json.loads(_unpacked(data, _RECORD))
     except _DAMAGE as error:
@@ -134,7 +134,7 @@ def pack_question(text: bytes) -> bytes:
 
 
 def unpack_question(data: bytes) -> bytes:
-    """The text of `pack_question`.  Raises `FileFormatError` when the bytes are no text."""
+    """The text of `pack_question`.  Raises `FileFormatError` if the bytes are no text."""
     try:
         return _unpacked(data, _TEXT)
     except _DAMAGE as error:
@@ -142,7 +142,7 @@ def unpack_question(data: bytes) -> bytes:
 
 
 class _LimitsRecord(ClosedRecord, frozen=True):
-    """The limits that say when an unknown may be used again."""
+    """The limits that decide whether an unknown may be used again."""
 
     seconds: float | None
     memory_bytes: int | None
@@ -151,7 +151,7 @@ class _LimitsRecord(ClosedRecord, frozen=True):
 
 
 class _DetailsRecord(ClosedRecord, frozen=True):
-    """Everything of an answer but its verdict and algorithm."""
+    """The details of an answer: all except its verdict and algorithm."""
 
     encoding: str
     backend: str
@@ -164,13 +164,13 @@ class _DetailsRecord(ClosedRecord, frozen=True):
 
 
 def answer_details(answer: StoredAnswer) -> str:
-    """Everything of an answer but its verdict and algorithm, as JSON."""
+    """The details of an answer as JSON."""
     record = msgspec.convert(answer, _DetailsRecord, from_attributes=True)
     return json.dumps(msgspec.to_builtins(record, order="sorted"))
 
 
 def answer_from_row(verdict: str, algorithm: Algorithm | None, details: str) -> StoredAnswer:
-    """The answer of a row.  Raises `FileFormatError` when the details are no JSON of
+    """The answer of a row.  Raises `FileFormatError` if the details are no JSON of
     `answer_details`."""
     try:
         entries = asdict(msgspec.convert(json.loads(details), _DetailsRecord))

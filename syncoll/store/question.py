@@ -6,7 +6,7 @@ in order, without names and labels.
 * `key` is the SHA-256 of the text.
 * `alike` is shared by all renumberings of a question (see `canonical`), and by some other
   questions.  Two texts are the same question if and only if a renumbering of nodes maps one to the
-  other: `renumbers` finds one, applies it, and compares, so that no other question is ever taken
+  other: `renumbers` finds one, applies it, and compares, so that another question is never mistaken
   for it.
 """
 
@@ -59,12 +59,12 @@ class Numbering:
         )
 
     def algorithm(self, algorithm: Algorithm) -> Algorithm:
-        """An algorithm renumbered, not yet verified.  Raises `FileFormatError` when a chunk or a
-        node of it does not exist."""
+        """An algorithm renumbered, not yet verified.  Raises `FileFormatError` if a chunk or a node
+        of it does not exist."""
         sends, carried = algorithm.sends, algorithm.contributions
         most = np.array((len(self.members), len(self.nodes), len(self.nodes)))
         if (sends[:, :3] < 0).any() or (sends[:, :3] >= most).any():
-            raise FileFormatError("a stored algorithm is not one of its question")
+            raise FileFormatError("a stored algorithm does not fit its question")
         if carried is not None and carried.shape[1] != len(self.nodes):
             raise FileFormatError("a stored algorithm has contributions of other nodes")
         moved = np.stack(
@@ -77,8 +77,8 @@ class Numbering:
         )
 
     def certificate(self, certificate: Priced) -> Priced:
-        """A certificate renumbered, not yet checked.  Raises `FileFormatError` when a bound,
-        link, node or demand of it does not exist."""
+        """A certificate renumbered, not yet checked.  Raises `FileFormatError` if a bound, link,
+        node or demand of it does not exist."""
         argument: Argument = certificate.argument
         try:
             if isinstance(argument, Cut):
@@ -95,7 +95,7 @@ class Numbering:
                 argument = Ways(tuple(shares))
             return Priced(certificate.steps, _moved(self.bounds, certificate.prices), argument)
         except IndexError as error:
-            raise FileFormatError("a stored certificate is not one of its question") from error
+            raise FileFormatError("a stored certificate does not fit its question") from error
 
 
 def _moved(numbers: IntArray, prices: Prices) -> Prices:
@@ -104,7 +104,7 @@ def _moved(numbers: IntArray, prices: Prices) -> Prices:
 
 
 def _at(numbers: IntArray, position: int) -> int:
-    if position < 0:  # which arrays accept
+    if position < 0:  # arrays would accept it
         raise IndexError(position)
     return int(numbers[position])
 
@@ -116,7 +116,7 @@ class CanonicalQuestion:
     Args:
         text: a line of JSON with the details, a line of JSON with the topology, and the table of
             members: their rows (pre and post, packed), then their counts.
-        numbering: from the order of the text to the numbers of the question.
+        numbering: maps the order of the text to the numbers of the question.
     """
 
     text: bytes
@@ -129,7 +129,7 @@ class CanonicalQuestion:
 
     @property
     def alike(self) -> bytes | None:
-        """SHA-256 of the invariants under renumbering; None where the question is too large."""
+        """SHA-256 of the invariants under renumbering; None if the question is too large."""
         return self._hash.key if self._hash else None
 
     @cached_property
@@ -138,11 +138,11 @@ class CanonicalQuestion:
         return refinement_hash(details, topology, pre, post, counts)
 
     def renumbers(self, text: bytes) -> Numbering | None:
-        """The way from the order of another text to the numbers of this question; None unless that
-        is this question with other numbers of nodes.
+        """The map from the order of another text to the numbers of this question; None unless the
+        text is this question with other numbers of nodes.
 
         Raises:
-            FileFormatError: when the text is no question.
+            FileFormatError: if the text is no question.
         """
         try:
             details, topology, pre, post, counts = _parts(text)
@@ -237,7 +237,7 @@ def _question(
 
 
 def _capacity(bound: BandwidthBound) -> str:
-    """The capacity of a bound and what it counts, if not sends as in older stores."""
+    """The capacity of a bound and its unit, if it does not count sends as in older stores."""
     counts = "" if bound.counts is Counting.SENDS else f" {bound.counts}"
     return f"{bound.chunks_per_round}{counts}"
 
@@ -262,7 +262,7 @@ def _topology_in_order(
 
     Args:
         ends: ``[L, 2]``, source and destination of each link.
-        bounds: for each the positions of its links, and its capacity.
+        bounds: the positions of each bound's links, and its capacity.
     """
     link_order = np.lexsort((ends[:, 1], ends[:, 0]))
     place = inverse(link_order).tolist()

@@ -30,8 +30,8 @@ T = TypeVar("T")
 Row = Sequence[Any]
 
 Reading = Callable[[Row], Callable[[Numbering], T] | None]
-"""A function from a row's contents to a function from its numbering to the result; None where the
-row does not answer.  Both may raise `FileFormatError` and `VerificationError`."""
+"""A function from a row's contents to a function from its numbering to the result; None if the row
+does not answer.  Both may raise `FileFormatError` and `VerificationError`."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Rows:
     ) -> None:
         self.path = path
         self.trouble = ""
-        """Why the store is out of use, in words; empty while it is in use."""
+        """Why the store is disabled, in words; empty while it works."""
         self.dropped = 0
         """The number of deleted wrong rows."""
         self.lock = threading.RLock()
@@ -79,7 +79,7 @@ class Rows:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The open connection, to be used under the lock; raises `UsageError` when closed."""
+        """The open connection, to be used under the lock; raises `UsageError` if it is closed."""
         if self._connection is None:
             raise UsageError(self.trouble or f"the store {self.path} is closed")
         return self._connection
@@ -120,13 +120,13 @@ class Rows:
     def put(
         self, table: Table, question: CanonicalQuestion, contents: Row, ranks: Row, *, repeats: bool
     ) -> bool:
-        """Keeps a row, unless one as good is there; False where the store is out of use.
+        """Keeps a row, unless one as good is there; False if the store is disabled.
 
         Args:
-            contents: in the order of the question's text.
+            contents: values in the order of the question's text.
             ranks: values of the further columns.
-            repeats: whether it repeats a row under other numbers, and so is found by its own
-                numbers alone.
+            repeats: whether it repeats a row under other numbers, and so is found only by its own
+                numbers.
         """
         alike = None if repeats else question.alike
         text = None if alike is None else pack_question(question.text)

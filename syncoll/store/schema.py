@@ -95,13 +95,13 @@ def prepare(
     """Brings an open database, new or an older store, to this version.
 
     Args:
-        path: of the database, for messages.
+        path: path of the database, for messages.
         patience: seconds to wait for other processes.
         migrations: `MIGRATIONS` by default.
 
     Raises:
-        FileFormatError: when the file is no store, is damaged, or is of a newer version.
-        UsageError: when it cannot be written.
+        FileFormatError: if the file is no store, is damaged, or is of a newer version.
+        UsageError: if it cannot be written.
     """
     migrations = MIGRATIONS if migrations is None else migrations
     try:
@@ -132,8 +132,8 @@ def require_database(path: Path) -> None:
     SQLite would overwrite any file of a few bytes.
 
     Raises:
-        FileFormatError: on any other file.
-        OSError: when it cannot be read.
+        FileFormatError: for any other file.
+        OSError: if it cannot be read.
     """
     if path.exists():
         with path.open("rb") as file:
@@ -238,7 +238,7 @@ def delete_damaged(path: Path, *, is_default: bool) -> None:
         is_default: whether the path is syncoll's own, so that any file there was a store.
 
     Raises:
-        UsageError: when it cannot be deleted, or does not look like a store.
+        UsageError: if it cannot be deleted, or does not look like a store.
     """
     try:
         if not is_default and not _was_a_store(path):
@@ -261,7 +261,7 @@ def _was_a_store(path: Path) -> bool:
         head = file.read(_SEARCHED_BYTES)
     if head.startswith(_MAGIC):
         if len(head) < _HEADER_BYTES:
-            return True  # no database has so little
+            return True  # any database is larger
         mark = head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4]
         return mark == APPLICATION_ID.to_bytes(4, "big") or _has_only_traces(path, head)
     return any(trace in head for trace in _TRACES)

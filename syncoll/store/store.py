@@ -76,7 +76,7 @@ class Store(Rows):
     A forked process must open the file itself.
 
     Args:
-        connection: to a database after `prepare`.
+        connection: a connection to a database after `prepare`.
         on_trouble: see `open`.
     """
 
@@ -92,13 +92,13 @@ class Store(Rows):
 
         Args:
             path: the file; None for `default_path`, whose folder is created.
-            on_trouble: called once, with the reason, when the store goes out of use; a
-                `RuntimeWarning` by default.
+            on_trouble: called once, with the reason, when the store is disabled; a `RuntimeWarning`
+                by default.
             patience: seconds to wait for other processes, each time.
 
         Raises:
-            UsageError: when the file cannot be written there.
-            FileFormatError: when it is no store, is damaged, or is of a newer version.
+            UsageError: if the file cannot be written there.
+            FileFormatError: if it is no store, is damaged, or is of a newer version.
         """
         made: list[Path] = []
         if path is None:
@@ -148,8 +148,8 @@ class Store(Rows):
 
         Args:
             asked: see `syncoll.solving.Solver.asked`.
-            limits: of a new run: an unknown answers where they are no wider than its own.  None for
-                no limits, which no unknown answers.
+            limits: limits of a new run: an unknown answers if they are no wider than its own.  None
+                for no limits; no unknown answers then.
         """
         question, within = answer_question(instance, asked), limits or Limits()
 
@@ -184,8 +184,8 @@ class Store(Rows):
         to an algorithm, which can be verified.
 
         Returns:
-            Whether the store now holds an answer as good as this; False for one that is not lasting
-            (see `StoredAnswer.lasting`), or where the store is out of use.
+            Whether the store now holds an answer as good as this; False if it is not lasting (see
+            `StoredAnswer.lasting`), or the store is disabled.
         """
         if not answer.lasting:
             return False
@@ -245,10 +245,10 @@ class Store(Rows):
         """Keeps a certificate in place of one found within no more time.
 
         Args:
-            seconds: the time limit of the run; None when it cut nothing short.
+            seconds: the time limit of the run; None if it cut nothing short.
 
         Returns:
-            False where the store is out of use.
+            False if the store is disabled.
         """
         demands = DemandList.of(demands)  # certificates name them by position
         question = bound_question(topology, demands, steps, effort)
@@ -256,8 +256,8 @@ class Store(Rows):
         return self._put_certificate(question, certificate, allowed, repeats=False)
 
     def describe(self) -> StoreDescription:
-        """The contents of the store.  Raises `UsageError` when it cannot be read, or is closed,
-        and `FileFormatError` when it is damaged."""
+        """The contents of the store.  Raises `UsageError` if it cannot be read, or is closed, and
+        `FileFormatError` if it is damaged."""
         with self.lock:
             connection = self.connection
             try:
@@ -279,8 +279,8 @@ class Store(Rows):
         )
 
     def clear(self) -> None:
-        """Deletes all rows, and frees the space on the disk.  Raises `UsageError` when the store
-        cannot be written, or is closed, and `FileFormatError` when it is damaged."""
+        """Deletes all rows, and frees the space on the disk.  Raises `UsageError` if the store
+        cannot be written, or is closed, and `FileFormatError` if it is damaged."""
         with self.lock:
             connection = self.connection
             try:

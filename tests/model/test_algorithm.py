@@ -20,7 +20,8 @@ Case = tuple[Instance, Algorithm]
 
 @pytest.fixture(scope="module")
 def valid() -> list[Case]:
-    """Valid algorithms, many with sends of no use: relays to nobody, and repeated deliveries."""
+    """Valid algorithms, many with useless sends: relays without receivers, and repeated
+    deliveries."""
     cases: list[Case] = []
     rng = random.Random(5)
     for seed in range(220):
@@ -38,7 +39,7 @@ def valid() -> list[Case]:
 
 
 def with_repeats(rng: random.Random, instance: Instance, algorithm: Algorithm) -> Case | None:
-    """Chunks sent again to where they are, with rounds for all that."""
+    """Chunks sent again to nodes that have them, with rounds for these sends."""
     held = {(c, n) for c, n in np.argwhere(instance.pre).tolist()}
     extra = []
     for step in range(algorithm.steps):
@@ -81,12 +82,12 @@ def test_without_useless_sends_is_valid_and_minimal(valid: list[Case]) -> None:
     assert dropped > 100
 
 
-def test_with_rounds_keeps_what_is_valid(valid: list[Case]) -> None:
+def test_with_rounds_keeps_valid_algorithms_valid(valid: list[Case]) -> None:
     for instance, algorithm in valid:
         needed = sum(algorithm.least_rounds(instance.topology))
         for total in range(needed, needed + 5):
             if algorithm.steps == 0 and total:
-                with pytest.raises(ModelError, match="no step to have them"):
+                with pytest.raises(ModelError, match="no step for them"):
                     algorithm.with_rounds(instance.topology, total)
                 continue
             roomy = algorithm.with_rounds(instance.topology, total)
@@ -114,7 +115,7 @@ def test_least_rounds_are_enough_and_least(valid: list[Case]) -> None:
                 assert {v.kind for v in found} == {"bandwidth"}
 
 
-def test_tightened_keeps_what_is_valid(valid: list[Case]) -> None:
+def test_tightened_keeps_valid_algorithms_valid(valid: list[Case]) -> None:
     shorter = 0
     for instance, algorithm in valid:
         tight = algorithm.tightened(instance.topology)
@@ -159,7 +160,7 @@ def test_no_sends_at_all() -> None:
         assert algorithm.tightened(ring(3)) == algorithm
 
 
-def test_nothing_can_be_written_into() -> None:
+def test_arrays_are_read_only() -> None:
     rows = np.array([(0, 0, 1, 0)])
     algorithm = Algorithm((1,), rows)
     rows[:] = 9

@@ -56,7 +56,7 @@ RELATIONS: dict[str, tuple[Relation, Relation]] = {
 @pytest.mark.parametrize("name", RELATIONS)
 @pytest.mark.parametrize(("nodes", "count"), [(3, 6), (1, 1), (3, 1), (1, 4), (3, 3)])
 def test_from_relations_by_arrays_and_by_numbers(name: str, nodes: int, count: int) -> None:
-    """Whether a relation works on arrays or only on numbers, it means the same."""
+    """A relation that works on arrays and one that only works on numbers mean the same."""
     for relation in RELATIONS[name]:
         collective = Collective.from_relations(
             "r", lambda *_: count, relation, lambda *_: True, irregular=True
@@ -163,6 +163,6 @@ class TestInstantiate:
         with pytest.raises(ModelError, match="the post of collective gather is empty"):
             gather(9).instantiate(ring(4), chunks=1, steps=1, rounds=1)
 
-    def test_a_root_that_does_not_exist_leaves_chunks_that_start_nowhere(self) -> None:
+    def test_a_missing_root_leaves_chunks_that_start_nowhere(self) -> None:
         with pytest.raises(ModelError, match="it starts nowhere"):
             scatter(9).instantiate(ring(4), chunks=1, steps=1, rounds=1)

@@ -1,4 +1,4 @@
-"""Collectives made of others from Python: conventions for C, errors, and what they remember."""
+"""Collectives made of others from Python: conventions for C, errors, and caches."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class TestInverse:
             inverse_of(dual, "i").tabulate(2, 1)
 
     def test_an_inverse_with_several_results_has_several_roots(self) -> None:
-        """Only what has one result for each chunk can be turned back."""
+        """Only collectives with one result for each chunk have an inverse."""
         dual = dataclasses.replace(gather(), combining=True)
         assert not inverse_of(dual, "i").combining
         everywhere = Collective.from_arrays("a", [[1, 1]], [[1, 1]])
@@ -129,7 +129,7 @@ class TestInverse:
             inverse.instantiate(ring(4), chunks=3, steps=3, rounds=3)
         assert caught.value.origin == HERE
 
-    def test_a_composed_one_has_none(self) -> None:
+    def test_a_composed_one_has_no_inverse(self) -> None:
         with pytest.raises(ModelError, match="allreduce is composed of others") as caught:
             inverse_of(allreduce(), "i", HERE)
         assert caught.value.origin == HERE
@@ -208,9 +208,9 @@ class TestSequence:
         with pytest.raises(ModelError, match="without parts"):
             sequence_of(ways, "w")
 
-    def test_parts_that_do_not_meet(self) -> None:
+    def test_parts_that_do_not_fit_together(self) -> None:
         whole = sequence_of([[reduce(1), broadcast(0)]], "w", HERE, origins=[[HERE, THERE]])
-        message = r"broadcast does not start where what precedes it ends \(3 nodes, C = 2\)"
+        message = r"broadcast does not start where the part before it ends \(3 nodes, C = 2\)"
         for attempt in (whole.admits, whole.tabulate):
             with pytest.raises(ModelError, match=message) as caught:
                 attempt(3, 2)
@@ -222,7 +222,7 @@ class TestSequence:
         whole = sequence_of([[reduce(), broadcast()], [reduce(1)]], "w", HERE)
         with pytest.raises(ModelError) as caught:
             whole.tabulate(3, 2)
-        assert "reduce(1) does not amount to the same as reduce(0) then" in caught.value.message
+        assert "reduce(1) has another result than reduce(0) then" in caught.value.message
         assert caught.value.origin == HERE
 
     def test_no_such_chunks(self) -> None:
@@ -253,7 +253,7 @@ class TestPartChunks:
         assert part_chunks(reducescatter(), nodes, 24) == 24
         assert part_chunks(alltoall(), nodes, nodes * nodes) == nodes
 
-    def test_none(self) -> None:
+    def test_an_impossible_number_of_chunks(self) -> None:
         assert part_chunks(allgather(), 4, 6) is None
         assert part_chunks(alltoall(), 4, 20) is None
 
@@ -315,7 +315,7 @@ class TestCutting:
         assert sequence_of([[reduce(), odd]], "w").irregular
         assert sequence_of([[reduce(), broadcast()], [reduce(), odd]], "w").irregular
 
-    def test_a_sequence_whose_parts_are_paired_by_place_cuts_its_chunks(self) -> None:
+    def test_a_sequence_paired_by_place_cuts_its_chunks(self) -> None:
         """Both parts list their chunks as they like, and differently for each C."""
         mix = blocks("mix", lambda c, n, p, k: n == c // k, lambda c, n, *_: (c >= 0) | (n >= 0))
         sort = blocks("sort", lambda c, n, *_: (c >= 0) | (n >= 0), lambda c, n, p, _: n == c % p)
@@ -337,18 +337,19 @@ class TestCutting:
         assert alike(both.tabulate(2, 9), both.tabulate(2, 3).cut(3))
 
     @pytest.mark.parametrize("other", [([[1, 0]] * 2, [[1, 1]] * 2), ([[0, 1]], [[1, 1]])])
-    def test_all_ways_must_amount_to_the_same(self, other: tuple[list[list[int]], ...]) -> None:
-        """Also where no C that was asked for admits more than one of them."""
+    def test_all_ways_must_have_the_same_result(self, other: tuple[list[list[int]], ...]) -> None:
+        """Also if no C that was tried admits more than one of them."""
         one = Collective.from_arrays("one", [[1, 0]], [[1, 1]])
         two = dataclasses.replace(
             Collective.from_arrays("two", *other), admits=lambda _, c: c % 5 == 0
         )
         assert sequence_of([[one], [one]], "same").tabulate(2, 1).post.all()
-        with pytest.raises(ModelError, match="two does not amount to the same as one"):
+        with pytest.raises(ModelError, match="two has another result than one"):
             sequence_of([[one], [two]], "w").tabulate(2, 1)
 
-    def test_what_follows_a_choice_continues_multiples_of_its_least_c(self) -> None:
-        """The choice itself is also defined for C = 3, whose chunks are not those of C = 2, cut."""
+    def test_a_part_after_a_choice_continues_multiples(self) -> None:
+        """The choice itself is also defined for C = 3, whose chunks are not the cut chunks of C =
+        2."""
         one = Collective.from_arrays("one", [[1, 0]], [[1, 1]])
         two = dataclasses.replace(one, name="two", admits=lambda _, c: c % 2 == 0)
         three = dataclasses.replace(one, name="three", admits=lambda _, c: c % 3 == 0)
@@ -359,7 +360,7 @@ class TestCutting:
         assert admitted(whole, 2, 6) == [2, 4, 6]
         assert alike(whole.tabulate(2, 6), whole.tabulate(2, 2).cut(3))
 
-    def test_a_sequence_of_more_chunks_than_can_be_compared_is_refused(self) -> None:
+    def test_too_large_a_sequence_to_compare_is_refused(self) -> None:
         parts = [
             Collective.from_arrays(f"{n}", [[1, 1]] * n, [[1, 1]] * n) for n in (307, 311, 313)
         ]
@@ -373,7 +374,7 @@ def blocks(name: str, pre: Callable[..., object], post: Callable[..., object]) -
 
 
 class TestMeasuresThatGoUpAndDown:
-    def test_a_smaller_measure_behind_a_larger_one_is_found(self) -> None:
+    def test_a_smaller_measure_after_a_larger_one_is_found(self) -> None:
         odd = Collective.from_relations(
             "odd",
             lambda p, c: c if c % 2 == 0 else 3 * c,

@@ -67,8 +67,9 @@ class TestRefused:
         )
         with pytest.raises(ModelError) as caught:
             gather(0).instantiate(lame, chunks=1, steps=9, rounds=9)
-        assert "gather on lame: chunk 1 must reach node 0, but it starts at node 1" in str(
-            caught.value
+        assert (
+            "gather on lame: chunk 1 must reach node 0, but no path leads there from node 1"
+            in str(caught.value)
         )
 
     def test_the_place_in_the_spec_is_shown(self) -> None:
@@ -77,7 +78,7 @@ class TestRefused:
             Instance(line(2), "x", 1, 1, 1, np.eye(2), np.zeros((2, 2)), origin=origin)
 
 
-def test_a_chunk_that_starts_nowhere_and_that_nobody_needs_is_fine() -> None:
+def test_an_unneeded_chunk_may_start_nowhere() -> None:
     instance = make([[True, False, False], [False] * 3], [[True] * 3, [False] * 3])
     assert instance.least_steps == 2
     assert (instance.distance_from_pre[1] == UNREACHABLE).all()
@@ -127,7 +128,7 @@ def test_known_distance_bounds() -> None:
         assert collective.instantiate(topology, chunks=1, steps=0, rounds=0).least_steps == steps
 
 
-def test_nothing_can_be_written_into() -> None:
+def test_arrays_are_read_only() -> None:
     pre, post = np.array([[True, False, False]]), np.array([[False, True, True]])
     instance = make(pre, post)
     pre[:], post[:] = False, False  # the caller's own arrays are another matter

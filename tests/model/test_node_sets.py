@@ -1,4 +1,4 @@
-"""Sets of nodes say what the tables say of which they are made."""
+"""Sets of nodes agree with the tables from which they are made."""
 
 from collections import Counter
 
@@ -56,7 +56,7 @@ def test_pairing_fails_where_chunks_differ(data: st.DataObject, chunks: int) -> 
 
 
 @given(st.integers(0, 10_000), st.data(), st.booleans())
-def test_reach_is_what_the_distances_say(seed: int, data: st.DataObject, combining: bool) -> None:
+def test_reach_agrees_with_distances(seed: int, data: st.DataObject, combining: bool) -> None:
     topology = random_topology(seed)
     pre, post = (data.draw(tables(4, topology.num_nodes)) for _ in range(2))
     worst, lost = 0, []
@@ -77,7 +77,7 @@ def test_reach_is_what_the_distances_say(seed: int, data: st.DataObject, combini
         reach.require("any", None)
 
 
-def test_what_is_too_large_in_full_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_a_dense_table_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_sets, "MOST_DENSE_CELLS", 1000)
     chunks = 501
     everywhere = NodeSets(np.ones((1, 2), dtype=bool), np.zeros(chunks, dtype=np.int64))
@@ -91,7 +91,7 @@ def test_what_is_too_large_in_full_is_said(monkeypatch: pytest.MonkeyPatch) -> N
         large.instantiate(pair, chunks=1, steps=1, rounds=1)
 
 
-def test_an_instance_keeps_what_nobody_can_change() -> None:
+def test_an_instance_shares_read_only_arrays() -> None:
     pair = Topology.from_matrix("pair", [[0, 1], [1, 0]])
     pre = np.array([[True, False]])
     instance = Instance(pair, "one", 1, 1, 1, pre, ~pre)

@@ -1,4 +1,4 @@
-"""Algorithms said by one node's chunks mean the same as their lists of sends."""
+"""Algorithms given by one node's chunks are the same as their lists of sends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_sends(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_made_of_it(seed: int) -> None:
+def test_derived_algorithms_stay_orbits(seed: int) -> None:
     """Refined, renumbered, inverted, composed: as the list of sends, and still an orbit."""
     instance, algorithm = random_orbit(seed)
     every = algorithm.expanded()
@@ -63,7 +63,7 @@ def test_what_is_made_of_it(seed: int) -> None:
 
 
 def test_composed_of_two() -> None:
-    """On a ring both ways: what is gathered was reduced by the same automorphisms."""
+    """On a ring both ways: the same automorphisms carry the reduction and the gathering."""
     tried = 0
     for seed in SEEDS:
         instance, algorithm = random_orbit(seed)

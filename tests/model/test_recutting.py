@@ -21,7 +21,7 @@ def _allgather(rng: random.Random, copies: int) -> tuple[Instance, Algorithm]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_same_is_solved_and_every_way_is_used_its_share_of_times(seed: int) -> None:
+def test_every_way_gets_its_share_of_chunks(seed: int) -> None:
     rng = random.Random(seed)
     before, after = rng.randint(1, 6), rng.randint(1, 20)
     instance, algorithm = _allgather(rng, before)
@@ -39,7 +39,7 @@ def test_the_same_is_solved_and_every_way_is_used_its_share_of_times(seed: int) 
 
 
 def _ways(algorithm: Algorithm, nodes: int) -> dict[tuple[object, ...], int]:
-    """How many chunks of a node go each way."""
+    """Number of chunks of a node that take each way."""
     own: dict[int, list[tuple[int, ...]]] = {}
     for chunk, *rest in algorithm.sends.tolist():
         own.setdefault(chunk, []).append(tuple(rest))
@@ -93,7 +93,7 @@ def test_an_orbit_stays_one(copies: int) -> None:
         require_valid(found[0], found[1].expanded())
 
 
-def test_what_is_numbered_otherwise_is_left() -> None:
+def test_other_numberings_of_chunks_give_none() -> None:
     line = Topology.from_links("line", 2, {(0, 1): 1, (1, 0): 1})
     pre = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=bool)
     instance = Instance(line, "allgather", 2, 1, 2, pre, np.ones_like(pre))

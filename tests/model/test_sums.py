@@ -1,4 +1,4 @@
-"""Uneven sizes, groups and sums: what they ask for, and what is possible, against the truth."""
+"""Uneven sizes, groups and sums: their demands and possibility, compared with brute force."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.oracles.demands import MOVING, REDUCING, random_demand
 
 LIBRARY = SpecLibrary.load([Path(syncoll_specs.__file__).parent])
 CASES = int(os.environ.get("SYNCOLL_DEMAND_CASES", "24"))
-"""Of random demands held against brute force; a thousand take a minute or two."""
+"""Random demands compared with brute force; a thousand take a minute or two."""
 
 KINDS = {"moving": MOVING, "reducing": REDUCING, "allreduce": ("allreduce",),
          "mixed": (*MOVING, *REDUCING)}  # fmt: skip
@@ -51,7 +51,7 @@ def counted(table: RelationTable) -> Counter[demands.Chunk]:
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-def test_they_ask_for_what_their_text_says(kinds: str) -> None:
+def test_tables_are_as_their_text_defines(kinds: str) -> None:
     rng = random.Random(kinds)
     for _ in range(25):
         nodes = rng.randint(2, 6)
@@ -106,7 +106,7 @@ def _tiny_case(rng: random.Random, kinds: tuple[str, ...]) -> tuple[Topology, st
 
 
 def check_against_brute_force(solver: Solver, seed: int, cases: int) -> dict[str, int]:
-    """Decides random demands by the solver and by trying everything; how many of each verdict."""
+    """Decides random demands by the solver and by exhaustive search; counts the verdicts."""
     rng, seen = random.Random(seed), Counter[str]()
     while seen.total() < cases:
         name = rng.choice([*KINDS])
@@ -143,12 +143,12 @@ def solver() -> Iterator[Solver]:
         yield one
 
 
-def test_what_is_possible_is_what_trying_everything_finds(solver: Solver) -> None:
+def test_verdicts_agree_with_exhaustive_search(solver: Solver) -> None:
     assert check_against_brute_force(solver, 7, CASES).keys() >= {"sat", "unsat"}
 
 
 def test_parts_meet_term_by_term() -> None:
-    """Of several groups that share a node each sum goes on to its own group."""
+    """With several groups that share a node, each sum continues to its own group."""
     collective = within(LIBRARY.collective("allreduce"), [[0, 1], [2, 3], [0, 2], [1, 3]])
     for way in collective.ways:
         found = [syncoll.pareto(ring(4), part, max_chunks=4, max_steps=3)[0] for part in way]
@@ -177,7 +177,7 @@ def test_from_python() -> None:
     assert rows.in_units
 
 
-def test_terms_are_called_as_they_were_written() -> None:
+def test_terms_are_named_as_written() -> None:
     text = "2 * reduce(1) within [[0,1]] + alltoall + 3 * (allgather + alltoall)"
     written = LIBRARY.collective(text)
     made = LIBRARY.collective("reduce(1)").within([[0, 1]])
@@ -204,15 +204,15 @@ def test_pieces_of_a_chunk_stand_together() -> None:
         ([[True, False]], "names True"),
     ],
 )  # fmt: skip
-def test_groups_that_are_none(groups: object, message: str) -> None:
+def test_invalid_groups_are_errors(groups: object, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         within(LIBRARY.collective("allgather"), groups).tabulate(4, 1)
 
 
-def test_terms_that_are_none() -> None:
+def test_invalid_terms_are_errors() -> None:
     gather = LIBRARY.collective("allgather")
     for weight in (0, -1, True, 1.5):
-        with pytest.raises(ModelError, match="is to be taken"):
+        with pytest.raises(ModelError, match="has the weight"):
             sum_of([Term(gather, weight)])  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="without terms"):
         sum_of([])
@@ -269,7 +269,7 @@ def test_a_weight_costs_as_much_as_the_sum_written_out(
     [("line(1)", "allreduce"), ("line(2)", "allreduce within [[0], [1]]"),
      ("line(3)", "reduce within [[1]] + 2 * reducescatter within [[0], [2]]")],
 )  # fmt: skip
-def test_where_nothing_has_to_move_no_step_is_taken(machine: str, text: str) -> None:
+def test_without_moves_there_are_no_steps(machine: str, text: str) -> None:
     found = syncoll.pareto(machine, text)
     assert [(point.steps, point.rounds, point.bandwidth) for point in found] == [(0, 0, 0)]
     assert found.least_bandwidth == 0
@@ -283,7 +283,7 @@ def test_a_sum_of_no_contributions_is_refused() -> None:
             syncoll.bounds("line(2)", asked)
 
 
-def test_python_s_own_ways() -> None:
+def test_python_s_own_operators() -> None:
     own = syncoll.collective("allgather")
     assert counted((own * 2).tabulate(3, 1)) == counted((2 * own).tabulate(3, 1))
     both: Any = sum([own, own])

@@ -89,7 +89,7 @@ class TestFromMatrix:
         topology = Topology.from_matrix("m", [[0, 2, 0], [1, 0, 0], [0, 3, 0]])
         assert topology == Topology.from_links("m", 3, {(0, 1): 2, (1, 0): 1, (2, 1): 3})
 
-    def test_rational_and_decimal_entries_stay_what_was_written(self) -> None:
+    def test_rational_and_decimal_entries_stay_exact(self) -> None:
         matrix = [[0, Fraction(2, 3)], [Fraction(1, 2), 0]]
         bounds = Topology.from_matrix("m", matrix).bounds
         assert [b.chunks_per_round for b in bounds] == [Fraction(2, 3), Fraction(1, 2)]
@@ -175,7 +175,7 @@ class TestFromNetworkx:
 def test_distances_are_networkx_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     far = 0
     for seed in range(150):
-        # From all sources at once, from a few, and from one; by sets, and by what is new.
+        # From all sources at once, from a few, and from one; by sets, and by the new nodes.
         monkeypatch.setattr("syncoll.model.distances._BLOCK", (1 << 22, 60, 1)[seed % 3])
         monkeypatch.setattr("syncoll.model.distances._MOST_LEVELS", (128, 0)[seed % 2])
         topology = random_topology(seed, most_nodes=9)
@@ -242,7 +242,7 @@ def test_capacity_rounds_down() -> None:
         assert capacity(rounds) <= b * rounds < capacity(rounds) + 1
 
 
-def test_nothing_can_be_written_into() -> None:
+def test_arrays_are_read_only() -> None:
     topology = dgx1()
     for field in ("name", "num_nodes", "links", "bounds"):
         with pytest.raises(dataclasses.FrozenInstanceError):

@@ -94,7 +94,8 @@ def changed(pair: Path, tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-# What is written ---------------------------------------------------------------------------------
+# Writing
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
@@ -123,7 +124,7 @@ def test_written_and_checked(question: tuple[str, str, int, int, int], tmp_path:
     assert all(name.startswith(stem) for name in names)
 
 
-def test_the_formula_file_is_what_the_proof_is_about(pair: Path) -> None:
+def test_the_formula_file_has_the_clauses_of_the_proof(pair: Path) -> None:
     document = json.loads(pair.read_text("utf-8"))
     text = (pair.parent / document["formula"]["file"]).read_text("ascii")
     clauses = to_clauses(MANAGER, instance("dgx1", "gather", 6, 2, 6), "step", {})
@@ -199,7 +200,8 @@ def test_checking_imports_no_solver(pair: Path) -> None:
     assert "no algorithm of at most 2 steps and 6 rounds" in result.stdout
 
 
-# Why there is none -------------------------------------------------------------------------------
+# Reasons without a file
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_checking_imports_no_solver(pair: Path) -> None:
         ({"seconds": 1.0}, "time limit"),
         ({"largest_proof": 100_000}, "grew larger than"),
         ({"should_stop": lambda: True}, "stopped on request"),
-        ({"backend": "highs"}, "highs writes no proofs; those that do: pysat"),
+        ({"backend": "highs"}, "highs writes no proofs; backends that do: pysat"),
     ],
 )
 def test_reasons(settings: Json, reason: str, tmp_path: Path) -> None:
@@ -225,13 +227,13 @@ def test_a_backend_that_writes_no_proofs(tmp_path: Path) -> None:
     assert "writes no proofs" in done.reason
 
 
-def test_what_has_an_algorithm_is_not_refuted(tmp_path: Path) -> None:
+def test_an_instance_with_an_algorithm_is_not_refuted(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="found a model"):
         refute_with_proof(instance("dgx1", "allgather", 1, 2, 2), tmp_path, MANAGER)
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_files(tmp_path: Path) -> None:
     def interrupt() -> bool:
         raise KeyboardInterrupt
 
@@ -258,7 +260,7 @@ def test_not_checked_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         check_refutation(done.file, MANAGER, should_stop=lambda: True)
 
 
-def test_a_solver_that_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_with_wrong_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = ProofCheck(ProofVerdict.NOT_PROVED, "lemma (1) does not follow", 7)
     monkeypatch.setattr(refute, "check_rup", lambda *_, **__: wrong)
     with pytest.raises(BackendError, match="line 7: lemma"):
@@ -365,12 +367,12 @@ def test_a_forged_value_is_refused_or_changes_nothing(
                     assert solver.solve(checked.instance).verdict is Verdict.UNSAT
             assert "it calls this" in checked.claim
             accepted.add(path[0])
-    # The labels: and they are compared when the reader names what is meant.
+    # The labels: they are compared if the reader gives a topology and a collective.
     assert accepted >= {"chunks", "topology", "collective", "solver", "version"}
     assert not accepted & {"steps", "rounds", "combining", "encoding", "lowerings"}
 
 
-def test_labels_are_compared_with_what_the_reader_means(
+def test_labels_are_compared_with_the_expected_ones(
     pair: Path, changed: Callable[..., Path]
 ) -> None:
     meant: Json = {"topology": SPECS.topology("dgx1"), "collective": SPECS.collective("gather")}
@@ -428,7 +430,7 @@ def test_a_broken_proof_is_refused_or_proves_all_the_same(
             check_refutation(changed(None, junk), MANAGER)
 
 
-def test_what_is_missing(pair: Path, changed: Callable[..., Path], tmp_path: Path) -> None:
+def test_missing_parts_are_errors(pair: Path, changed: Callable[..., Path], tmp_path: Path) -> None:
     document = json.loads(pair.read_text("utf-8"))
     path = changed()
     assert check_refutation(path, MANAGER).proof.proved
@@ -441,7 +443,7 @@ def test_what_is_missing(pair: Path, changed: Callable[..., Path], tmp_path: Pat
             check_refutation(changed(without), MANAGER)
 
 
-def test_a_file_that_asks_for_too_much_is_refused_at_once(
+def test_a_file_with_excessive_demands_is_refused_at_once(
     pair: Path, changed: Callable[..., Path]
 ) -> None:
     document = json.loads(pair.read_text("utf-8"))

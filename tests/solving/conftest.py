@@ -29,7 +29,7 @@ def racers(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def manager(racers: Any) -> Callable[..., PluginManager]:
-    """A manager of the usual encodings and of these backends alone."""
+    """A manager of the usual encodings and only these backends."""
 
     def make(*records: BackendRecord) -> PluginManager:
         import syncoll_partial
@@ -76,7 +76,7 @@ def no_children() -> Iterator[None]:
     yield
     deadline = time.monotonic() + 3
     while (left := _children(before)) and time.monotonic() < deadline:
-        time.sleep(0.05)  # a worker whose parent was a process of a pool has just been told
+        time.sleep(0.05)  # a worker whose parent was a process of a pool may be about to end
     assert left == []
 
 

@@ -1,4 +1,4 @@
-"""A deadline ends a run wherever it is: before, while the formula is built, and in every worker."""
+"""A deadline ends a run at any stage: before, while the formula is built, and in every worker."""
 
 from __future__ import annotations
 

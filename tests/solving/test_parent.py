@@ -1,4 +1,4 @@
-"""What happens to a worker when its parent is interrupted or dies."""
+"""The end of a worker when its parent is interrupted or dies."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_worker_dies_with_its_parent(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["sleep", "hold"])
-def test_an_interrupt_reaches_the_parent_alone_and_ends_the_worker(what: str) -> None:
+def test_an_interrupt_reaches_only_the_parent(what: str) -> None:
     parent, worker = start(what)
     parent.send_signal(signal.SIGINT)
     output, _ = parent.communicate(timeout=10)

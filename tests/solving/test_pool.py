@@ -1,4 +1,4 @@
-"""Many instances at once, on threads, processes and a cluster; whatever dies, answers come."""
+"""Many instances at once, on threads, processes and a cluster; answers come even if some die."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_it_decides(
 
 
 @every()
-def test_what_runs_and_what_waits_can_be_stopped(
+def test_running_and_waiting_tasks_can_be_stopped(
     pool: SolverPool, allgather: Instance, asking: Any
 ) -> None:
     assert pool.submit(allgather).result(timeout=60).verdict is Verdict.SAT
@@ -155,7 +155,7 @@ def test_closing_ends_everything(pool: SolverPool, allgather: Instance, asking: 
     pool.close()
 
 
-def test_closing_stops_what_runs_in_an_executor_of_others(
+def test_closing_stops_tasks_in_a_foreign_executor(
     asking: Any, allgather: Instance, tmp_path: Path
 ) -> None:
     marking = [replace(allgather, collective=str(tmp_path / name)) for name in "ab"]
@@ -190,11 +190,11 @@ def test_a_process_that_dies_takes_no_search_down(
     assert pool.submit(allgather).result(timeout=60).verdict is Verdict.SAT
     lost = pool.submit(allgather, how=asking.die).result(timeout=60)
     assert (lost.verdict, lost.outcome.reason) == (Verdict.UNKNOWN, StopReason.CRASHED)
-    assert "the process that was to decide it is gone" in lost.outcome.message
+    assert "the process that should decide it is gone" in lost.outcome.message
     assert (lost.encoding, lost.backend) == ("step", "pysat")
     later = pool.submit(allgather).result(timeout=60)
     if pool._executor.__class__ is ProcessPoolExecutor and type(pool) is SolverPool:
-        # Somebody else's executor stays broken; it is not for the pool to make another.
+        # A foreign executor stays broken; the pool must not make another.
         assert later.outcome.reason is StopReason.CRASHED
     else:
         assert later.verdict is Verdict.SAT
@@ -217,7 +217,7 @@ def test_a_dead_process_costs_the_others_nothing(
 
 
 class TestCluster:
-    def test_a_task_notices_that_nobody_waits(
+    def test_an_abandoned_task_notices_it(
         self,
         cluster: Any,
         asking: Any,
@@ -225,7 +225,7 @@ class TestCluster:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Though the signal of a file does not reach another machine."""
+        """A signal by a file does not reach another machine."""
         here = StopSignal.of_this_process
         monkeypatch.setattr(
             StopSignal, "of_this_process", lambda file: replace(here(file), host="elsewhere")
@@ -300,7 +300,7 @@ class TestCluster:
             open_pool("dask://127.0.0.1:1", SETTINGS)
 
     @pytest.mark.slow
-    def test_nobody_answers(self) -> None:
+    def test_a_silent_scheduler_is_an_error(self) -> None:
         pytest.importorskip("distributed")
         with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 "):
             open_pool("tcp://127.0.0.1:1", SETTINGS)
@@ -345,7 +345,7 @@ class TestPickles:
         assert allgather.topology.distances.shape == (4, 4)
         data = pickle.dumps(SolveTask(allgather, SETTINGS, 3.0))
         assert len(data) < fresh + 50 < 3000
-        assert "least_steps" in vars(allgather)  # the original keeps what it has computed
+        assert "least_steps" in vars(allgather)  # the original keeps its cached values
         copy = pickle.loads(data)
         assert copy.settings == SETTINGS
         assert copy.instance.topology == allgather.topology

@@ -1,4 +1,4 @@
-"""What happens to a pool's processes when the one that asked is interrupted or dies."""
+"""The end of a pool's processes when its parent is interrupted or dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several backends on one instance: one may do anything, and the others still count."""
+"""Several backends on one instance: one may misbehave, and the others still count."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TestWhoAnswers:
         "act",
         ["segfault", "leave", "die", "fail", "run_out", "give_up", "return_text"],
     )
-    def test_one_that_ends_undecided_makes_room_at_once(
+    def test_an_undecided_one_makes_room_at_once(
         self, manager: Make, racers: Any, allgather: Instance, act: str
     ) -> None:
         plugins = manager(racers.record("one", act), racers.record("two"))
@@ -126,7 +126,7 @@ class TestLimits:
         with Solver(plugins, backend="one+two", limits=limits, head_start=NEVER) as solver:
             assert solver.solve(allgather).backend == "two"
 
-    def test_the_time_is_that_of_all_together(
+    def test_all_share_one_time_limit(
         self, manager: Make, racers: Any, allgather: Instance
     ) -> None:
         plugins = manager(racers.record("one", "sleep"), racers.record("two"))
@@ -149,7 +149,7 @@ class TestLimits:
         assert solution.backend == "one+two"
         assert solution.outcome.message.count("time limit") == 2
 
-    def test_nobody_joins_in_when_the_time_is_over(
+    def test_no_backend_joins_in_when_the_time_is_over(
         self, manager: Make, racers: Any, allgather: Instance
     ) -> None:
         plugins = manager(racers.record("one", "sleep"), racers.record("two"))
@@ -161,7 +161,9 @@ class TestLimits:
 
 
 class TestNobodyAnswers:
-    def test_every_reason_is_told(self, manager: Make, racers: Any, allgather: Instance) -> None:
+    def test_every_reason_is_reported(
+        self, manager: Make, racers: Any, allgather: Instance
+    ) -> None:
         plugins = manager(
             racers.record("one", "segfault"),
             racers.record("two", "give_up"),
@@ -249,7 +251,7 @@ class TestWrongAnswers:
 
 
 class TestWhoShouldRun:
-    """`auto` asks two at once, those that say they should run it before those that do not."""
+    """`auto` runs two at once; backends that should run the formula come before others."""
 
     def test_one_that_should_not_leaves_it_to_the_next(
         self, manager: Make, racers: Any, allgather: Instance
@@ -264,7 +266,7 @@ class TestWhoShouldRun:
             assert pids(solver)["three"] is None
             assert solver.prepare(allgather).backend.name == "two"
 
-    def test_one_that_is_named_is_asked_whatever_it_says(
+    def test_a_named_backend_runs_even_if_it_should_not(
         self, manager: Make, racers: Any, allgather: Instance
     ) -> None:
         plugins = manager(racers.record("one", unwilling="too many"), racers.record("two"))
@@ -292,7 +294,7 @@ class TestWhoShouldRun:
                 solution = solver.solve(instance)
                 assert (solution.verdict, solution.backend) == (verdict, "three")
 
-    def test_where_all_should_not_they_are_asked_all_the_same(
+    def test_if_none_should_run_all_are_asked(
         self, manager: Make, racers: Any, allgather: Instance
     ) -> None:
         plugins = manager(
@@ -303,7 +305,7 @@ class TestWhoShouldRun:
             assert solver.prepare(allgather).backend.name == "one"
             assert solver.solve(allgather).backend == "two"
 
-    def test_the_reason_is_told_when_nobody_decides(
+    def test_the_reason_is_reported_if_none_decides(
         self, manager: Make, racers: Any, allgather: Instance
     ) -> None:
         plugins = manager(
@@ -315,7 +317,7 @@ class TestWhoShouldRun:
         assert solution.outcome.reason is StopReason.TIME_LIMIT
         assert "one: gave up (left to others: too many); two: " in solution.outcome.message
 
-    def test_one_that_cannot_say_is_told_of(
+    def test_a_backend_that_cannot_answer_is_reported(
         self, manager: Make, racers: Any, allgather: Instance
     ) -> None:
         def boom(_: object) -> Any:
@@ -369,7 +371,7 @@ class TestNames:
             ("one+one", UsageError, "names one twice"),
             ("one+", UsageError, "an empty name"),
             ("", UsageError, "an empty name"),
-            ("auto+one", UsageError, "write it alone"),
+            ("auto+one", UsageError, "write only auto"),
             ("one+tow", PluginError, "did you mean two"),
             ("one+three", PluginError, "three cannot run here: no wheel"),
         ],

@@ -1,4 +1,4 @@
-"""What happens to the workers of a portfolio when their parent is interrupted or dies."""
+"""The end of a portfolio's workers when their parent is interrupted or dies."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def test_no_worker_is_left(how: signal.Signals) -> None:
     assert output == ("interrupted [None, None]\n" if how is signal.SIGINT else "")
     _, alive = psutil.wait_procs(workers, timeout=5)
     for worker in alive:
-        if worker.status() != psutil.STATUS_ZOMBIE:  # one that nobody reaps
+        if worker.status() != psutil.STATUS_ZOMBIE:  # a dead worker without a parent to reap it
             worker.kill()
             pytest.fail(f"worker {worker.pid} outlived its parent")

@@ -1,4 +1,4 @@
-"""Whatever a backend does in its worker process, the caller gets an honest outcome."""
+"""For any behaviour of a backend in its worker process, the caller gets a right outcome."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TestAnswers:
         assert "start" in first.seconds
         assert "start" not in second.seconds
 
-    def test_a_worker_without_a_question_goes_where_memory_is_short(
+    def test_an_idle_worker_ends_if_memory_is_short(
         self, process: SolverProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert_works(process)
@@ -213,7 +213,7 @@ class TestCrashes:
 
 
 class TestNoise:
-    def test_what_it_prints_stays_away(
+    def test_its_output_does_not_appear(
         self, process: SolverProcess, capfd: pytest.CaptureFixture[str]
     ) -> None:
         assert act(process, "make_noise", seconds=20).verdict is Verdict.UNSAT
@@ -253,7 +253,7 @@ class TestLimits:
 
     def test_a_worker_that_kept_memory_is_replaced(self, process: SolverProcess) -> None:
         fat = act(process, "fatten").statistics["pid"]
-        assert act(process, "pid").statistics["pid"] == fat  # nobody asked for little memory
+        assert act(process, "pid").statistics["pid"] == fat  # no limit on memory was set
         lean = act(process, "pid", memory_bytes=1000 << 20).statistics["pid"]
         assert lean != fat
 
@@ -286,7 +286,7 @@ class TestInterrupts:
         worker = psutil.Process(process.pid)
         process.close()
         assert not worker.is_running()
-        process.close()  # once more is nothing
+        process.close()  # a second call does nothing
 
     def test_a_worker_outlives_the_thread_that_started_it(self, process: SolverProcess) -> None:
         thread = threading.Thread(target=assert_works, args=(process,))

@@ -26,7 +26,7 @@ def without(algorithm: Algorithm, send: int) -> Algorithm:
 
 
 def useless(instance: Instance, algorithm: Algorithm) -> list[list[int]]:
-    """The sends that can be left out, each alone."""
+    """The sends that can be left out, each by itself."""
     own = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
     sends = range(own.num_sends)
     free = [i for i in sends if not violations(instance, without(own, i), limit=1)]

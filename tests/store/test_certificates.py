@@ -96,7 +96,7 @@ def test_other_demands_or_capacities_are_another_question(store: Store) -> None:
         assert store.certificate(topology, wanted, None, "e") is None
 
 
-def test_a_certificate_that_was_cut_short_serves_no_longer_search(store: Store) -> None:
+def test_a_bound_cut_short_does_not_serve_longer_searches(store: Store) -> None:
     ring = classics.ring(4)
     needs = (Demand((0,), (2,), 3),)
     certificate = by_prices(ring, needs)

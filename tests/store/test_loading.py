@@ -24,7 +24,7 @@ class Starts:
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_it_waits_for_a_point_and_for_something_that_is_not_stored(first: bool) -> None:
+def test_it_waits_for_a_point_and_an_unstored_question(first: bool) -> None:
     solver: Any = Starts()
     memory: Any = object()
     source = AnswerSource(solver, memory=memory)

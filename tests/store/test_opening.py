@@ -44,7 +44,7 @@ def number(path: Path, pragma: str) -> int:
         return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-def test_a_new_store_says_what_it_is(path: Path) -> None:
+def test_a_new_store_has_its_marks(path: Path) -> None:
     with Store.open(path) as store:
         assert store.describe().version == schema.VERSION
     assert number(path, "application_id") == schema.APPLICATION_ID
@@ -84,7 +84,7 @@ def test_a_store_of_version_1_is_migrated(
     assert number(path, "user_version") == schema.VERSION
 
 
-def test_later_migrations_run_once_and_keep_what_is_there(
+def test_later_migrations_run_once_and_keep_rows(
     path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instance, algorithm = random_case(random.Random(1))
@@ -237,7 +237,7 @@ def test_a_write_protected_folder(tmp_path: Path, answer: Answer) -> None:
         folder.chmod(0o700)
 
 
-def test_a_store_that_somebody_locks_is_refused_after_a_while(path: Path) -> None:
+def test_a_store_that_stays_locked_is_refused_after_a_while(path: Path) -> None:
     Store.open(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

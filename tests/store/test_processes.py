@@ -67,7 +67,7 @@ def require_all(path: Path, seeds: list[int]) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_what_was_acknowledged_survives_a_kill(path: Path) -> None:
+def test_acknowledged_answers_survive_a_kill(path: Path) -> None:
     acknowledged: list[int] = []
     for i, enough in enumerate((1, 17, 60)):
         process = started(path, 10_000 * i, 10_000)
@@ -78,7 +78,7 @@ def test_what_was_acknowledged_survives_a_kill(path: Path) -> None:
                 break
         process.kill()
         rest, _ = process.communicate()
-        # Of a line that was cut off nobody can say that it was read.
+        # A line that was cut off may not have been read.
         acknowledged += [int(line) for line in rest.splitlines(keepends=True) if line[-1:] == "\n"]
         assert process.returncode == -signal.SIGKILL
         require_all(path, acknowledged)
@@ -102,7 +102,7 @@ def test_processes_write_at_once(path: Path) -> None:
     require_all(path, [1_000 * k + i for k in range(4) for i in range(40)])
 
 
-def test_what_another_process_keeps_is_seen(path: Path) -> None:
+def test_answers_of_another_process_are_seen(path: Path) -> None:
     with Store.open(path) as store:
         assert store.answer(case(3), "3") is None
         process = started(path, 3, 1)

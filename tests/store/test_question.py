@@ -1,4 +1,5 @@
-"""The same question is recognised under any numbering, and no other question is taken for it."""
+"""The same question is recognised under any numbering, and another question is never mistaken for
+it."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def question(instance: Instance, asked: str = "x") -> CanonicalQuestion:
 
 
 def same(one: Instance, two: Instance) -> bool:
-    """Whether one is recognised as the other, and what that has to do with their keys."""
+    """Whether one is recognised as the other; checks their keys, too."""
     mine, theirs = question(one), question(two)
     way = mine.renumbers(theirs.text)
     if way is not None:
@@ -142,7 +143,7 @@ def by_brute_force(one: Instance, two: Instance) -> bool:
 
 
 def test_exactly_equal_questions_are_recognised() -> None:
-    """Against brute force, among instances that are so small that many are equal."""
+    """Against brute force, among instances that are small enough for many to be equal."""
     rng = random.Random(7)
     instances = []
     for _ in range(70):
@@ -167,7 +168,7 @@ def test_exactly_equal_questions_are_recognised() -> None:
 
 
 def _mutations(instance: Instance, rng: random.Random) -> list[Instance]:
-    """The question with one thing changed; each is another question, however it is numbered."""
+    """The question with one change; each is another question under every numbering."""
     topology = instance.topology
     changed = rng.randrange(len(topology.bounds)) if topology.bounds else None
     result = [
@@ -199,7 +200,7 @@ def _mutations(instance: Instance, rng: random.Random) -> list[Instance]:
 
 @quietly
 @given(st.randoms(use_true_random=False))
-def test_different_questions_are_told_apart(rng: random.Random) -> None:
+def test_different_questions_differ(rng: random.Random) -> None:
     instance = random_instance(rng)
     questions = [question(each) for each in (instance, *_mutations(instance, rng))]
     assert len({each.key for each in questions}) == len(questions)
@@ -235,7 +236,7 @@ def test_a_reversed_one_way_line_is_another_question() -> None:
 
 
 def rook_and_shrikhande() -> list[Instance]:
-    """Two graphs that colour refinement cannot tell apart: each node has 6 of 15 neighbours, any
+    """Two graphs that colour refinement cannot distinguish: each node has 6 of 15 neighbours, any
     two neighbours share 2 of them, and so do any two others."""
     cells = [(a, b) for a in range(4) for b in range(4)]
     near = {(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)}
@@ -252,7 +253,7 @@ def rook_and_shrikhande() -> list[Instance]:
     return result
 
 
-def test_questions_that_are_only_alike_are_told_apart(renumbering: Renumber) -> None:
+def test_questions_with_equal_hashes_are_distinguished(renumbering: Renumber) -> None:
     rook, shrikhande = rook_and_shrikhande()
     assert question(rook).alike == question(shrikhande).alike
     rng = random.Random(2)
@@ -262,8 +263,8 @@ def test_questions_that_are_only_alike_are_told_apart(renumbering: Renumber) -> 
             assert same(renumbering(16, rng).instance(each), each)
 
 
-def test_a_false_match_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However nodes are matched, it is the texts that decide."""
+def test_a_wrong_match_of_nodes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With any match of nodes, the texts decide."""
     rook, shrikhande = (question(each) for each in rook_and_shrikhande())
     monkeypatch.setattr("syncoll.store.question.matching", lambda *_: np.arange(16))
     assert rook.renumbers(shrikhande.text) is None
@@ -318,7 +319,7 @@ def test_random_topologies_with_shared_bounds(renumbering: Renumber) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 5, 40, -1, -8])
-def test_a_text_that_is_none_is_refused(cut: int) -> None:
+def test_an_invalid_text_is_refused(cut: int) -> None:
     asked = question(random_instance(3))
     with pytest.raises(FileFormatError, match="question"):
         asked.renumbers(asked.text[:cut])

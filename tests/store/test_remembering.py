@@ -1,4 +1,4 @@
-"""A search with a memory: asked again it answers at once, with algorithms that are verified."""
+"""A search with a store: the second time it answers at once, with verified algorithms."""
 
 from __future__ import annotations
 
@@ -136,14 +136,15 @@ SEARCHES = [
 
 
 @pytest.mark.parametrize("case", SEARCHES, ids=lambda case: f"{case[0].name} {case[1].name}")
-def test_a_search_asked_again_asks_nobody(
+def test_a_repeated_search_runs_no_solver(
     case: tuple[Topology, Collective, int],
     path: Path,
     solver: Solver,
     renumbering: Renumber,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Neither a solver nor a linear program; nor where a file numbers the nodes in another way."""
+    """Neither a solver nor a linear program; nor for a file that numbers the nodes in another
+    way."""
     topology, collective, most = case
     request = SearchRequest(topology, collective, max_chunks=most)
     requests = [request, request]
@@ -191,7 +192,7 @@ def test_unknown_after_a_time_is_remembered_for_that_time(store: Store) -> None:
     "reason",
     [r for r in StopReason if r not in (StopReason.DECIDED, StopReason.TIME_LIMIT)],
 )
-def test_what_may_go_better_next_time_is_asked_again(store: Store, reason: StopReason) -> None:
+def test_answers_that_may_improve_are_asked_again(store: Store, reason: StopReason) -> None:
     gives_up = GivesUp(reason)
     asking = remembering(gives_up, store)
     for count in (1, 2):
@@ -200,7 +201,7 @@ def test_what_may_go_better_next_time_is_asked_again(store: Store, reason: StopR
     assert store.describe().answers == 0
 
 
-def test_what_the_solver_raises_is_passed_on(store: Store) -> None:
+def test_errors_of_the_solver_are_passed_on(store: Store) -> None:
     class Lies(GivesUp):
         def solve(self, instance: Instance, *, seconds: float | None = None, **_: Any) -> Solution:
             raise BackendError("it lied")
@@ -234,7 +235,7 @@ def test_a_store_in_trouble_leaves_the_search_alone(path: Path, solver: Solver) 
 
 
 def test_other_settings_are_other_questions(store: Store) -> None:
-    """An answer counts for the encoding, the backends and the options that it came from."""
+    """An answer counts only for the encoding, the backends and the options that it came from."""
     instance = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=1)
     settings = [
         SolverSettings(),
@@ -258,7 +259,7 @@ def test_other_settings_are_other_questions(store: Store) -> None:
 
 
 def test_answers_of_a_pool_are_kept_as_they_come(store: Store) -> None:
-    """An answer is kept though the search still waits for one that it asked for before."""
+    """An answer is kept even while the search still waits for an earlier one."""
     settings = SolverSettings(limits=Limits(threads=2))
     easy = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
     hard = classics.broadcast().instantiate(classics.dgx1(), chunks=47, steps=7, rounds=10)
@@ -272,7 +273,7 @@ def test_answers_of_a_pool_are_kept_as_they_come(store: Store) -> None:
         assert asking.memory.look_up(hard) is None
         assert asking.memory.look_up(easy) is not None
         assert store.describe().answers == 1
-        # Nobody asks for this answer.
+        # The search does not wait for this answer.
         other = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=1)
         unheard = asking.ask(other, None)
         for _ in range(500):

@@ -1,4 +1,4 @@
-"""Rows that were kept under another numbering: recognised with a little work, then at once."""
+"""Rows that were kept under another numbering: found with a little work, then at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Renumber = Callable[[int, random.Random], Any]
 
 
 def numberings(renumbering: Renumber, count: int) -> tuple[Instance, Algorithm, list[Instance]]:
-    """A question with an algorithm, and so many renumberings that are no symmetries of it."""
+    """A question with an algorithm, and `count` renumberings that are no symmetries of it."""
     for seed in range(100):
         rng = random.Random(seed)
         instance, algorithm = random_case(rng)
@@ -40,7 +40,7 @@ def numberings(renumbering: Renumber, count: int) -> tuple[Instance, Algorithm, 
     raise AssertionError("all is symmetrical")
 
 
-def test_what_was_mapped_once_is_looked_up_without_graphs(
+def test_a_mapped_question_is_found_without_graphs(
     store: Store, answer: Answer, renumbering: Renumber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instance, algorithm, (turned,) = numberings(renumbering, 1)
@@ -70,7 +70,7 @@ def test_the_best_answer_under_any_numbering_serves(
         assert found is not None
         assert found.verdict is Verdict.UNKNOWN
         assert store.answer(turned, "x", Limits(seconds=6.0)) is None
-    # Somebody with more time finds an algorithm under another numbering.
+    # A search with more time finds an algorithm under another numbering.
     given = answer_question(instance, "x")
     way = answer_question(one, "x").renumbers(given.text)
     assert way is not None
@@ -102,7 +102,7 @@ def test_a_changed_question_is_no_longer_recognised(
 
 
 def on_cycles(order: list[int], lengths: tuple[int, ...]) -> Instance:
-    """One-way rings of these lengths over the nodes, none with anything left to do."""
+    """One-way rings of these lengths over the nodes, without any data left to move."""
     links, at = {}, 0
     for length in lengths:
         ring = order[at : at + length]
@@ -113,7 +113,7 @@ def on_cycles(order: list[int], lengths: tuple[int, ...]) -> Instance:
     return Instance(topology, "c", 1, 1, 1, everywhere, everywhere)
 
 
-def test_questions_that_are_only_alike_do_not_answer(store: Store, answer: Answer) -> None:
+def test_questions_with_equal_hashes_do_not_answer(store: Store, answer: Answer) -> None:
     """Each node has one link in and one out, so all of these have one hash."""
     rng = random.Random(5)
     kinds = [(9,), (6, 3), (5, 4), (3, 3, 3), (7, 2), (5, 2, 2)]

@@ -1,4 +1,4 @@
-"""What is kept is found again; what was changed is not believed; trouble ends no search."""
+"""Kept rows are found again; changed rows are dropped; errors end no search."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ def test_an_unknown_serves_within_its_limits(
     found = store.answer(instance, "x", Limits(**now))
     assert (found is not None) == serves
     assert store.answer(instance, "x") is None  # without a limit nothing is out of time
-    assert store.describe().unknown == 1  # it stays for whoever has less time
+    assert store.describe().unknown == 1  # it stays for searches with less time
 
 
-def test_where_a_proof_is_asked_for_unsat_is_no_answer(store: Store, answer: Answer) -> None:
+def test_unsat_is_no_answer_if_a_proof_is_requested(store: Store, answer: Answer) -> None:
     instance, algorithm = random_case(random.Random(2))
     proof = Limits(proof=Path("p"))
     store.keep_answer(instance, "x", answer())
@@ -313,7 +313,7 @@ def test_a_full_disk_is_reported_once(path: Path, answer: Answer) -> None:
     assert kept == sorted(kept, reverse=True)  # after the first failure nothing is tried
     assert len(told) == 1
     assert "disk is full" in told[0]
-    with Store.open(path) as store:  # and what was kept is there
+    with Store.open(path) as store:  # and the kept rows are there
         assert store.describe().unsat == sum(kept)
 
 

@@ -321,7 +321,7 @@ def test_a_formula_in_an_order_has_no_symmetry() -> None:
         options = {"symmetry": "arrival"}
         with (
             Solver(MANAGER, encoding=encoding, encoding_options=options) as solver,
-            pytest.raises(UsageError, match="does not say what its variables are about"),
+            pytest.raises(UsageError, match="does not label its variables"),
         ):
             solver.solve(instance, symmetry=Action.of(instance))
 

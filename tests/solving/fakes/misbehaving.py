@@ -1,4 +1,4 @@
-"""A backend that does whatever its option says, good or bad."""
+"""A backend whose option selects its behaviour, good or bad."""
 
 from __future__ import annotations
 

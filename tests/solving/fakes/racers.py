@@ -1,4 +1,4 @@
-"""Backends for portfolios: some decide, some lie, some do what `misbehaving` does."""
+"""Backends for portfolios: some decide, some give wrong answers, some act like `misbehaving`."""
 
 from __future__ import annotations
 
