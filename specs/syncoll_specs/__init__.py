@@ -1,7 +1,7 @@
 """The shipped library: the papers' collectives and machines, written in the spec language.
 
-It enters by the same door as anybody's plugin: a folder of ``.syncoll`` files whose definitions
-can be used by their bare names.
+It registers like any other plugin: a folder of ``.syncoll`` files whose definitions can be used by
+their bare names.
 """
 
 from pathlib import Path

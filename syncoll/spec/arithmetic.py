@@ -1,9 +1,9 @@
 """Exact arithmetic on single numbers and on columns of them.
 
-A number is an ``int`` or a ``Fraction``; a column is a numpy array of 64-bit integers, of
-Booleans, or of Python numbers where fractions are among them.  Every result below `MAX_NUMBER` is
-exact; a larger one, and a division by zero, is a `Fault`.  Columns come with a mask of the cells
-that count: ``n != 0 and c mod n == 0`` divides only where ``n != 0``.
+A number is an ``int`` or a ``Fraction``; a column is a numpy array of 64-bit integers, of Booleans,
+or of Python numbers if it has fractions.  Every result below `MAX_NUMBER` is exact; a larger one,
+and a division by zero, is a `Fault`.  Columns come with a mask of the cells that count: ``n != 0
+and c mod n == 0`` divides only where ``n != 0``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Errors of a shipped definition, raised at the call that gave it its arguments.
 
-A user who types ``ring(0)`` made a mistake in the 0, not in the shipped line ``nodes n``.  So an
-error inside a shipped definition is raised again at the argument on which the guilty expression
-depends, or at the whole call if it depends on none or several.  Definitions of a user's own files
-keep their errors.
+In ``ring(0)`` the mistake is the 0, not the shipped line ``nodes n``.  An error inside a shipped
+definition is therefore raised at the argument on which the wrong expression depends, or at the
+whole call without a single such argument.  Definitions of a user's own files keep their errors.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class DataError(SpecError):
-    """An error in a file of data, which is shown there."""
+    """An error in a file of data, shown at its place there."""
 
 
 class RequirementError(SpecError):
-    """A `require` does not hold; `brief` is the message without the condition."""
+    """A `require` is violated; `brief` is the message without the condition."""
 
     def __init__(
         self, message: str, origin: Origin | None = None, expected: str = "", brief: str = ""
@@ -70,7 +69,7 @@ def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
 
 
 def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> LocatedError:
-    """An error of a shipped definition as one of its call; any other error as it is.
+    """An error of a shipped definition as an error of its call; any other error unchanged.
 
     Without arguments the definition itself is wrong, unless P and C have values (`late`).
     """
@@ -86,7 +85,7 @@ def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> Loc
 
 
 def at_use(error: LocatedError, module: Module, span: Span) -> LocatedError:
-    """An error inside a shipped relation as one of the expression that uses it."""
+    """An error inside a shipped relation as an error of the expression that uses it."""
     origin = error.origin
     if isinstance(error, DataError):
         return error
@@ -124,7 +123,7 @@ def _argument(
 
 
 def _names_in(text: str, definition: Definition) -> set[str]:
-    """The names in a text, and those in the `let`s and `for` sources behind them."""
+    """The names in a text, and in the `let`s and `for` sources that define them."""
     made_of = defaultdict[str, list[str]](list)
     for node in definition.walk():
         if isinstance(node, syntax.ValueDefinition):

@@ -1,8 +1,8 @@
 # ruff: noqa: D102 - each method is named after the grammar's rule that it serves
-"""The parser's callbacks for definitions and statements, on top of those for expressions.
+"""The parser's callbacks for definitions and statements, on top of the callbacks for expressions.
 
-They also refuse statements that are repeated or missing, two parameters of one name, and labels
-with broken braces.
+They also raise errors for statements that are repeated or missing, parameters of one name, and
+labels with broken braces.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SECONDS = {unit: Fraction(1, 1000**power) for power, unit in enumerate(("s", "m
 class Builder(ExpressionBuilder):
     """Makes syntax records; used by the parser while it reads."""
 
-    # Machines on which something broke --------------------------------------------------------
+    # Damaged machines ----------------------------------------------------------------------------
 
     def end(self, children: Children) -> syntax.End:
         word, expr = children
@@ -81,14 +81,14 @@ class Builder(ExpressionBuilder):
         gathering: syntax.Parameter | None = None
         for parameter in found:
             if parameter.name in seen:
-                raise parameter.span.error(f"parameter `{parameter.name}` stands here twice")
+                raise parameter.span.error(f"parameter `{parameter.name}` occurs twice")
             if parameter.default is None and gathering is not None:
                 raise parameter.span.error(
                     f"`{gathering.name}...` takes all further values", "a default, `name = value`"
                 )
             if parameter.default is None and any(p.default for p in seen.values()):
                 raise parameter.span.error(
-                    "a parameter without default behind one that has a default",
+                    "a parameter without default after one that has a default",
                     "parameters with defaults last",
                 )
             gathering = parameter if parameter.variadic else gathering
@@ -278,8 +278,8 @@ class Builder(ExpressionBuilder):
         if "counting" in given:
             span = next(x[1] for x in children if isinstance(x, tuple) and x[0] == "counting")
             raise span.error(
-                "`counting` behind a link, over which every send counts",
-                "`counting` behind the bandwidth of a `shared` bound",
+                "`counting` after a link, where every send counts",
+                "`counting` after the bandwidth of a `shared` bound",
             )
         bandwidth, rate = given.get("bandwidth", (None, None))
         return syntax.LinkStatement(
@@ -312,15 +312,15 @@ class Builder(ExpressionBuilder):
             raise span.error("`both ways` does not belong to `shared`", "both pairs, written out")
         if "latency" in given:
             raise given["latency"].span.error(
-                "a latency of a shared bound", "`latency` behind the links themselves"
+                "a latency of a shared bound", "`latency` after the links themselves"
             )
         if "bandwidth" not in given:
-            raise span.error("this shared bound has no `bandwidth`", "`bandwidth` behind the `}`")
+            raise span.error("this shared bound has no `bandwidth`", "`bandwidth` after the `}`")
         bandwidth, rate = given["bandwidth"]
         if rate is not None:
             raise rate.span.error(
-                "a unit behind the bandwidth of a shared bound",
-                "a plain number of chunks per round, or a switch through which the links lead",
+                "a unit after the bandwidth of a shared bound",
+                "a plain number of chunks per round, or a switch on the path of the links",
             )
         return syntax.SharedStatement(
             selections,
@@ -340,7 +340,7 @@ class Builder(ExpressionBuilder):
             if isinstance(child, tuple):
                 name, span, value = child
                 if name in given:
-                    raise span.error(f"`{name.replace('_', ' ')}` stands twice in one statement")
+                    raise span.error(f"`{name.replace('_', ' ')}` occurs twice in one statement")
                 given[name] = value
         return loops, given
 
@@ -402,13 +402,13 @@ class Builder(ExpressionBuilder):
                 span = self.source.span(begin + match.start(), begin + match.end())
                 name = (match[2] or "").strip()
                 if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                    raise span.error("braces in a label hold a name", r"`{name}`, or `\{`")
+                    raise span.error("the braces of a label must have a name", r"`{name}`, or `\{`")
                 parts.append(syntax.Name(name, span=span))
         return syntax.Label(tuple(parts), span=self.token_span(token))
 
 
 def _keyword(node: Node) -> str:
-    """The word that begins a statement; empty where it may be repeated."""
+    """The word that begins a statement; empty if it may be repeated."""
     words: dict[type[Node], str] = {syntax.RoundUnit: "unit", syntax.Irregular: "irregular"}
     if isinstance(node, syntax.Statement | syntax.Setting):
         return node.keyword
@@ -420,7 +420,7 @@ def _at_most_one(body: Sequence[Node], keyword: str) -> Node | None:
     found = [node for node in body if _keyword(node) == keyword]
     if len(found) > 1:
         raise found[1].span.error(
-            f"`{keyword}` stands here a second time; the first is in line {found[0].span.line}",
+            f"`{keyword}` occurs a second time; the first is in line {found[0].span.line}",
             f"one `{keyword}` statement",
         )
     return found[0] if found else None

@@ -136,20 +136,20 @@ def _switch(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> A
     if nodes is None or switches is None:
         raise call.span.error(
             f"there are no switches here, in {evaluator.ambient.owner}",
-            "`switch(i)` only in topologies, behind `switches`",
+            "`switch(i)` only in topologies, after `switches`",
         )
     index = evaluator.whole(expression, scope, mask)
     cell = first_live((index < 0) | (index >= switches), mask, index)
     if cell is not None:
         raise expression.span.error(
-            f"there is no switch {cell_of(index, *cell)}",
+            f"switch {cell_of(index, *cell)} does not exist",
             _SWITCHES.get(switches, f"switches 0 to {switches - 1}"),
         )
     return nodes + index
 
 
 def _vector(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
-    """The numbers of a list, of a matrix that is a row, or of one that is a column."""
+    """The numbers of a list, or of a matrix with a single row or column."""
     (expression,) = _arguments(call, 1, 1)
     found = _elements(evaluator, call, expression, scope, mask)
     if not any(is_list(item) for item in found):

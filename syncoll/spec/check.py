@@ -1,7 +1,7 @@
 """`syncoll spec check`: all checks of a file that need no search.
 
 The file is parsed and every definition is checked statically.  Topologies and searches without
-arguments are built whole; collectives, relations and constants that depend on P, C or G are
+arguments are built completely; collectives, relations and constants that depend on P, C or G are
 evaluated for a few small numbers.  In definitions that need arguments, the expressions without
 variables are evaluated in every branch: `1 / 0` never has a value.
 
@@ -52,7 +52,7 @@ class CheckReport:
 def check_file(
     path: str | Path, library: SpecLibrary, lower: Callable[[Fabric], object] | None = None
 ) -> CheckReport:
-    """Checks a file, and raises nothing for a wrong one; `lower` tries to lower its fabrics."""
+    """Checks a file without raising errors for a wrong one; `lower` tries to lower its fabrics."""
     label = str(path)
     try:
         module = load_module(Path(path), label, library)
@@ -90,7 +90,7 @@ def check_file(
 
 
 def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
-    """The first error, and those of later definitions that begin in the first column."""
+    """The first error, and the errors of later definitions that begin in the first column."""
     errors = [first]
     try:
         source = read_source(path, label)
@@ -104,7 +104,7 @@ def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
             if (error.message, error.origin) != (first.message, first.origin):
                 errors.append(error)
     if len(errors) > 1 and first.origin is not None and first.message.startswith("the text ends"):
-        return errors[1:]  # the same slip, seen from the end of the file
+        return errors[1:]  # the same error, found from the end of the file
     return errors
 
 
@@ -154,7 +154,7 @@ class Trials:
             if isinstance(error, RequirementError) and any(
                 p.variadic for p in definition.parameters
             ):
-                return [], needs  # it says itself that it has no meaning without any
+                return [], needs  # its own error says that it needs arguments
             return [error], ""
 
     @property
@@ -162,7 +162,7 @@ class Trials:
         return self._clock() >= self._end
 
     def _try(self, definition: Definition) -> str:
-        """Builds or evaluates a definition; returns a note when that was not done in full."""
+        """Builds or evaluates a definition; returns a note if it was only done in part."""
         scope = NameScope(self._module, {})
         call = BlamedCall(Found(definition, self._module), (), definition.name_span)
         if isinstance(definition, syntax.ValueDefinition):
@@ -252,7 +252,7 @@ class Trials:
                     continue
                 table = collective.tabulate(nodes, chunks)
             except RequirementError:
-                hopeless.add(nodes)  # not defined on so few nodes
+                hopeless.add(nodes)  # not defined for this number of nodes
                 continue
             except (ModelError, EmptyError) as error:
                 failure = error
@@ -261,8 +261,8 @@ class Trials:
             tried, failure = True, None
             if not table.ends.sets.any():
                 raise span.error(
-                    f"the post of collective {definition.name} is empty for P = {nodes} and "
-                    f"C = {chunks}: nothing is to do",
+                    f"the post of collective {definition.name} is empty for P = {nodes} and C = "
+                    f"{chunks}: no data has to move",
                     "at least one chunk that must reach a node",
                 )
         if failure is not None:

@@ -1,10 +1,10 @@
 """Keys of the chunks of a relation: chunks with equal keys are at the same nodes.
 
 ``{ (c, n) : n == (c div P) mod P }`` depends on a chunk only through ``(c div P) mod P``, which
-takes P values.  So the largest parts of a condition that use the chunk but not the node are
-evaluated once for all chunks, and the whole condition only for one chunk of each combination of
-their values; expressions have no side effects.  A condition with a part that cannot be evaluated
-for every chunk (because it counts only under a condition, say) has no keys: all chunks differ.
+takes P values.  The largest parts of a condition that use the chunk but not the node are evaluated
+once for all chunks.  The whole condition is evaluated for one chunk of each combination of their
+values, since expressions have no side effects.  A condition with a part that cannot be evaluated
+for every chunk (if it only counts under a condition) has no keys: all chunks differ.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _NoKeysError(Exception):
 def alike(
     evaluator: Evaluator, relation: Relation, total: int, span: Span
 ) -> tuple[IntArray, IntArray]:
-    """The first chunk of each class that a relation cannot tell apart, and ``[G]`` the classes."""
+    """The first chunk of each class that a relation treats alike, and ``[G]`` the classes."""
     every = np.arange(total, dtype=np.int64)
     kind = np.zeros(total, dtype=np.int64)
     try:
@@ -67,7 +67,7 @@ def _of_relation(
     evaluator: Evaluator, relation: Relation, chunk: IntArray, span: Span
 ) -> Iterator[IntArray]:
     """The keys of a relation for some chunks and every node."""
-    # A relation that is named twice is visited twice, and so may be one within another.
+    # A relation that is named twice is visited twice, and so may be one inside another.
     evaluator.spend(_WORK_PER_PART, span)
     total = evaluator.ambient.get("G", span)
     if isinstance(relation, CombinedRelation):

@@ -1,4 +1,4 @@
-"""From a collective definition to a `Collective`: tables of pre and post for each P and C.
+"""A `Collective` from a collective definition: tables of pre and post for each P and C.
 
 The definition describes the least C, and a larger C cuts every chunk (`syncoll.model.cutting`),
 unless the definition is irregular.
@@ -34,7 +34,7 @@ _BLOCK = 1 << 18
 
 
 class EmptyError(SpecError):
-    """All sizes are 0 for one P, but maybe not for others."""
+    """All sizes are 0 for one P; other P may have data."""
 
 
 def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -> Collective:
@@ -78,7 +78,8 @@ class _Sized:
     _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether its chunks can be written out; true for C = 1, where `tabulate` says why not."""
+        """Whether its chunks can be written out; true for C = 1, where `tabulate` gives the
+        reason."""
         _, sizes = self._described(nodes)
         return chunks == 1 or int(sizes.sum()) * chunks <= limits.MAX_CHUNKS
 
@@ -152,10 +153,10 @@ class _CollectiveSpec:
                 raise expr.span.error(
                     f"the size of chunk {c} of {self.name} is {sizes[c]} units, too many chunks to "
                     "expand",
-                    f"at most {limits.MAX_CHUNKS}, which larger units would make",
+                    f"at most {limits.MAX_CHUNKS}, as larger units would give",
                 )
             if not sizes.any():
-                expected = "at least one chunk that is there"
+                expected = "at least one chunk of a size above 0"
                 raise EmptyError("all sizes are 0", expr.span.origin, expected)
         return table, sizes.astype(np.int64)
 
@@ -170,8 +171,8 @@ class _CollectiveSpec:
         return span.error(message, expected)
 
     def too_many(self, total: int, nodes: int, span: Span | None = None) -> SpecLimitError:
-        """The error of too large a table, at a place or at the sizes, whose unit may be larger."""
-        units = "" if span else ", which larger units would make"
+        """The error for too large a table, at a place or at the sizes, whose unit may be larger."""
+        units = "" if span else ", as larger units would give"
         if span is None:
             assert self.definition.sizes is not None
             span = self.definition.sizes.value.span
@@ -199,7 +200,7 @@ class _CollectiveSpec:
         return Evaluator(Ambient(f"collective {self.name}", nodes, chunks, in_units=sized))
 
     def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, NameScope] | None:
-        """The scope of each statement but pre and post; None when asking for a C not admitted."""
+        """The scope of each statement but pre and post; None if `asking` for a C not admitted."""
         scope, seen = self.scope, {}
         for statement in self.definition.body:
             seen[statement] = scope
@@ -252,7 +253,7 @@ def table_of(
 
 
 def _way(table: RelationTable, chunk: int) -> str:
-    """The way of a chunk that goes from one node to one; else nothing."""
+    """The start and end of a chunk that goes from one node to one; else empty."""
     ends = [np.flatnonzero(row).tolist() for row in (table.pre[chunk], table.post[chunk])]
     if [len(nodes) for nodes in ends] != [1, 1]:
         return ""

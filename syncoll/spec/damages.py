@@ -1,7 +1,7 @@
 """Damage to a topology in references: broken and slower links, nodes and switches.
 
-``dgx1 without link 3->6 and node 4`` is the network that `syncoll repair` makes of the same words,
-which are part of its name, so that a file of results can be named again.
+``dgx1 without link 3->6 and node 4`` is the network that `syncoll repair` makes of the same words.
+They are part of its name, so that a file of results can be named again.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECA
 def without(
     network: Topology | Fabric, failures: syntax.DamageClauses, scope: NameScope
 ) -> Topology:
-    """The network that is left after these failures, one after the other.
+    """The network after these failures, one after the other.
 
     Raises:
-        SpecError: when a broken part does not exist, or no node is left.
-        ModelError: when the rest is not a topology.
+        SpecError: if a broken part does not exist, or no node remains.
+        ModelError: if the rest is not a topology.
     """
     topology = as_topology(network)
     for failure in failures.failures:
@@ -67,7 +67,7 @@ def parse_damage(text: str, *, slow: bool = False, called: str | None = None) ->
     the argument's name.
 
     Raises:
-        UsageError: when it names nothing.
+        UsageError: if it names nothing.
     """
     given, factor = text, None
     name = f"{argument('slow' if slow else 'without')}: " if called is None else called
@@ -76,8 +76,9 @@ def parse_damage(text: str, *, slow: bool = False, called: str | None = None) ->
         match = _SLOW.fullmatch(text)
         if match is None or Fraction(match[2]) <= 1:
             raise UsageError(
-                f"{name}{given!r} is not WHAT by N, with N above 1, of at most 9 digits (9 more "
-                "after a point), such as 'link 3->6 by 2': a half of its bandwidth"
+                f"{name}{given!r} is not of the form PART by N, with N above 1, of at most 9 "
+                "digits (9 more after a point), such as 'link 3->6 by 2': a half of its "
+                "bandwidth"
             )
         text, factor = match[1], Fraction(match[2])
     source = Source.typed(_GLUED.sub(r"\1 ", text))
@@ -86,7 +87,7 @@ def parse_damage(text: str, *, slow: bool = False, called: str | None = None) ->
     except SpecError:
         if not re.search(r"\w", text) or "->" in text:
             raise UsageError(
-                f"{name}{given!r} names nothing; expected such as 'link 3->6', 'link 3<->6', "
+                f"{name}{given!r} names no part; expected such as 'link 3->6', 'link 3<->6', "
                 "'node 5', 'switch 0', or the label of a cable"
             ) from None
         found = Damage(given, label=text)

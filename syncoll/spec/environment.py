@@ -1,6 +1,6 @@
 """The environment of an expression: the values of `P`, `C` and `G`, and arguments of calls.
 
-Also values of Python as arguments of a definition, such as a matrix for ``alltoallv``.
+Converts values of Python to arguments of a definition, such as a matrix for ``alltoallv``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from syncoll.spec.values import Matrix, NameScope, written
 __all__ = ["IN_UNITS", "Ambient", "as_arguments", "bind_arguments", "no_such_value"]
 
 _AMBIENT_HINT = {
-    "P": "`P` only in collectives in braces, and in topologies behind `nodes`",
+    "P": "`P` only in collectives in braces, and in topologies after `nodes`",
     "C": "`C` only in collectives in braces",
-    "G": "`G` only in collectives in braces, behind `chunks`",
+    "G": "`G` only in collectives in braces, after `chunks`",
 }
 
 IN_UNITS = "sizes in units: C is the number of pieces into which each unit is cut"
@@ -44,7 +44,7 @@ class Ambient:
     in_units: bool = False
 
     def get(self, name: str, span: Span) -> int:
-        """The value of `P`, `C` or `G`; raises SpecError when it has none here."""
+        """The value of `P`, `C` or `G`; raises SpecError if it has none here."""
         value = {"P": self.nodes, "C": self.chunks, "G": self.total}[name]
         if value is None and name == "C" and self.in_units:
             raise span.error(f"`C` has no value in {self.owner}, which has sizes", IN_UNITS)
@@ -81,9 +81,7 @@ def bind_arguments(
                 raise argument.span.error(f"`{argument.name}` is given twice", signature)
             bound[argument.name] = argument.value
         elif named:
-            raise argument.span.error(
-                "an argument without a name behind one with a name", signature
-            )
+            raise argument.span.error("an argument without a name after one with a name", signature)
         elif place < len(positional):
             bound[positional[place].name] = argument.value
             place += 1
@@ -111,7 +109,7 @@ def _count(number: int) -> str:
 
 
 def no_such_value(name: str, span: Span, scope: NameScope, *, called: bool = False) -> SpecError:
-    """The error for a name in an expression that nothing defines."""
+    """The error for an undefined name in an expression."""
     known = [*scope.names, *scope.module.known_names("value"), *BUILTIN_NAMES]
     for namespace in ("topology", "collective"):
         if scope.module.find(namespace, name) is not None:
@@ -122,7 +120,7 @@ def no_such_value(name: str, span: Span, scope: NameScope, *, called: bool = Fal
         what = "variable, constant or relation"
         known += ["P", "C", "G", "nodes"]
     if name in BUILTIN_NAMES:
-        return span.error(f"`{name}` stands without its arguments", f"`{BUILTIN_NAMES[name]}`")
+        return span.error(f"`{name}` needs arguments", f"`{BUILTIN_NAMES[name]}`")
     return span.error(f"there is no {what} `{name}`" + suggest(name, known), f"a known {what}")
 
 

@@ -34,7 +34,7 @@ def describe_cell(cell: tuple[tuple[int, ...], tuple[int, ...]] | None, scope: N
         if isinstance(value, np.ndarray):
             try:
                 shown.append(f"{name} = {written(np.broadcast_to(value, shape)[position])}")
-            except ValueError:  # a variable that the fault does not depend on
+            except ValueError:  # a variable that does not affect the fault
                 continue
     return f" (with {', '.join(shown)})" if shown else ""
 
@@ -145,7 +145,7 @@ def in_words(accepted: set[str]) -> str:
 
 
 def _ended_early(source: Source, start: int, stop: int, expected: str) -> SpecError:
-    """An error behind the last word, which names the bracket that is still open."""
+    """An error after the last word; it names the bracket that is still open."""
     end = len(source.text[:stop].rstrip())
     opened = _open_bracket(source, start, stop)
     message = "the text ends too early"

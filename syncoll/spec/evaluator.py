@@ -1,10 +1,10 @@
-"""The value of an expression: for single numbers, or for all cells of a relation at once.
+"""The value of an expression: for single numbers, or for all cells of a relation together.
 
 Variables may stand for columns (numpy arrays): then every operation works on whole columns, and a
-comprehension's body is evaluated once.  Three rules make that mean the same as cell by cell:
+comprehension's body is evaluated once.  Three rules give the same results as cell by cell:
 
-- Where the language evaluates only under a condition (``and``, ``or``, ``if``), the mask says
-  which cells count, and only those can raise an error.
+- If the language evaluates only under a condition (``and``, ``or``, ``if``), the mask marks the
+  cells that count, and only these can raise an error.
 - Arithmetic is exact: numbers beyond 64 bits are computed with Python's integers or refused.
 - An expression that cannot be done on columns (a list whose length differs from cell to cell)
   raises `NotVectorisable`, and the caller falls back to single cells.
@@ -57,6 +57,7 @@ from syncoll.spec.values import (
     Relation,
     is_list,
     kind_of,
+    written,
 )
 from syncoll.wording import counted
 
@@ -154,8 +155,8 @@ class Evaluator:
             mask: for columns, the cells that count; None for all.
 
         Raises:
-            SpecError: when it has none.
-            NotVectorisable: when it has no common shape for all cells.
+            SpecError: if it has none.
+            NotVectorisable: if it has no common shape for all cells.
         """
         self._left -= limits.WORK_PER_SCALAR
         if self._left < 0:
@@ -195,9 +196,7 @@ class Evaluator:
         return self._constants[definition]
 
     def _no_arguments(self, definition: syntax.ValueDefinition, expr: syntax.Name) -> Any:
-        raise expr.span.error(
-            f"`{expr.id}` stands without its arguments", f"`{definition.signature}`"
-        )
+        raise expr.span.error(f"`{expr.id}` needs arguments", f"`{definition.signature}`")
 
     def _body(
         self, definition: syntax.ValueDefinition, scope: NameScope, span: Span, mask: Mask
@@ -292,7 +291,7 @@ class Evaluator:
             if not is_number(value) and not is_boolean(value):
                 raise NotVectorisable
         if is_boolean(yes) != is_boolean(no):
-            raise expr.no.span.error(f"this is {kind_of(no)}", f"{kind_of(yes)}, as behind `then`")
+            raise expr.no.span.error(f"this is {kind_of(no)}", f"{kind_of(yes)}, as after `then`")
         result = choose(condition, yes, no)
         self.spend_on(result, span=expr.span)
         return result
@@ -354,7 +353,7 @@ class Evaluator:
     # Statements --------------------------------------------------------------------------------
 
     def let(self, statement: syntax.ValueDefinition, scope: NameScope) -> NameScope:
-        """The scope behind a `let` statement."""
+        """The scope after a `let` statement."""
         if statement.parameters:
             return scope.having(**{statement.name: Closure(statement, scope)})
         value = self.value(statement.body, scope, None)
@@ -363,7 +362,7 @@ class Evaluator:
         return scope.having(**{statement.name: value})
 
     def require(self, statement: syntax.Require, scope: NameScope, name: str) -> None:
-        """Evaluates a `require`; raises RequirementError when it does not hold."""
+        """Evaluates a `require`; raises RequirementError if it is violated."""
         unasked = False
         try:
             holds = self.truth(statement.condition, scope)
@@ -372,12 +371,15 @@ class Evaluator:
                 raise
             holds, unasked = False, True
         if not holds:
-            nodes = self.ambient.nodes
-            brief = f"{name} has no meaning" + (f" on {counted(nodes, 'node')}" if nodes else "")
-            span = statement.condition.span
+            nodes, span = self.ambient.nodes, statement.condition.span
             text = " ".join(span.text.split())
+            brief = f"{name} is not defined" + (f" on {counted(nodes, 'node')}" if nodes else "")
             brief += _shapes(scope.names, text, lists=unasked)
             message = f"{brief}: `{text}` does not hold"
+            condition, noun = statement.condition, text.removesuffix(" in nodes")
+            if nodes and isinstance(condition, syntax.Compare) and noun.isidentifier():
+                value = written(self.value(condition.operands[0], scope, None))
+                message = brief = f"{noun} {value} does not exist: the nodes are 0 to {nodes - 1}"
             raise RequirementError(message, span.origin, statement.message, brief)
 
     def bind(
@@ -389,7 +391,7 @@ class Evaluator:
         span: Span,
         mask: Mask = None,
     ) -> dict[str, Any]:
-        """A value for every parameter; raises SpecError when arguments and parameters differ."""
+        """A value for every parameter; raises SpecError if arguments and parameters differ."""
         bound = bind_arguments(definition, arguments, span)
         names: dict[str, Any] = {}
         for parameter in definition.parameters:
@@ -431,7 +433,7 @@ _DISPATCH: Mapping[type[Expr], _Method] = {
 
 
 def _is_no_matrix(error: SpecError, condition: Expr) -> bool:
-    """Whether an item of a list should be a list itself, which the user cannot see by its name."""
+    """Whether an item of a list should be a list itself, which its name does not show a user."""
     if error.origin is None or not error.expected.startswith("a list"):
         return False
     bound = {node.name for node in condition.walk() if isinstance(node, syntax.Binder)}

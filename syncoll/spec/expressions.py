@@ -1,7 +1,7 @@
 # ruff: noqa: D102 - each method is named after the grammar's rule that it serves
 """The parser's callbacks for expressions: one method for each rule, from children to a record.
 
-They also refuse an expression nested too deeply, a number too large, and reserved names.
+They also raise errors for an expression nested too deeply, a number too large, and reserved names.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         for part in (pair.first, pair.second):
             if not isinstance(part, syntax.Name) or part.span.text in {"nodes", *AMBIENT}:
                 raise part.span.error(
-                    "before the `:` stand the names of a chunk and a node", "`{ (c, n) : … }`"
+                    "the names of a chunk and a node are missing before the `:`", "`{ (c, n) : … }`"
                 )
             names.append(part.id)
         if names[0] == names[1]:

@@ -1,9 +1,9 @@
 """Families: calls of topologies with free parameters, and conditions on them.
 
 ``torus(a, b, c)`` is a family of three parameters; its members are given by all whole numbers from
-1 to some limit for which a condition holds.  A condition is an expression whose parts between
-``and`` count one by one: each applies to the families that have all its parameters, and is asked as
-early as possible, for all values at once where it names only parameters.
+1 to some limit for which a condition holds.  The parts of a condition between ``and`` are separate.
+Each applies to the families that have all its parameters.  It is evaluated as early as possible,
+and for all values at once if it names only parameters.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MOST_VALUES = 1 << 22
 """Combinations of values before any condition."""
 
 _MOST_MEMBERS = 1 << 16
-"""Combinations of values that fulfil the conditions on parameters alone."""
+"""Combinations of values that meet the conditions on parameters."""
 
 Values = dict[str, int]
 """A value for each parameter."""
@@ -55,7 +55,7 @@ class TopologyFamily:
     """A call of a topology, and the names in its arguments that have no value.
 
     Args:
-        reference: as it was written.
+        reference: the reference as written.
         parameters: in the order of their appearance; empty for a single network.
         routed: whether sends may take several links in a step.
     """
@@ -80,11 +80,11 @@ class TopologyFamily:
         return cls(reference, call, home, tuple(dict.fromkeys(free)), routed)
 
     def nodes(self, values: Values) -> int:
-        """P of a member, without its links; raises SpecError when there is no such member."""
+        """P of a member, without its links; raises SpecError if the member does not exist."""
         return nodes_of_topology(self.call, NameScope(self.home, values))
 
     def topology(self, values: Values) -> Topology | Fabric:
-        """A member; raises SpecError when there is none."""
+        """A member; raises SpecError if it does not exist."""
         network = make_topology(self.call, NameScope(self.home, values))
         if not self.routed:
             return network
@@ -116,7 +116,7 @@ class SingleTopology:
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A part of a condition that counts by itself, and its names but those of the language."""
+    """A part of a condition between ``and``, and its names except the language's own."""
 
     expr: Expr
     names: tuple[str, ...]
@@ -128,7 +128,7 @@ class Condition:
 
 
 def conditions_of(text: str) -> list[Condition]:
-    """The parts of a condition between ``and``; raises SpecError where it breaks the grammar."""
+    """The parts of a condition between ``and``; raises SpecError if it violates the grammar."""
     source = Source.typed(text)
     if not text.strip():
         raise source.span(0, len(text)).error("an empty condition", "such as `a * b == 64`")
@@ -148,7 +148,7 @@ def applying(
     families: Sequence[TopologyFamily | SingleTopology],
     further: Iterable[str],
 ) -> list[list[Condition]]:
-    """For each family the conditions on its parameters; raises SpecError on names without one."""
+    """For each family the conditions on its parameters; raises SpecError for other names."""
     found: list[list[Condition]] = [[] for _ in families]
     always = list(further)
     for condition in conditions:
@@ -177,13 +177,13 @@ def applying(
 def members(
     family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
 ) -> Iterator[Values]:
-    """The values from 1 to `most` for which the conditions on parameters alone hold.
+    """The values from 1 to `most` for which the conditions that name only parameters hold.
 
-    Conditions that name P as well are asked where all values can be asked at once, and count for
-    members only: some values may have no network.
+    Conditions that also name P are evaluated if all values can be at once, and only count for
+    members: some values may have no network.
 
     Raises:
-        SpecError: when a condition makes no sense, or leaves too many values.
+        SpecError: if a condition makes no sense, or leaves too many values.
     """
     if isinstance(family, SingleTopology):
         yield from [{}] if all(one.holds({}) for one in conditions if not one.names) else []

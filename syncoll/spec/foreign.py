@@ -1,4 +1,4 @@
-"""Files in formats of other tools, behind the name of a reader: ``nvidia-smi:topo.txt``."""
+"""Files in formats of other tools, after the name of a reader: ``nvidia-smi:topo.txt``."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class Reader(Protocol):
             settings: ``NAME=VALUE`` texts, from ``nvidia-smi(link=20):topo.txt``.
 
         Raises:
-            SyncollError: when the file, or a setting, is invalid.
+            SyncollError: if the file, or a setting, is invalid.
         """
 
 
 Recognise = Callable[[str], Sequence[str]]
-"""The names of the readers that know the contents of a file."""
+"""The names of the readers that recognise the contents of a file."""
 
 
 def unrecognised(file: str) -> Sequence[str]:
-    """No reader knows a file."""
+    """No reader recognises a file."""
     return ()
 
 
@@ -60,7 +60,7 @@ class ForeignFiles:
 
     Args:
         readers: by the name before the colon.
-        recognise: the names of the readers that know the contents of a file.
+        recognise: gives the names of the readers that recognise the contents of a file.
     """
 
     readers: Mapping[str, Reader]
@@ -68,7 +68,7 @@ class ForeignFiles:
     _read: dict[str, Module] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, object]:
-        """The state for another process, which reads nothing more."""
+        """The state for another process, which reads no further files."""
         return {**self.__dict__, "readers": {}, "_recognise": unrecognised}
 
     def names(self, reference: str) -> bool:
@@ -95,7 +95,7 @@ class ForeignFiles:
         return self._read[reference]
 
     def refuse_unnamed(self, source: Source) -> None:
-        """Refuses a reader's name alone, as in ``nvidia-smi``."""
+        """Raises an error for a reader's name without a file, as in ``nvidia-smi``."""
         name = source.text.strip()
         if name in self.readers:
             raise source.span(0, len(source.text)).error(
@@ -103,7 +103,7 @@ class ForeignFiles:
             )
 
     def refuse_path(self, source: Source, kind: str, *, known: bool = True) -> None:
-        """Refuses a path, as in ``topo.txt`` or ``./f.json:x``; the error names its importer.
+        """Raises an error for a path, as in ``topo.txt`` or ``./f.json:x``; it names its importer.
 
         With `known`, a text that looks like a name may be one; readers make topologies only.
         """
@@ -126,7 +126,7 @@ class ForeignFiles:
         names = self._recognise(file)
         if names:
             raise span.error(
-                f"{file} is not a .syncoll file; it looks like something for the importer "
+                f"{file} is not a .syncoll file; it looks like a file for the importer "
                 f"{' or '.join(names)}",
                 " or ".join(f"`{name}:{file}`" for name in names),
             )
@@ -136,21 +136,21 @@ class ForeignFiles:
         )
 
     def refuse_unknown(self, source: Source, *, topology: bool) -> None:
-        """Refuses an unknown name before a colon, as in ``nvidea-smi:topo.txt``."""
+        """Raises an error for an unknown name before a colon, as in ``nvidea-smi:topo.txt``."""
         match = _REFERENCE.fullmatch(source.text)
         if match is not None and match["file"].strip():
             name, known = match["reader"], sorted(self.readers) if topology else []
             raise source.span(*match.span("reader")).error(
-                f"nothing reads files as `{name}`{suggest(name, known)}",
+                f"no importer is called `{name}`{suggest(name, known)}",
                 "`file.syncoll:name`" + (f", or one of {', '.join(known)}" if known else ""),
             )
 
 
 def _path_in(text: str, known: bool) -> tuple[int, int] | None:
-    """The place of a path in a reference; None where there is no path.
+    """The place of a path in a reference; None without a path.
 
     An existing file is found by any name, unless that may be a name of the language; a missing one
-    has a folder or a suffix.
+    needs a folder or a suffix.
     """
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())

@@ -1,10 +1,10 @@
-"""From a definition with arguments to a model object: where names, defaults and bodies meet.
+"""Model objects from definitions with arguments: names, defaults and bodies meet here.
 
-A collective has a pre and a post of its own, or is made of others: ``inverse``, ``then`` and ``or``
-become `inverse_of` and `sequence_of`, ``+`` and ``within`` `sum_of`, and ``without``
+A collective has a pre and a post of its own, or is made of others.  ``inverse`` becomes
+`inverse_of`, ``then`` and ``or`` `sequence_of`, ``+`` and ``within`` `sum_of`, and ``without``
 `syncoll.model.fewer_nodes.without`, each with its place.  A collective that several parts name with
-equal arguments is made once, so that a search sees that it is the same one (the SCCL paper's
-allreduce needs its allgather twice, section 3.5).
+equal arguments is made once, so that a search recognises it (the SCCL paper's allreduce needs its
+allgather twice, section 3.5).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 @dataclass(frozen=True)
 class SearchSpec:
-    """A search with its bounds, R <= S + k; None where the file sets none."""
+    """A search with its bounds, R <= S + k; None for a bound that the file does not set."""
 
     name: str
     topology: Topology | Fabric
@@ -73,9 +73,9 @@ _LONGEST_TEXT = 200
 
 @dataclass(frozen=True, eq=False)
 class _SpecGroups:
-    """The groups behind ``within``, with the place of their errors and a name.
+    """The groups after ``within``, with the place of their errors and a name.
 
-    An expression that does not depend on P is evaluated, and refused, at once.
+    An expression that does not depend on P is evaluated, and may fail, at once.
     """
 
     expr: Expr
@@ -108,7 +108,7 @@ def make_topology(call: BlamedCall, seen: NameScope) -> Topology | Fabric:
     """Instantiates a topology, with arguments that see the names `seen`.
 
     Raises:
-        SpecError: when the arguments do not fit, or the definition makes no sense with them.
+        SpecError: if the arguments do not fit, or the definition makes no sense with them.
     """
     with blaming(call):
         return _read_topology(call, seen).network()
@@ -247,7 +247,7 @@ class _Combiner:
             )
         if len(self._active) >= MAX_PARTS:
             raise _too_many(span)
-        calls = [call]  # with the shipped definitions in which it stands
+        calls = [call]  # with the shipped definitions around it
         calls += takewhile(lambda outer: outer.found.module.shipped, reversed(self._calls))
         with blaming(*calls):
             _, scope, name = _bind_parameters(call, seen)
@@ -269,7 +269,7 @@ class _Combiner:
     def combined(
         self, node: Combination, scope: NameScope, name: str | None, call: Origin | None
     ) -> tuple[Collective, int]:
-        """A combination called `name`, and its size; its errors are those of the call, if given."""
+        """A combination called `name`, and its size; its errors are errors of the call, if any."""
         if isinstance(node, syntax.Reference):
             found = scope.module.look_up("collective", node.id, node.name_span)
             other, size = self.sized(BlamedCall(found, node.arguments, node.span), scope)
@@ -344,15 +344,15 @@ class _Combiner:
         return sum_of(terms, name or "", call or node.span.origin), total
 
     def _gone(self, nodes: Iterable[syntax.Expr], scope: NameScope) -> list[int]:
-        """The nodes behind ``without``."""
-        evaluator = Evaluator(Ambient("nodes that are gone"))
+        """The nodes after ``without``."""
+        evaluator = Evaluator(Ambient("the removed nodes"))
         found: list[int] = []
         for expr in nodes:
             one = evaluator.whole(expr, scope)
             if not 0 <= one < MAX_NODES:
                 raise expr.span.error(f"node {one}", f"a node of 0 to {MAX_NODES - 1}")
             if one in found:
-                raise expr.span.error(f"node {one} stands here twice", "different nodes")
+                raise expr.span.error(f"node {one} occurs twice", "different nodes")
             found.append(int(one))
         return found
 

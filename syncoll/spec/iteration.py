@@ -1,7 +1,7 @@
 """Comprehensions, turn by turn or all turns at once as columns, and the elements of lists.
 
 As columns each variable becomes one numpy array with a value for every turn, so that a statement
-with a million turns costs a few array operations.  Where a list differs from turn to turn, or holds
+with a million turns costs a few array operations.  If a list differs from turn to turn, or holds
 other values than numbers, the turns are gathered one by one instead.
 """
 
@@ -51,7 +51,7 @@ def range_of(evaluator: Evaluator, expr: syntax.RangeOf, scope: NameScope, mask:
     if last < first:
         raise expr.span.error(
             f"a range that runs down, from {first} to {last}",
-            f"`{last}..{first}`, in which both are; or `range(start, end)`, which may be empty",
+            f"`{last}..{first}`, which includes both; or `range(start, end)`, which may be empty",
         )
     if last - first >= limits.MAX_LIST:
         raise expr.span.error(
@@ -131,7 +131,7 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask
 def _of_matrix(
     evaluator: Evaluator, expr: syntax.Index, row: syntax.Index, scope: NameScope, mask: Mask
 ) -> Any:
-    """``matrix[i][j]`` for columns of positions, or None where `index` has to go cell by cell."""
+    """``matrix[i][j]`` for columns of positions, or None if `index` must go cell by cell."""
     if isinstance(row.target, syntax.Index):
         return None
     target = evaluator.items(row.target, scope, mask)
@@ -171,7 +171,7 @@ def rows(
         they are single values, and 1.
 
     Raises:
-        SpecError: on more than `MAX_ROWS` turns, and from evaluation.
+        SpecError: for more than `MAX_ROWS` turns, and from evaluation.
     """
     if not clauses:
         yield scope, 1

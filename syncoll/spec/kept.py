@@ -17,11 +17,11 @@ from syncoll.spec.syntax import File
 __all__ = ["cache_folder", "parse_once"]
 
 _MAKERS = "grammar.lark builder.py expressions.py keywords.py limits.py source.py syntax.py"
-"""What a tree depends on, next to the text."""
+"""Files whose contents determine a tree, next to the text."""
 
 
 def cache_folder() -> Path | None:
-    """Where what can be computed again is kept; None where there is no place for it."""
+    """The folder for data that can be computed again; None if no folder can be used."""
     import platformdirs
 
     try:
@@ -34,7 +34,7 @@ def parse_once(source: Source, parse: Callable[[Source], File]) -> File:
     """The tree of a file: as an earlier process kept it, else as `parse` makes it.
 
     A tree is found by a digest of the file's name and text and of the parser's own code.  One that
-    cannot be read is made anew, and where none can be kept nothing is said.
+    cannot be read is made anew; if none can be kept, this is not reported.
 
     Raises:
         SpecError: as `parse`.
@@ -54,7 +54,7 @@ def parse_once(source: Source, parse: Callable[[Source], File]) -> File:
     with contextlib.suppress(OSError, RecursionError):
         begun = path.with_suffix(f".{os.getpid()}")
         begun.write_bytes(pickle.dumps(made))
-        begun.replace(path)  # at once, for whoever reads it now
+        begun.replace(path)  # at once, since another process may be reading
     return made
 
 

@@ -11,10 +11,10 @@ and collective div else false for if import in inverse let link mod nodes not or
 require search shared then topology true
 """
 RESERVED = frozenset(_RESERVED.split())
-"""Words that cannot be names.  All others of the language are words only where they belong."""
+"""Words that cannot be names.  The other words are reserved only in their places."""
 
 AMBIENT = {"P": "the number of nodes", "C": "the chunks per node", "G": "the global chunks"}
-"""Names that the language itself gives a value."""
+"""Names whose value the language itself defines."""
 
 BUILTIN_NAMES = {
     "abs": "abs(x)",
@@ -29,7 +29,7 @@ BUILTIN_NAMES = {
     "switch": "switch(i)",
     "vector": "vector(list)",
 }
-"""The functions that the language brings, with how they are called."""
+"""The functions of the language, and their calls."""
 
 
 def list_words(words: Iterable[str], last: str = "or") -> str:

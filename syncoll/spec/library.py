@@ -1,11 +1,11 @@
-"""The shipped definitions, and everything that a user can name: the door to this package.
+"""The shipped definitions, and everything that a user can name: the entry to this package.
 
-A library knows folders of spec files.  It searches their text once for the names that each file may
+A library knows folders of spec files.  It scans their text once for the names that each file may
 define, and parses a file only when one of its names is used, so that starting is fast.
 
-Folders come from plugins, which must not hide one another's definitions: an invalid file makes
-unknown only the names that it alone defines, and names that the first folder defines (syncoll's
-own, for the command line) belong to it.
+Folders come from plugins, which must not hide one another's definitions: an invalid file only makes
+unknown the names that no other file defines.  Names in the first folder (syncoll's own, for the
+command line) belong to it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv)(?=\s*[,)])", re.I
 _BROKEN = re.compile(
     r'\swith(?:out)?\s*(?=(?:node|switch|link|cable|card|gpu|rank)\b|["0-9])', re.I
 )
-"""The beginning of the damage behind a topology."""
+"""The beginning of the damage after a topology."""
 _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 
 
@@ -99,28 +99,28 @@ class SpecLibrary:
     """Definitions by name: shipped ones from folders, and a user's from files.
 
     A reference is a text such as ``dgx1``, ``ring(8)``, ``broadcast(root=3)``,
-    ``machines.syncoll:quad(2)``, or ``machines.syncoll`` when the file defines one thing of that
-    kind.  With readers, also a file in another format behind the reader's name and a colon:
-    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.  On a topology
-    behind the word ``routed``, as in ``routed torus(4,4)``, a send may take several links in a
-    step; see `syncoll.routing.routed`.  Damage stands behind a topology, as in
-    ``dgx1 without link 3->6``; see `syncoll.spec.damages`.
+    ``machines.syncoll:quad(2)``, or ``machines.syncoll`` if the file has one definition of that
+    kind.  With readers, it may be a file in another format after the reader's name and a colon:
+    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.  On a topology after
+    the word ``routed``, as in ``routed torus(4,4)``, a send may take several links in a step; see
+    `syncoll.routing.routed`.  Damage follows a topology, as in ``dgx1 without link 3->6``; see
+    `syncoll.spec.damages`.
 
     Attributes:
-        recognised: the names of the readers that know the contents of a file.
+        recognised: the names of the readers that recognise the contents of a file.
     """
 
     def __init__(
         self,
         folders: Sequence[Path],
         readers: Mapping[str, Reader] | None = None,
-        told: Callable[[str], None] | None = None,
+        tell: Callable[[str], None] | None = None,
         recognise: Recognise = unrecognised,
     ) -> None:
         self.folders = tuple(folders)
         self.recognised = recognise
         self._foreign = ForeignFiles(readers or {}, recognise)
-        self._told = told
+        self._receiver = tell
         self._said: set[str] = set()
         self._modules: dict[Path, Module | SpecError] = {}
 
@@ -129,25 +129,25 @@ class SpecLibrary:
         cls,
         folders: Sequence[Path],
         readers: Mapping[str, Reader] | None = None,
-        told: Callable[[str], None] | None = None,
+        tell: Callable[[str], None] | None = None,
         recognise: Recognise = unrecognised,
     ) -> SpecLibrary:
-        """A library of the spec files in some folders, none of which is read yet.
+        """A library of the spec files in some folders; it has read none of them yet.
 
         Args:
             readers: by the name before the colon.  Each reference is read once, even from a pipe.
-            told: gets a message, once, for each definition that another one hides.
-            recognise: the names of the readers that know the contents of a file, for messages.
+            tell: receives one message for each definition that another one hides.
+            recognise: finds the readers that recognise the contents of a file, for messages.
         """
-        return cls(folders, readers, told, recognise)
+        return cls(folders, readers, tell, recognise)
 
-    # What users ask for ------------------------------------------------------------------------
+    # Requests of users ---------------------------------------------------------------------------
 
     def topology(self, reference: str) -> Topology | Fabric:
-        """The topology that a reference names; a physical one where it has switches, or GB/s.
+        """The topology that a reference names; a physical one if it has switches, or GB/s.
 
         Raises:
-            SpecError: when the reference, or the spec behind it, is wrong.
+            SpecError: if the reference, or its spec, is wrong.
         """
         from syncoll.spec.instantiate import make_topology
 
@@ -176,8 +176,8 @@ class SpecLibrary:
         if failures is not None:
             if self.family(whole).parameters:
                 raise failures.span.error(
-                    "a family of machines on which something is broken",
-                    "one machine, with numbers for its arguments, or a family alone",
+                    "a family of damaged machines",
+                    "one machine, with numbers for its arguments, or a family without damage",
                 )
             return SingleTopology(self.topology(reference))
         plain = _unrouted(reference)
@@ -226,7 +226,9 @@ class SpecLibrary:
             given = (*call.arguments, *as_arguments(values, named or {}, call.span))
             return make_collective(replace(call, arguments=given), scope)
         if values or named:
-            raise combined[0].span.error("arguments of what has no name", "a name alone")
+            raise combined[0].span.error(
+                "arguments for a combination, which has no name", "a name alone"
+            )
         return make_combination(combined[0], NameScope(combined[1], {}))
 
     def search(self, reference: str) -> SearchSpec:
@@ -253,7 +255,7 @@ class SpecLibrary:
         return summarise(self._resolve(kind, plain)[0].definition)
 
     def expect(self, kind: Kind, reference: str) -> None:
-        """Raises SpecError unless a reference names something of a kind, which is not made.
+        """Raises SpecError unless a reference names something of a kind; makes nothing.
 
         Shipped files, the reference's arguments, and files in other formats are not read.
         """
@@ -317,7 +319,7 @@ class SpecLibrary:
                     result.append(_ambiguous(definition, earlier))
         return result
 
-    # What spec files see -----------------------------------------------------------------------
+    # The view of spec files ----------------------------------------------------------------------
 
     def find(self, namespace: str, name: str) -> Found | None:
         """The shipped definition of a name; raises SpecError if ambiguous or invalid."""
@@ -347,13 +349,13 @@ class SpecLibrary:
         return chosen
 
     def _tell(self, text: str) -> None:
-        if self._told is not None and text not in self._said:
+        if self._receiver is not None and text not in self._said:
             self._said.add(text)
-            self._told(text)
+            self._receiver(text)
 
     def __getstate__(self) -> dict[str, object]:
-        """The state for another process, which prints no messages and reads nothing more."""
-        return {**self.__dict__, "_told": None, "recognised": unrecognised}
+        """The state for another process, which prints no messages and reads no further files."""
+        return {**self.__dict__, "_receiver": None, "recognised": unrecognised}
 
     def known_names(self, namespace: str) -> Iterable[str]:
         """All shipped names of a namespace, for suggestions."""
@@ -408,7 +410,7 @@ class SpecLibrary:
     # References --------------------------------------------------------------------------------
 
     def _is_name(self, kind: Kind, reference: str) -> bool:
-        """Whether a reference is a shipped name alone, as most are."""
+        """Whether a reference is only a shipped name, as most are."""
         return ("value" if kind == "relation" else kind, reference) in self._index
 
     def _combined(self, reference: str) -> tuple[Combination, Module] | None:
@@ -448,7 +450,7 @@ class SpecLibrary:
             if one["file"] != found[0]["file"]:
                 raise source.span(*one.span("file")).error(
                     f"names of two files, {found[0]['file']} and {one['file']}",
-                    "those of one file, which may import another",
+                    "the names of one file, which may import another",
                 )
         label = found[0]["file"]
         place = source.span(*found[0].span("file"))
@@ -494,7 +496,7 @@ class SpecLibrary:
         return Found(looked_up.definition, home), call, module
 
     def _refuse_unknown_name(self, namespace: str, source: Source, home: Module) -> None:
-        """Refuses an unknown shipped name (``rnig``) before anything is parsed."""
+        """Raises an error for an unknown shipped name (``rnig``) before anything is parsed."""
         match = _CALL.fullmatch(source.text)
         if match is not None:
             name, known = match[1], self.known_names(namespace)
@@ -513,7 +515,7 @@ def _masked(text: str) -> str:
 
 
 def _refuse_unquoted(source: Source) -> None:
-    """Refuses the name of a file of numbers without quotation marks."""
+    """Raises an error for the name of a file of numbers without quotation marks."""
     found = _UNQUOTED.search(_masked(source.text))
     if found is not None:
         raise source.span(*found.span()).error(
@@ -523,7 +525,7 @@ def _refuse_unquoted(source: Source) -> None:
 
 
 def _unrouted(reference: str) -> str:
-    """The topology behind the word ``routed``; the reference itself without that word."""
+    """The topology after the word ``routed``; the reference itself without that word."""
     match = _ROUTED.fullmatch(reference)
     return reference if match is None else match["topology"]
 

@@ -1,13 +1,13 @@
 """Limits: every bound of the language, each with its reason, in one place.
 
-A spec is checked against these before anything of that size is built, so that a slip such as
-``ring(10 ** 9)`` is an error and does not fill the memory.
+A spec is checked against these before anything of that size is built: a slip such as ``ring(10 **
+9)`` is an error and does not fill the memory.
 """
 
 from __future__ import annotations
 
 MAX_NODES = 8192
-"""P.  Distances between all pairs of so many nodes take half a gigabyte."""
+"""P.  Distances between all pairs of this many nodes take half a gigabyte."""
 
 MAX_LINKS = 1 << 20
 """Directed links of a topology: all pairs of 1024 nodes."""
@@ -16,7 +16,7 @@ MAX_SHARED_PAIRS = 1 << 22
 """Links in all shared bounds of a topology together."""
 
 MAX_ROWS = 1 << 22
-"""Combinations that the `for` clauses of one statement may run through, before their `if`."""
+"""Combinations of the `for` clauses of one statement, before their `if`."""
 
 MAX_CHUNKS = 1 << 22
 """G: an alltoall among 2048 nodes.  Several numbers for each."""
@@ -26,13 +26,13 @@ MAX_CELLS = 200_000_000
 `syncoll.model.node_sets.MOST_DENSE_CELLS`."""
 
 FEW_CELLS = 4096
-"""Chunks times P: of so few each is evaluated, whether or not they are alike."""
+"""Chunks times P: below this number all are evaluated, whether or not they are alike."""
 
 MAX_LIST = 1 << 16
 """Elements of a list."""
 
 MAX_NUMBER = 1 << 62
-"""Numbers stay below this, numerator and denominator of a fraction too: sums of two fit 64 bits."""
+"""Limit of numbers, and of a fraction's numerator and denominator: sums of two fit 64 bits."""
 
 MAX_DEPTH = 100
 """Levels of an expression with its relations and functions, far from Python's recursion limit."""

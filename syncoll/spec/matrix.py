@@ -1,8 +1,8 @@
 """Matrices of whole numbers, from files of comma-separated values.
 
 A line is a row, and its numbers stand between commas; blank lines and lines that begin with ``#``
-do not count.  Anything but a whole number from 0 is refused at its place, since a matrix that is
-read wrongly would be another demand.
+do not count.  Anything except a whole number from 0 is an error at its place, since a matrix that
+is read wrongly would be another demand.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def read_matrix(path: str, span: Span) -> Matrix:
     """The rows of a file.
 
     Args:
-        path: relative to the spec file, or, where it is typed, to the working directory.
+        path: relative to the spec file, or, if it is typed, to the working directory.
         span: the place of the path in the spec.
 
     Raises:
-        SpecError: when the file cannot be read; a DataError at its place in the file when it does
-            not consist of rows of equally many whole numbers.
+        SpecError: if the file cannot be read; a DataError at its place in the file if it does not
+            consist of rows of equally many whole numbers.
     """
     source = span.source
     if not path or "\0" in path:

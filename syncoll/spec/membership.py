@@ -1,7 +1,7 @@
 """Relations: the meaning of `{ … }`, `|`, `&`, `-` and `in`.
 
-A relation is kept as it was written and asked whether it holds for a pair, or for columns of
-pairs, so that a comprehension's body is evaluated once for a whole table.
+A relation is kept as written.  It is evaluated for a pair or for columns of pairs, so that a
+comprehension's body is evaluated once for a whole table.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _is_in(evaluator: Evaluator, a: Expr, left: Any, b: Expr, right: Any, mask: 
         with evaluator.nested(a.depth, b.span):
             return holds(evaluator, right, left.first, left.second, mask, b.span)
     if not is_list(right):
-        raise b.span.error(f"this is {kind_of(right)}", "a list or a relation behind `in`")
+        raise b.span.error(f"this is {kind_of(right)}", "a list or a relation after `in`")
     evaluator.numeric(left, a.span)
     if isinstance(right, range) and not is_fractional(left):
         return (left >= right.start) & (left < right.stop)

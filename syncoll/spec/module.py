@@ -104,7 +104,7 @@ class Module:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in the file, or only comments."""
+        """Whether the file has no text except comments."""
         return not (self.own or self.searches or self.imports)
 
     def find(self, namespace: str, name: str) -> Found | None:
@@ -134,7 +134,7 @@ class Module:
 
 
 def unknown_name(namespace: str, name: str, span: Span, module: Module) -> SpecError:
-    """The error for a topology, collective or search that nothing defines."""
+    """The error for a topology, collective or search that is not defined."""
     known = module.known_names(namespace)
     for other, words in _NAMESPACES.items():
         if other != namespace and name in module.known_names(other):
@@ -203,7 +203,7 @@ def defined_twice(again: Definition, first: Definition, expected: str) -> SpecEr
 
 @dataclass(eq=False)
 class _Loader:
-    """Reads a file and what it imports, each once."""
+    """Reads a file and its imports, each once."""
 
     library: Library
     shipped: bool
@@ -221,7 +221,7 @@ class _Loader:
             circle = [*labels[list(chain).index(real) :], label]
             raise blame.error(
                 f"this import leads back to a file that is being read: {' -> '.join(circle)}",
-                "imports without a circle; put what both files need into a third",
+                "imports without a circle; put the definitions that both files need into a third",
             )
         if real in self.done:
             return self.done[real]

@@ -1,4 +1,4 @@
-"""From text to syntax: lark's LALR parser with callbacks that build the records as it reads.
+"""Text to syntax: lark's LALR parser with callbacks that build the records as it reads.
 
 The callbacks run while the parser reduces, so there is no tree to walk and nothing recurses,
 however deeply a text nests.  The grammar is compiled on first use, and kept for the next process.
@@ -41,7 +41,7 @@ def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
     """Reads a file, or the definitions between two positions of it.
 
     Raises:
-        SpecError: at the first place where the text breaks the grammar, as all these functions do.
+        SpecError: at the first place where the text violates the grammar, as below.
     """
     result: File = _parse("file", source, start, end)
     return result
@@ -50,7 +50,7 @@ def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
 def parse_reference(source: Source, start: int = 0) -> Reference:
     """Reads ``name`` or ``name(arguments)`` from a position to the end of the text."""
     name = source.text[start:]
-    if _NAME.fullmatch(name) and name not in RESERVED:  # most are, and need no parser
+    if _NAME.fullmatch(name) and name not in RESERVED:  # most need no parser
         span = source.span(start, len(source.text))
         return Reference(name, span, (), span=span)
     result: Reference = _parse("reference", source, start)
@@ -84,7 +84,7 @@ def parse_expression(source: Source) -> Expr:
 def _parse(
     rule: str, source: Source, start: int = 0, end: int | None = None, text: str | None = None
 ) -> Any:
-    from lark.exceptions import UnexpectedInput  # lark is loaded when there is a text to read
+    from lark.exceptions import UnexpectedInput  # lark is only loaded if there is a text to read
 
     end = len(source.text) if end is None else end
     with _LOCK:  # the builder knows one source at a time
@@ -135,9 +135,9 @@ def _compiled() -> tuple[Lark, Builder]:
 def _cache(grammar: str) -> str | bool:
     """A file for the compiled grammar, which takes ten times as long to compile as to read.
 
-    Lark stores it with a digest of the grammar and of its own version, and rebuilds it when it does
-    not fit.  Versions of syncoll with other grammars have files of their own.  Without a place for
-    it there is no cache.
+    Lark stores it with a digest of the grammar and of its own version, and rebuilds it if it does
+    not fit.  Versions of syncoll with other grammars have files of their own.  Without a writable
+    folder there is no cache.
     """
     import lark
 

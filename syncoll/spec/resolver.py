@@ -1,7 +1,7 @@
 """Static checks: every name and every call of a definition, evaluated or not.
 
-The evaluator sees only evaluated code; this pass also sees the branch not taken and the definition
-with parameters, so that ``syncoll spec check`` finds a slip before a search does.
+The evaluator only sees evaluated code; this pass also sees the branch not taken and the definition
+with parameters: ``syncoll spec check`` finds a slip before a search does.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Checker:
         elif isinstance(node, syntax.Statement) and node.keyword == "size":
             names = {**names, "c": None}
         elif isinstance(node, syntax.Combined) and node.op == "within":
-            inside = _Checker(self.module, _WITHIN)  # in which P is known
+            inside = _Checker(self.module, _WITHIN)  # where P is known
             inside.visit(node.arguments[0], names)
             self.errors += inside.errors
             children = [*node.parts]
@@ -118,9 +118,7 @@ class _Checker:
                 raise no_such_value(node.id, node.span, self._scope(names))
             definition = found.definition
         if definition is not None and definition.parameters:
-            raise node.span.error(
-                f"`{node.id}` stands without its arguments", f"`{definition.signature}`"
-            )
+            raise node.span.error(f"`{node.id}` needs arguments", f"`{definition.signature}`")
 
     def call(self, node: syntax.Call, names: _Names) -> None:
         if node.id in names:

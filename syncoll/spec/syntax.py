@@ -25,7 +25,7 @@ class _Record:
 
 
 class Node(_Record, kw_only=True):
-    """Anything that was written somewhere."""
+    """A node of the syntax tree, with its place in the text."""
 
     span: Span
 
@@ -174,7 +174,7 @@ class SetWhere(Expr):
 
 
 class CallArgument(Node):
-    """One argument of a call; ``name`` is None when it is given by position."""
+    """One argument of a call; an argument by position has no ``name``."""
 
     name: str | None
     value: Expr
@@ -202,7 +202,7 @@ class Combined(Node):
     Args:
         op: ``inverse``, ``then``, ``or``, ``+``, ``*``, ``within`` or ``without``.
         parts: one collective, or for ``then``, ``or`` and ``+`` several.
-        arguments: the weight before ``*``, the groups behind ``within``, the nodes behind
+        arguments: the weight before ``*``, the groups after ``within``, the nodes after
             ``without``.
         size: the number of operators and names.
     """
@@ -290,7 +290,7 @@ class Require(Node):
 
 
 class Irregular(Node):
-    """``irregular``: larger C do something else than cut every chunk."""
+    """``irregular``: larger C may do more than cut every chunk."""
 
 
 class Rate(Node):
@@ -343,7 +343,7 @@ class SwitchStatement(Node):
 class SharedStatement(Node):
     """``shared { … } for … bandwidth … counting … label …``: a bound for each turn of that `for`.
 
-    `counting` is ``sources``, ``destinations``, or empty where every send counts.
+    `counting` is ``sources``, ``destinations``, or empty if every send counts.
     """
 
     selections: tuple[PairOf | LinkSelection, ...]

@@ -33,11 +33,11 @@ class TopologyBuilder:
     """Expands a topology definition whose parameters have values: `read` it, then get the network.
 
     Args:
-        evaluator: of its own.
+        evaluator: an evaluator of its own.
         origin: the place of errors of the network as a whole.
 
     Raises:
-        SpecError: when a statement makes no sense, or the result would be too large.
+        SpecError: if a statement makes no sense, or the result would be too large.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class TopologyBuilder:
         if self.later:
             raise self.later[0][0].span.error(
                 "a shared bound in a topology with switches or bandwidths in GB/s",
-                "a switch through which the links lead; its own links bound what they carry",
+                "a switch on the path of the links, whose own links bound their load",
             )
         links = []
         for (source, destination), ((bandwidth, latency), label, span) in sorted(
@@ -141,7 +141,7 @@ class TopologyBuilder:
             elif link not in covered:
                 raise span.error(
                     f"link {link} has no bandwidth",
-                    "`bandwidth` behind the link, or a `shared` bound that contains it",
+                    "`bandwidth` after the link, or a `shared` bound that contains it",
                 )
         every = (*bounds, *self.shared)
         fabric = None
@@ -149,7 +149,7 @@ class TopologyBuilder:
             if self.later:
                 raise self.timed[1].error(
                     "a latency in a topology with shared bounds",
-                    "a switch through which the links lead, or no latencies",
+                    "a switch on the path of the links, or no latencies",
                 )
             fabric = self.fabric()
         return Topology(self.name, self.nodes, tuple(order), every, self.origin, fabric)
@@ -158,7 +158,7 @@ class TopologyBuilder:
         if self.evaluator.ambient.nodes is None:
             raise statement.span.error("`switches` before the number of nodes", "`nodes` above it")
         if self.links:
-            raise statement.span.error("`switches` behind a link", "`switches` above all links")
+            raise statement.span.error("`switches` after a link", "`switches` before all links")
         count = self._count(statement.value, scope, 0, "switch")
         self.switches = self.evaluator.ambient.switches = count
 
@@ -208,7 +208,7 @@ class TopologyBuilder:
         if known and not in_gigabytes:
             raise span.error(
                 f"a bandwidth without a unit, but the one in line {first.line} has one",
-                "a unit such as GB/s behind it; plain numbers are chunks per round",
+                "a unit such as GB/s after it; plain numbers are chunks per round",
             )
 
     def _time(self, span: Span, *, timed: bool) -> None:
@@ -219,7 +219,7 @@ class TopologyBuilder:
             raise span.error(
                 f"a latency, but the link in line {line} has none"
                 if timed
-                else f"a link without a latency, but that in line {line} has one",
+                else f"a link without a latency, but the link in line {line} has one",
                 "latencies for all links of a topology, or for none",
             )
 
@@ -253,7 +253,7 @@ class TopologyBuilder:
             first = self.links[link][2]
             raise fresh[link][2].error(
                 f"link {self._pair(link)} is already given in line {first.line}",
-                "each link in one statement; its bandwidth is the sum of what is there",
+                "each link in one statement; its bandwidth is the sum of all cables",
             )
         self.links.update(fresh)
 
@@ -330,7 +330,7 @@ class TopologyBuilder:
     def _refuse_where(
         self, bad: Any, value: Any, expr: Expr, ends: Iterable[Any], *, bandwidth: bool = False
     ) -> None:
-        """Refuses a bandwidth, or a latency, where it is bad, at its first link."""
+        """Raises an error for a bad bandwidth, or latency, at its first link."""
         cell = first_live(bad, None, *ends)
         if cell is not None:
             where = ""

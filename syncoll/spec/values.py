@@ -36,12 +36,12 @@ ListValue = tuple[Any, ...] | range
 
 
 class NotVectorisable(Exception):  # noqa: N818 - caught inside this package, never shown
-    """An expression whose shape differs from cell to cell; it must be evaluated for each alone."""
+    """An expression whose shape differs from cell to cell; each cell is evaluated by itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NameScope:
-    """The names that an expression can see: its own, then those of its file."""
+    """The names that an expression can see: its own, then the names of its file."""
 
     module: Module
     names: Mapping[str, Any]

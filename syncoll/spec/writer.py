@@ -38,10 +38,10 @@ def topology_to_spec(topology: Topology, name: str) -> str:
     """Writes a topology in the spec language; reading it gives an equal one of that name.
 
     Raises:
-        SpecError: when the name cannot be one in the language.
+        SpecError: if the name cannot be one in the language.
     """
     require_name(name)
-    # Reading puts the links' own bounds first, in the order of the links.  Others are written as
+    # Reading puts the links' own bounds first, in the order of the links. Others are written as
     # shared bounds, so that B keeps its order.
     own: dict[Link, BandwidthBound] = {}
     last: Link = (-1, -1)

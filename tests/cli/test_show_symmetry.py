@@ -95,7 +95,10 @@ def test_json_has_everything(run: Run) -> None:
         (["--symmetry", "allgather"], "allgather is a collective; write"),
         (["--symmetry", "allgather", "ring(4)"], "allgather is a collective; write"),
         (["--symmetry", "ring(4)", "dgx1"], "there is no collective `dgx1`"),
-        (["--symmetry", "ring(4)", "broadcast(root=9)"], "has no meaning on 4 nodes"),
+        (
+            ["--symmetry", "ring(4)", "broadcast(root=9)"],
+            "root 9 does not exist: the nodes are 0 to 3",
+        ),
         (["--symmetry", "ring(4)", "-C", "2"], "--chunks means nothing to --symmetry"),
         (["--symmetry", "ring(4)", "--as", "ni-table"], "--as means nothing to --symmetry"),
     ],

@@ -85,7 +85,7 @@ def test_a_result_that_would_count_a_contribution_twice() -> None:
 def test_an_operand_that_arrives_in_the_same_step() -> None:
     found = _complaints((0, 1, 0, "0"), (1, 2, 0, "01"))
     assert ("causality", found[0][1]) == found[0]
-    assert "receives what it needs for that only in the same step" in found[0][1]
+    assert "receives the missing contributions only in the same step" in found[0][1]
 
 
 def test_a_node_outside_pre_contributes_nothing() -> None:
@@ -194,5 +194,5 @@ def test_adversarial_partial_results_are_refused_quickly() -> None:
     """Whether overlapping partial results add up is an exact cover, hard in general."""
     rng = random.Random(1)
     held = [sum(1 << n for n in rng.sample(range(59), 3)) for _ in range(150)]
-    with pytest.raises(VerificationError, match="too many to tell"):
+    with pytest.raises(VerificationError, match="too many to decide"):
         _can_form((1 << 59) - 1, held)

@@ -18,7 +18,7 @@ def library() -> SpecLibrary:
 
 @pytest.fixture
 def spec_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpecFile:
-    """Writes a file into the working directory, so that its label is its name alone."""
+    """Writes a file into the working directory, so that its label is only its name."""
     monkeypatch.chdir(tmp_path)
 
     def write(text: str | bytes, name: str = "my.syncoll") -> Path:

@@ -1,4 +1,4 @@
-"""Errors about arguments are told where the arguments stand, never in the shipped files."""
+"""Errors in arguments are shown at the arguments, never in the shipped files."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def test_a_mistake_of_the_definition_itself_stays_there(
     assert marked(caught.value) == "Root(true)"
 
 
-# What a check evaluates --------------------------------------------------------------------------
+# Evaluation by a check
+# ------------------------------------------------------------------------------
 
 WRONG = {
     "let x = 1 / 0": "/",

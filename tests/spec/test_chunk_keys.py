@@ -1,4 +1,4 @@
-"""Chunks that a relation cannot tell apart are asked about once, with the same answers."""
+"""Chunks that a relation treats alike are evaluated once, with the same answers."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ RELATIONS = {
     "{ (c, n) : n < c }": 25,
     "{ (c, n) : [c mod 2 == 0, n == 1][n mod 2] }": 2,
 }
-"""Each with how many kinds of 25 chunks it is asked about, on five nodes."""
+"""Each with the number of kinds, of 25 chunks on five nodes, that are evaluated."""
 
 
 def collective(folder: Path, relation: str) -> Collective:
@@ -53,7 +53,7 @@ def collective(folder: Path, relation: str) -> Collective:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_what_a_relation_says_stays_the_same(
+def test_relations_have_the_same_values(
     relation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
@@ -79,7 +79,7 @@ def test_the_first_chunk_for_which_there_is_no_answer_is_named(tmp_path: Path) -
         collective(tmp_path, "{ (c, n) : 1 div (c mod 5 - 4) == n }").tabulate(5, 5)
 
 
-def test_what_is_too_large_is_refused_before_it_is_made(tmp_path: Path) -> None:
+def test_too_large_a_relation_is_refused_before_it_is_made(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="2097152 kinds of chunks here, on 1024 nodes"):
         collective(tmp_path, "{ (c, n) : n < c }").tabulate(1024, 2048)
     with pytest.raises(SpecError, match="more work to evaluate than is allowed"):

@@ -1,4 +1,4 @@
-"""Collectives made of others: ``inverse``, ``then``, ``or``, and what ships in terms of them."""
+"""Collectives made of others: ``inverse``, ``then``, ``or``, and shipped ones in terms of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def all_of(count: int, nodes: int) -> np.ndarray:
 
 
 def marked(error: LocatedError) -> str:
-    """What the caret underlines."""
+    """The text under the caret."""
     assert error.origin is not None
     line, caret = error.origin.excerpt().splitlines()
     return line[caret.index("^") : caret.rindex("^") + 1]
@@ -35,10 +35,12 @@ def marked(error: LocatedError) -> str:
 @pytest.mark.parametrize(("nodes", "chunks"), [*SIZES, (3, 1), (4, 7), (8, 5)])
 @pytest.mark.parametrize("root", [0, 2])
 def test_reduce(root: int, nodes: int, chunks: int, library: SpecLibrary) -> None:
-    """G = C chunks, to each of which all nodes contribute, and the root gets all results."""
+    """G = C chunks; all nodes contribute to each of them, and the root gets all results."""
     collective = library.collective(f"reduce(root = {root})")
     if root >= nodes:
-        with pytest.raises(SpecError, match="has no meaning"):
+        with pytest.raises(
+            SpecError, match=f"root {root} does not exist: the nodes are 0 to {nodes - 1}"
+        ):
             collective.admits(nodes, chunks)
         return
     assert collective.admits(nodes, chunks)
@@ -60,7 +62,7 @@ def test_reducescatter(nodes: int, chunks: int, library: SpecLibrary) -> None:
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
-def test_reducescatter_asks_for_a_multiple_of_the_nodes(nodes: int, library: SpecLibrary) -> None:
+def test_reducescatter_requires_a_multiple_of_the_nodes(nodes: int, library: SpecLibrary) -> None:
     collective = library.collective("reducescatter")
     admitted = [chunks for chunks in range(1, 30) if collective.admits(nodes, chunks)]
     assert admitted == [chunks for chunks in range(1, 30) if chunks % nodes == 0]
@@ -76,7 +78,7 @@ def test_allreduce(nodes: int, chunks: int, library: SpecLibrary) -> None:
     assert np.array_equal(table.post, all_of(chunks, nodes))
 
 
-def test_what_the_shipped_ones_are_made_of(library: SpecLibrary) -> None:
+def test_parts_of_the_shipped_collectives(library: SpecLibrary) -> None:
     reduce, reducescatter, allreduce = (
         library.collective(name) for name in ("reduce", "reducescatter", "allreduce")
     )
@@ -135,7 +137,7 @@ def test_they_are_listed_with_their_comments(library: SpecLibrary) -> None:
 @pytest.mark.parametrize("name", ["reduce(root=1)", "reducescatter", "allreduce"])
 def test_they_can_go_to_a_worker_process(name: str, library: SpecLibrary) -> None:
     collective = library.collective(name)
-    collective.tabulate(4, 8)  # with what it remembers of that
+    collective.tabulate(4, 8)  # with its caches
     copy: Collective = pickle.loads(pickle.dumps(collective))
     assert (copy.name, copy.combining, copy.origin) == (name, True, collective.origin)
     for chunks in (3, 4, 8):
@@ -146,7 +148,7 @@ def test_they_can_go_to_a_worker_process(name: str, library: SpecLibrary) -> Non
             assert np.array_equal(one.post, two.post)
 
 
-def test_origins_are_what_the_user_wrote(library: SpecLibrary, spec_file: SpecFile) -> None:
+def test_origins_are_the_users_text(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file("collective own(n) = inverse broadcast(n)")
     for name, file, mark in (
         ("reduce(2)", "<argument>", "reduce(2)"),
@@ -245,7 +247,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("text", SAME)
-def test_ways_to_what_is_known(
+def test_ways_to_known_collectives(
     text: str, make: Callable[..., Collective], library: SpecLibrary
 ) -> None:
     collective = make(f"collective x = {text}")
@@ -348,8 +350,8 @@ TWO_ROOTS = "collective two { chunks C pre { (c, n) : n < 2 } post All }\n"
 HERE = "collective here { chunks C pre All post All }\n"
 OVER = "collective over = reduce then broadcast\n"
 
-# Each case: the text in front of `collective x`, what follows it, the place, what the caret marks,
-# message and expectation.
+# Each case: the text in front of `collective x`, the text after it, the place, the text under the
+# caret, message and expectation.
 PART = "a name, a number, `(` or `inverse`"
 
 CASES = {
@@ -431,12 +433,12 @@ CASES = {
     ),
     "parts that do not meet at the end": (
         "", "= inverse inverse alltoall then allgather then allgather", 61, "allgather",
-        "allgather does not start where what precedes it ends (4 nodes, C = 4)",
+        "allgather does not start where the part before it ends (4 nodes, C = 4)",
         "a part whose pre is the post",
     ),
     "parts that do not meet": (
         "", "= reduce then broadcast(1)", 28, "broadcast(1)",
-        "broadcast(root=1) does not start where what precedes it ends (4 nodes, C = 2)",
+        "broadcast(root=1) does not start where the part before it ends (4 nodes, C = 2)",
         "a part whose pre is the post of the part before it",
     ),
     "parts that do not meet, in a way": (
@@ -445,7 +447,7 @@ CASES = {
     ),
     "ways that differ": (
         "", "= reduce then broadcast or reduce then scatter", 41, "reduce",
-        "reduce then scatter does not amount to the same as reduce then broadcast",
+        "reduce then scatter has another result than reduce then broadcast",
         "ways to the same result",
     ),
     "no C": (
@@ -454,7 +456,7 @@ CASES = {
     ),
     "a requirement": (
         "collective r { chunks C pre Root(0) post All\nrequire P > 9 }\n", "= inverse r", 9,
-        "P > 9", "has no meaning on 4 nodes", "P > 9",
+        "P > 9", "is not defined on 4 nodes", "P > 9",
     ),
     "too many parts": (
         "", "= allgather" + " then allgather" * MAX_PARTS, 16, None,
@@ -551,7 +553,7 @@ def test_a_check_finds_every_circle_and_every_slip(
 
 def test_a_check_tries_them(library: SpecLibrary, spec_file: SpecFile) -> None:
     path = spec_file(
-        "collective a = inverse broadcast(2)\n"  # has no meaning on one or two nodes
+        "collective a = inverse broadcast(2)\n"  # not defined on one or two nodes
         "collective b = a then broadcast(2)\n"
         "collective c = reducescatter then allgather or b\n"
         "collective never = inverse none\n"

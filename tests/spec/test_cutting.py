@@ -35,7 +35,7 @@ SHIPPED = (
     "scatter(1)",
 )
 SIZED = {"alltoallv", "allgatherv", "gatherv", "scatterv", "reducescatterv"}
-"""Which look at no C at all, see `test_sizes.py`."""
+"""They do not depend on C, see `test_sizes.py`."""
 
 
 def made(file: Path, body: str) -> Collective:
@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "x.syncoll"
 
 
-def test_every_shipped_collective_is_looked_at() -> None:
+def test_every_shipped_collective_is_tested() -> None:
     named = {name.partition("(")[0] for name in SHIPPED}
     assert named | SIZED == {entry.name for entry in LIBRARY.names("collective")}
 
@@ -68,7 +68,7 @@ def test_shipped_collectives_cut_their_chunks_in_this_order(reference: str, node
 
 
 @pytest.mark.parametrize("reference", SHIPPED)
-def test_what_could_be_pickled_still_can(reference: str) -> None:
+def test_pickles_still_work(reference: str) -> None:
     collective = LIBRARY.collective(reference)
     collective.tabulate(3, 6)
     again = pickle.loads(pickle.dumps(collective))
@@ -96,7 +96,7 @@ REGULAR = [
 
 
 @pytest.mark.parametrize("body", REGULAR)
-def test_usual_definitions_are_regular_and_number_chunks_as_they_say(body: str, file: Path) -> None:
+def test_usual_definitions_are_regular_and_keep_numbers(body: str, file: Path) -> None:
     collective, says = made(file, body), made(file.with_name("y.syncoll"), f"irregular {body}")
     assert not collective.irregular
     assert says.irregular
@@ -126,7 +126,7 @@ DEPENDING = {
         "{ (c, n) : n == 0 or c < 5 }", "with C = 6 is not x with C = 1", "(4 nodes)",
     ),
     "chunks C pre Root(0) post { (c, n) : n == [1][c] }": (
-        "c", "cannot be evaluated for C = 2", "for which its requirements hold: ",
+        "c", "cannot be evaluated for C = 2", "although its requirements hold for it: ",
     ),
     "require C >= 3 chunks C pre Root(0) post All": (
         "require C >= 3", "defined for C = 4", "its least C, 3",
@@ -139,7 +139,7 @@ DEPENDING = {
 
 @pytest.mark.parametrize("body", DEPENDING)
 @pytest.mark.parametrize("chunks", [1, 2, 3, 6])
-def test_what_depends_on_c_is_refused_unless_it_says_so(body: str, chunks: int, file: Path) -> None:
+def test_dependence_on_c_is_refused_unless_declared(body: str, chunks: int, file: Path) -> None:
     mark, what, more = DEPENDING[body]
     collective, says = made(file, body), made(file.with_name("y.syncoll"), f"irregular\n{body}")
     assert says.irregular
@@ -160,18 +160,18 @@ def test_what_depends_on_c_is_refused_unless_it_says_so(body: str, chunks: int, 
     assert error.expected.endswith("or a line `irregular` in its braces")
 
 
-def test_a_least_c_without_a_meaning_is_named(file: Path) -> None:
+def test_an_impossible_least_c_is_named(file: Path) -> None:
     """Its requirements forgot to leave it out."""
     collective = made(
         file, "chunks P * C pre Root(0) post { (c, n) : n == (c mod C) div (C div 2) }"
     )
-    with pytest.raises(SpecError, match=r"for C = 1 \(4 nodes\), for which its requirements hold"):
+    with pytest.raises(SpecError, match=r"for C = 1 \(4 nodes\), although its requirements hold"):
         collective.tabulate(4, 2)
     with pytest.raises(SpecError, match=r"^[^,]*division by zero"):
         collective.tabulate(4, 1)
 
 
-def test_a_c_far_away_is_refused_when_it_is_asked_for(file: Path) -> None:
+def test_a_distant_c_is_refused_when_it_is_used(file: Path) -> None:
     collective = made(file, "chunks C pre Root(0) post { (c, n) : n == 0 or c < 50 }")
     assert collective.tabulate(4, 50).post.all()
     with pytest.raises(SpecError, match="with C = 51 is not x with C = 1"):
@@ -187,7 +187,7 @@ def test_a_least_c_that_is_far_away(file: Path) -> None:
     assert made(file, f"require C mod 5000 == 0 {body}").tabulate(4, 10_000).post.all()
     far = made(file, f"require C == 100001 {body}")
     assert not far.admits(4, 100_000)
-    with pytest.raises(SpecError, match="for C = 100001 on 4 nodes, and for no C up to 100000"):
+    with pytest.raises(SpecError, match="for C = 100001 on 4 nodes, but for no C up to 100000"):
         far.admits(4, 100_001)
 
 
@@ -200,7 +200,7 @@ def test_a_definition_that_is_regular_on_some_nodes_only(file: Path) -> None:
 
 
 def test_tables_too_large_to_compare_are_not_made() -> None:
-    """What 2^21 chunks are cut to fits into the language's limits, twice as many do not."""
+    """The cut chunks of 2^21 chunks fit into the language's limits, twice as many do not."""
     collective = LIBRARY.collective("scatter")
     assert collective.tabulate(2048, 1 << 21).ends.sets.all(axis=0).sum() == 0
     with pytest.raises(SpecError, match="too many to expand"):
@@ -210,7 +210,7 @@ def test_tables_too_large_to_compare_are_not_made() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("irregular irregular chunks C pre All post All", "`irregular` stands here a second time"),
+        ("irregular irregular chunks C pre All post All", "`irregular` occurs a second time"),
         ("irreglar chunks C pre All post All", "did you mean `irregular`"),
     ],
 )
@@ -227,7 +227,7 @@ def test_the_word_can_be_a_name(file: Path) -> None:
     assert len(collective.tabulate(2, 5).pre) == 3
 
 
-def test_a_check_of_a_file_tells_it(file: Path) -> None:
+def test_a_check_of_a_file_reports_it(file: Path) -> None:
     file.write_text(
         "collective odd { chunks C + 1 pre Root(0) post All }\n"
         "collective even { irregular chunks C + 1 pre Root(0) post All }\n"
@@ -248,7 +248,7 @@ class TestPython:
     """Functions have the same meaning as the same text."""
 
     @pytest.mark.parametrize("what", RELATIONS)
-    def test_what_depends_on_c_is_refused_unless_it_says_so(self, what: str) -> None:
+    def test_dependence_on_c_is_refused_unless_declared(self, what: str) -> None:
         chunks, pre, post = RELATIONS[what]
         collective = Collective.from_relations("x", chunks, pre, post)  # type: ignore[arg-type]
         with pytest.raises(ModelError, match=r"C = 2\b") as caught:
@@ -275,7 +275,7 @@ class TestPython:
     def test_arrays_are_cut(self) -> None:
         assert not Collective.from_arrays("a", [[1, 0]], [[1, 1]]).irregular
 
-    def test_a_table_belongs_to_who_asked_for_it(self) -> None:
+    def test_a_table_belongs_to_its_caller(self) -> None:
         collective = LIBRARY.collective("broadcast")
         with pytest.raises(ValueError, match="read-only"):
             collective.tabulate(3, 1).post[:] = False
@@ -295,7 +295,7 @@ def tabulated(collective: Collective, nodes: int, most: int) -> dict[int, Relati
 
 
 def is_cut(tables: dict[int, RelationTable | None]) -> bool:
-    """Whether all tables are that of the least C with every chunk cut."""
+    """Whether all tables are the least C's with every chunk cut."""
     least, base = min(tables.items(), key=lambda item: item[0])
     return base is not None and all(
         table is not None and chunks % least == 0 and table.same_as(base.cut(chunks // least))
@@ -304,10 +304,10 @@ def is_cut(tables: dict[int, RelationTable | None]) -> bool:
 
 
 def survey(seed: int, folder: Path, nodes: int) -> bool | None:
-    """Whether a random collective that does not say that it is irregular is refused.
+    """Whether a random collective that is not declared irregular is refused.
 
-    It must be just when it is; of collectives made of others only one side is looked at.  None
-    where it is defined for no C.
+    It must be if and only if it is irregular; for collectives made of others only one direction is
+    checked.  None if it is defined for no C.
     """
     told = []
     text = random_collective(seed)
@@ -335,7 +335,7 @@ def survey(seed: int, folder: Path, nodes: int) -> bool | None:
 class TestRandomCollectives:
     @settings(max_examples=60, deadline=None)
     @given(st.integers(0, 10**6), st.sampled_from([1, 2, 3, 4]))
-    def test_what_is_not_refused_is_cut(
+    def test_collectives_that_are_not_refused_are_cut(
         self, tmp_path_factory: pytest.TempPathFactory, seed: int, nodes: int
     ) -> None:
         survey(seed, tmp_path_factory.getbasetemp(), nodes)
@@ -347,7 +347,7 @@ class TestRandomCollectives:
 
 
 def test_few_tables_are_made_to_compare_large_ones() -> None:
-    """One more than is asked for, where a table has more than a few cells."""
+    """One more than is requested, if a table has more than a few cells."""
     asked = []
     base = LIBRARY.collective("broadcast")
 

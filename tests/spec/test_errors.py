@@ -1,4 +1,5 @@
-"""Every kind of mistake names file, line and column, shows the line, and says what was expected."""
+"""Every kind of mistake names file, line and column, shows the line, and states the expected
+text."""
 
 from __future__ import annotations
 
@@ -34,14 +35,14 @@ def ask(library: SpecLibrary, reference: str, kind: str = "topology") -> Located
 
 
 def marked(error: LocatedError) -> str:
-    """What the caret underlines."""
+    """The text under the caret."""
     assert error.origin is not None
     line, caret = error.origin.excerpt().splitlines()
     start = caret.index("^")
     return line[start : start + caret.count("^")]
 
 
-# Each case: the text, what is asked, the place, what the caret marks, message and expectation.
+# Each case: the text, the reference, the place, the text under the caret, message and expectation.
 TOPOLOGY_CASES = {
     "syntax": ("nodes 4\nlink (0 1) bandwidth 1", 3, 9, "1", "unexpected `1`", "`,`"),
     "misspelt keyword": (
@@ -54,7 +55,7 @@ TOPOLOGY_CASES = {
         "nodes summ([1, 2])", 2, 7, "summ", "`summ`; did you mean `sum`?", "function",
     ),
     "unit outside": ("nodes C", 2, 7, "C", "`C` has no value here", "only in collectives"),
-    "too early": ("let x = P\nnodes 4", 2, 9, "P", "`P` has no value here", "behind `nodes`"),
+    "too early": ("let x = P\nnodes 4", 2, 9, "P", "`P` has no value here", "after `nodes`"),
     "node out of range": (
         "nodes 4\nlink (i, i + 1) for i in nodes bandwidth 1", 3, 6, "(i, i + 1)",
         "link (3, 4) names node 4, but bad has 4", "nodes 0 to 3",
@@ -122,7 +123,7 @@ TOPOLOGY_CASES = {
     ),
     "statement twice": ("nodes 4\nnodes 5", 3, 1, "nodes 5", "first is in line 2", "one `nodes`"),
     "clause twice": (
-        "nodes 4\nlink (0, 1) bandwidth 1 bandwidth 2", 3, 25, "bandwidth 2", "stands twice", "",
+        "nodes 4\nlink (0, 1) bandwidth 1 bandwidth 2", 3, 25, "bandwidth 2", "occurs twice", "",
     ),
     "too many nodes": ("nodes 10 ** 9", 2, 7, "10 ** 9", "too many to expand", "8192 nodes"),
     "too large a number": ("nodes 2 ** (10 ** 9)", 2, 9, "**", "too large", "numbers below"),
@@ -152,7 +153,7 @@ TOPOLOGY_CASES = {
     "odd character": ("nodes 4 @", 2, 9, "@", "unexpected character '@'", "`}`"),
     "open text": ('nodes 4 link (0, 1) label "abc', 2, 27, '"', "no closing quote", '`"`'),
     "brace in a label": (
-        'nodes 2\nlink (0, 1) bandwidth 1 label "of {a b}"', 3, 35, "{a b}", "hold a name",
+        'nodes 2\nlink (0, 1) bandwidth 1 label "of {a b}"', 3, 35, "{a b}", "have a name",
         "`{name}`",
     ),
     "reserved meaning": ("nodes 4\nlet P = 3", 3, 5, "P", "always the number of nodes", "another"),
@@ -190,7 +191,7 @@ def test_the_whole_message(library: SpecLibrary, spec_file: SpecFile) -> None:
 
 COLLECTIVE_CASES = {
     "empty post": (
-        "chunks C\npre All\npost {}", 4, 1, "post {}", "is empty: nothing is to do", "at least one",
+        "chunks C\npre All\npost {}", 4, 1, "post {}", "is empty: no data has", "at least one",
     ),
     "post from nowhere": (
         "chunks C\npre {}\npost All", 4, 1, "post All", "starts nowhere", "can be reached",
@@ -203,7 +204,7 @@ COLLECTIVE_CASES = {
         "chunks C\npre 3\npost All", 3, 5, "3", "this is a number", "a relation",
     ),
     "relation without arguments": (
-        "chunks C\npre Root\npost All", 3, 5, "Root", "without its arguments", "`Root(root)`",
+        "chunks C\npre Root\npost All", 3, 5, "Root", "needs arguments", "`Root(root)`",
     ),
     "too many arguments": (
         "chunks C\npre Root(1, 2)\npost All", 3, 13, "2", "takes one argument, not 2",
@@ -265,7 +266,7 @@ def test_a_post_that_this_topology_cannot_reach(library: SpecLibrary, spec_file:
         library.collective("allgather").instantiate(
             library.topology("my.syncoll:oneway"), chunks=1, steps=1, rounds=1
         )
-    assert "chunk 1 must reach node 0, but it starts at node 1" in caught.value.message
+    assert "chunk 1 must reach node 0, but no path leads there from node 1" in caught.value.message
     assert marked(caught.value) == "allgather"
 
 
@@ -312,7 +313,7 @@ REFERENCES = {
     "ring(8, 1, 2)": (12, "takes at most 2 arguments, not 3", "`ring(n, bandwidth = 1)`"),
     "ring(bandwidth = 1)": (1, "needs a value for `n`", "`ring(n, bandwidth = 1)`"),
     "ring(8, bandwith = 1)": (9, "did you mean `bandwidth`?", "`ring(n, bandwidth = 1)`"),
-    "ring(n = 8, 1)": (13, "without a name behind one with a name", "`ring(n, bandwidth = 1)`"),
+    "ring(n = 8, 1)": (13, "without a name after one with a name", "`ring(n, bandwidth = 1)`"),
     "ring(8, n = 8)": (9, "`n` is given twice", "`ring(n, bandwidth = 1)`"),
     "ring(All)": (1, "is a relation", "a number"),
     "allgather": (1, "there is no topology `allgather`", "one of"),
@@ -324,7 +325,7 @@ REFERENCES = {
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
-def test_bad_references_point_into_what_was_typed(
+def test_bad_references_point_into_the_typed_text(
     reference: str, library: SpecLibrary, spec_file: SpecFile
 ) -> None:
     column, message, expected = REFERENCES[reference]
@@ -353,7 +354,7 @@ def test_references_into_files(library: SpecLibrary, spec_file: SpecFile) -> Non
     error = ask(library, "dir/two.syncoll:c")
     assert error.origin is not None
     assert error.origin.column == 17
-    assert error.expected == "one of a, b"  # behind a file stand its own names
+    assert error.expected == "one of a, b"  # after a file only its own names count
     error = ask(library, "dir/two.syncoll", "search")
     assert "defines no search" in error.message
 

@@ -1,4 +1,4 @@
-"""Collectives on fewer nodes, ranges of nodes, and machines on which something broke."""
+"""Collectives on fewer nodes, ranges of nodes, and damaged machines."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NAMES = [
 
 @pytest.mark.parametrize("gone", [[1], [4], [0, 5]])
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_left_of_the_table(name: str, gone: list[int]) -> None:
-    """The columns of the nodes that are left, and the rows that mean something there."""
+def test_the_rest_of_the_table(name: str, gone: list[int]) -> None:
+    """The columns of the remaining nodes, and the rows that have data there."""
     whole = syncoll.collective(name)
     chunks = whole.least_chunks(6)
     assert chunks is not None
@@ -56,7 +56,7 @@ def test_what_is_left_of_the_table(name: str, gone: list[int]) -> None:
 
 
 def test_one_after_the_other() -> None:
-    """Numbers behind a second `without` are those that the first one leaves."""
+    """Numbers after a second `without` are numbers of the nodes that the first one leaves."""
     sizes = "gatherv([1,2,3,0,1,2],root=2)"
     at_once = syncoll.collective(f"{sizes} without node 1 and node 4")
     in_turn = syncoll.collective(f"{sizes} without node 1 without node 3")
@@ -91,8 +91,8 @@ def test_an_inverse_has_its_dual() -> None:
     assert now.tabulate(3, 2).matching(inverse.tabulate(3, 2)) is not None
 
 
-def test_an_inverse_of_it_is_another_thing() -> None:
-    """It counts C on the nodes that are left, and what is left of an inverse on all."""
+def test_its_inverse_differs_from_the_inverse_without_nodes() -> None:
+    """It counts C on the remaining nodes, and the rest of an inverse on all nodes."""
     inside = syncoll.collective("inverse (allgather without node 1)")
     outside = syncoll.collective("inverse allgather without node 1")
     assert inside.name == "inverse (allgather without node 1)"
@@ -101,7 +101,7 @@ def test_an_inverse_of_it_is_another_thing() -> None:
 
 
 def test_families_are_whole() -> None:
-    with pytest.raises(SpecError, match="a family of machines on which something is broken"):
+    with pytest.raises(SpecError, match="a family of damaged machines"):
         syncoll.design("torus(a,b) without node 1", "allgather", where="a * b == 9")
     found = syncoll.design("ring(5) without node 1", "allgather")
     assert "ring(5) without node 1" in str(found.page())
@@ -144,8 +144,8 @@ def test_parameters_may_be_called_as_the_ends_of_links(spec_file: SpecFile) -> N
     ("name", "message", "column"),
     [
         ("alltoall without node 7", "no node 7", 23),
-        ("broadcast without node 0", "nothing is left of broadcast", 24),
-        ("alltoall without node 1 and node 1", "stands here twice", 34),
+        ("broadcast without node 0", "broadcast without node 0 has no chunks", 24),
+        ("alltoall without node 1 and node 1", "occurs twice", 34),
         ("alltoall without node 1/2", "unexpected", 24),
         ("alltoall without node -1", "unexpected", 23),
         ("alltoall without link 1", "unexpected `link`", 18),
@@ -153,7 +153,7 @@ def test_parameters_may_be_called_as_the_ends_of_links(spec_file: SpecFile) -> N
         ("alltoall without node P", "no value here", 23),
     ],
 )
-def test_mistakes_are_told_where_they_are(name: str, message: str, column: int) -> None:
+def test_mistakes_are_shown_in_their_place(name: str, message: str, column: int) -> None:
     with pytest.raises(LocatedError, match=message) as caught:
         syncoll.collective(name).tabulate(4, 5)
     assert caught.value.origin is not None
@@ -220,7 +220,7 @@ def test_mistakes_in_ranges(groups: str, message: str, column: int) -> None:
         ("routed torus(3,3) without link 0->1", 9, 72),
     ],
 )
-def test_a_machine_on_which_something_broke(name: str, nodes: int, links: int) -> None:
+def test_a_damaged_machine(name: str, nodes: int, links: int) -> None:
     found = syncoll.topology(name)
     assert (found.num_nodes, len(found.links)) == (nodes, links)
     assert found.name == name
@@ -237,12 +237,12 @@ def test_a_machine_on_which_something_broke(name: str, nodes: int, links: int) -
         ("ring(4) with link 0->1 by 1", "slower by 1", 27),
         ("ring(4) without 0-1", "unexpected `-`", 18),
         ("ring(4) without 0->x", "`x`", 20),
-        ('ring(4) without "card 3"', "nothing of ring.4. is called that", 17),
-        ("ring(4) without link 0->1 and with link 0->1 by 2", "is gone", 9),
-        ("ring(2) without node 0 and node 1", "no node of ring.2. is left", 9),
+        ('ring(4) without "card 3"', "ring.4. has no such part", 17),
+        ("ring(4) without link 0->1 and with link 0->1 by 2", "is removed by", 9),
+        ("ring(2) without node 0 and node 1", "no node of ring.2. remains", 9),
     ],
 )
-def test_what_is_not_there_is_told_where_it_is_said(name: str, message: str, column: int) -> None:
+def test_missing_parts_are_shown_in_their_place(name: str, message: str, column: int) -> None:
     with pytest.raises(SpecError, match=message) as caught:
         syncoll.topology(name)
     assert caught.value.origin is not None

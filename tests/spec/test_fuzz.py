@@ -275,10 +275,10 @@ def no_hang(text: str) -> Iterator[None]:
 
 
 def exercise(text: str, path: Path, library: SpecLibrary, draw: Draw) -> tuple[int, int]:
-    """Checks a text, and expands what it defines.
+    """Checks a text, and expands its definitions.
 
     Returns:
-        How many expansions succeeded, and how many were refused.
+        Number of expansions that succeeded, and number of errors.
     """
     path.write_bytes(text.encode("utf-8", errors="surrogatepass"))
     report = check_file(path, library)

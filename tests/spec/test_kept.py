@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told(node: Node) -> list[Any]:
-    """What a tree says and where, node by node."""
+    """The contents of a tree and their places, node by node."""
     return [
         (type(one), one.span.origin, {k: v for k, v in vars(one).items() if isinstance(v, str)})
         for one in node.walk()

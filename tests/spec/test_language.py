@@ -1,4 +1,4 @@
-"""What the language says, construct by construct."""
+"""The meaning of the language, construct by construct."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_statement_collapses_repeated_links(machine: Callable[[str], Topology]
     assert rates(topology) == {(0, 1): 1, (1, 0): 1}
 
 
-def test_comprehensions_with_conditions_ragged_ranges_and_lists_of_lists(
+def test_conditions_ragged_ranges_and_lists_of_lists(
     machine: Callable[[str], Topology],
 ) -> None:
     expected = machine("nodes 4 link (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) bandwidth 1")
@@ -204,7 +204,7 @@ def test_imports(library: SpecLibrary, spec_file: SpecFile) -> None:
     assert library.topology("a.syncoll:b").num_nodes == 1  # an imported name
     spec_file('import "sub/b.syncoll"\ntopology a { nodes one }', "a.syncoll")
     with pytest.raises(SpecError, match="no variable, constant or relation `one`"):
-        library.topology("a.syncoll:a")  # what an imported file imports stays its own
+        library.topology("a.syncoll:a")  # imports of an imported file stay its own
 
 
 def test_recursive_imports_name_the_chain(library: SpecLibrary, spec_file: SpecFile) -> None:
@@ -357,7 +357,7 @@ def test_repeated_doubling_cannot_hang(library: SpecLibrary, spec_file: SpecFile
         library.collective("my.syncoll:x").tabulate(4, 4)
 
 
-def test_what_a_spec_gives_can_go_to_a_worker_process(library: SpecLibrary) -> None:
+def test_values_of_a_spec_can_go_to_a_worker_process(library: SpecLibrary) -> None:
     collective = pickle.loads(pickle.dumps(library.collective("broadcast(root=1)")))
     assert collective.tabulate(3, 1).pre.tolist() == [[False, True, False]]
     topology = library.topology("ring(4)")

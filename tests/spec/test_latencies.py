@@ -1,4 +1,4 @@
-"""Latencies of links: what they become, and what is wrong with them."""
+"""Latencies of links: their values, and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_links_have_latencies_in_every_unit(tmp_path: Path) -> None:
     assert isinstance(found, Topology)
     without = built(tmp_path, text.replace("latency 700 ns", "").replace("latency 1.5 us", "")
                     .replace("latency 1/2 ms", "").replace("latency 0 s", ""))  # fmt: skip
-    assert found == without  # what algorithms may do is the same
+    assert found == without  # the possible algorithms are the same
     assert isinstance(without, Topology)
     assert without.fabric is None
     again = built(tmp_path, topology_to_spec(found, "t"))
@@ -91,11 +91,11 @@ def test_a_file_keeps_them_and_a_simulation_uses_them(tmp_path: Path) -> None:
         ("link (0, 1) bandwidth 1 latency -2 us", "-2", "latency -2"),
         ("link (0, 1) bandwidth 1 latency 2 min", "min", "unexpected `min`"),
         ("link (0, 1) bandwidth 1 latency 2", "}", "unexpected `}`"),
-        ("link (0, 1) latency 1 us latency 2 us", "latency 2", "stands twice"),
+        ("link (0, 1) latency 1 us latency 2 us", "latency 2", "occurs twice"),
         (
             "link (0, 1) bandwidth 1 latency 1 us\nlink (1, 0) bandwidth 1",
             "(1, 0)",
-            "a link without a latency, but that in line 1 has one",
+            "a link without a latency, but the link in line 1 has one",
         ),
         (
             "link (0, 1) bandwidth 1\nlink (1, 0) bandwidth 1 latency 1 us",
@@ -119,7 +119,7 @@ def test_a_file_keeps_them_and_a_simulation_uses_them(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_shown_in_its_place(tmp_path: Path, body: str, at: str, says: str) -> None:
+def test_errors_are_shown_in_their_place(tmp_path: Path, body: str, at: str, says: str) -> None:
     text = f"topology t {{ nodes 3 {body} }}"
     with pytest.raises(SpecError) as error:
         built(tmp_path, text)

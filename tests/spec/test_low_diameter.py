@@ -1,4 +1,4 @@
-"""Networks with short ways, and twisted tori, against graphs that were built in another way."""
+"""Networks with short paths, and twisted tori, against graphs that were built in another way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def logical(library: SpecLibrary, reference: str) -> Topology:
 
 
 def read(library: SpecLibrary, reference: str) -> nx.DiGraph:
-    """The graph of a topology all of whose links carry a chunk per round."""
+    """The graph of a topology whose links all carry a chunk per round."""
     topology = logical(library, reference)
     assert all(b.chunks_per_round == 1 and len(b.links) == 1 for b in topology.bounds)
     assert len(topology.bounds) == len(topology.links)
@@ -51,7 +51,7 @@ def degrees(graph: nx.DiGraph) -> set[int]:
 
 
 def one_orbit(graph: nx.DiGraph, maps: Iterable[Map]) -> bool:
-    """Whether maps, each of which must be an automorphism, lead from any node to any other."""
+    """Whether maps, which must all be automorphisms, lead from any node to any other."""
     nodes, edges = set(graph), set(graph.edges)
     moves = nx.Graph()
     moves.add_nodes_from(nodes)
@@ -74,7 +74,7 @@ class Lattice:
 
     def number(self, place: Sequence[int]) -> int:
         rest = list(place)
-        for _ in range(2):  # what is shifted shifts no others
+        for _ in range(2):  # dimensions that are shifted shift no others
             for d, size in enumerate(self.sizes):
                 turns, rest[d] = divmod(rest[d], size)
                 for e, shift in enumerate(self.twists[d]):
@@ -133,7 +133,8 @@ def test_twisting_shortens_the_ways(library: SpecLibrary) -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 def test_diameters_of_twisted_tori(k: int, library: SpecLibrary) -> None:
-    """Those of the papers: k for 2k x k, and the integer part of 3k/2 in three dimensions."""
+    """The diameters in the papers: k for 2k x k, and the integer part of 3k/2 in three
+    dimensions."""
     for sizes, diameter in (((k, 2 * k), k), ((k, k, 2 * k), 3 * k // 2)):
         graph = read(library, f"twisted_torus({','.join(map(str, sizes))})")
         assert nx.diameter(graph) == diameter, sizes
@@ -239,7 +240,7 @@ def slim_fly(q: int) -> nx.Graph:
     return graph
 
 
-# q, routers, degree: the paper's tables of balanced networks have those of 5, 7, 11 ... 19.
+# q, routers, degree: the paper's tables of balanced networks have them for 5, 7, 11 ... 19.
 SLIM_FLIES = [(3, 18, 5), (5, 50, 7), (7, 98, 11), (11, 242, 17), (13, 338, 19), (19, 722, 29)]
 
 
@@ -305,7 +306,7 @@ def test_generalised_kautz(n: int, degree: int, library: SpecLibrary) -> None:
 
 
 def words(degree: int, length: int, *, letters: int, repeat: bool) -> nx.DiGraph:
-    """Words, each joined to those that it becomes when a letter is pushed in."""
+    """Words, each joined to the words that result when a letter is pushed in."""
     graph = nx.DiGraph()
     for word in itertools.product(range(letters), repeat=length + 1):
         if repeat or all(a != b for a, b in itertools.pairwise(word)):

@@ -69,7 +69,7 @@ def test_mi300x(boxes: int, rails: bool, library: SpecLibrary) -> None:
         assert into == 448, "what AMD says of a GPU among eight"
 
 
-# Allgather is bound by what enters one GPU, or one box: (others) / GB/s for all.
+# Allgather is limited by the links into one GPU, or one box: (others) / GB/s for all.
 ALLGATHER = {
     "dgx_h100": Fraction(8 * 450, 7),
     "dgx_h100(boxes=2)": Fraction(16 * 500, 15),

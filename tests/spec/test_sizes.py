@@ -1,4 +1,4 @@
-"""Sizes, matrices from files, and what the language says of groups and sums."""
+"""Sizes, matrices from files, groups and sums in the language."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read(library: SpecLibrary, text: str) -> list[list[int]]:
     return found
 
 
-def test_a_matrix_is_what_the_file_says(library: SpecLibrary, spec_file: SpecFile) -> None:
+def test_a_matrix_is_as_in_the_file(library: SpecLibrary, spec_file: SpecFile) -> None:
     assert read(library, "0,1\n2,0\n") == [[0, 1], [2, 0]]
     assert read(library, "\ufeff# head\r\n 0 ,1\r\n\r\n2,\t007\r\n") == [[0, 1], [2, 7]]
 
@@ -47,7 +47,7 @@ def test_a_matrix_is_what_the_file_says(library: SpecLibrary, spec_file: SpecFil
 def test_mutations_of_a_matrix_are_read_as_they_are_or_refused(
     library: SpecLibrary, spec_file: SpecFile
 ) -> None:
-    """Whatever is changed in a file: it is another matrix, as a naive reader has it, or refused."""
+    """A changed file is another matrix, as a naive reader has it, or an error."""
     rng, good, outcomes = (
         random.Random(5),
         "# m\n0,12,3\n4,0,5\n16,7,0\n",
@@ -70,7 +70,7 @@ def test_mutations_of_a_matrix_are_read_as_they_are_or_refused(
         square = bool(cells) and all(len(row) == len(cells) for row in cells)
         meant = [[int(c) for c in row] for row in cells] if plain and square else None
         if meant is not None and (not any(map(any, meant)) or max(map(max, meant)) > 10**4):
-            meant = None  # nothing to do, or too much
+            meant = None  # no data, or too much
             continue
         if meant is None:
             with pytest.raises(LocatedError) as caught:
@@ -99,7 +99,7 @@ def test_mutations_of_a_matrix_are_read_as_they_are_or_refused(
         ("1;2\n3;4\n", 1, 1, "`1;2` is not a number", "from 0"),
     ],
 )
-def test_what_is_no_matrix(
+def test_invalid_matrices_are_errors(
     text: str, line: int, column: int, message: str, expected: str,
     library: SpecLibrary, spec_file: SpecFile,
 ) -> None:  # fmt: skip
@@ -113,7 +113,7 @@ def test_what_is_no_matrix(
     assert expected in caught.value.expected
 
 
-def test_a_file_that_is_not_there(library: SpecLibrary, spec_file: SpecFile) -> None:
+def test_a_missing_file_is_an_error(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file('let M = matrix "m.csv"\ncollective y = alltoallv(M)', "specs/my.syncoll")
     spec_file("0,1\n1,0", "m.csv")
     with pytest.raises(LocatedError, match=r"there is no file specs/m\.csv") as caught:
@@ -141,12 +141,12 @@ def test_a_file_that_is_not_there(library: SpecLibrary, spec_file: SpecFile) -> 
         ("chunks P size 0 pre All post All", "all sizes are 0", "at least one chunk"),
         ("chunks P size 2 ** 40 pre All post All", "too many chunks", "larger units"),
         ("chunks P size All pre All post All", "this is a relation", "a number"),
-        ("chunks P size 1 size 1 pre All post All", "`size` stands here a second time", "one"),
+        ("chunks P size 1 size 1 pre All post All", "`size` occurs a second time", "one"),
         ("irregular chunks P size 1 pre All post All", "is not irregular", "one of the two"),
         ("chunks P size d pre All post All", "`d`", "a known"),
     ],
 )
-def test_sizes_that_are_none(
+def test_invalid_sizes_are_errors(
     body: str, message: str, expected: str, library: SpecLibrary, spec_file: SpecFile
 ) -> None:
     path = spec_file(f"collective x {{ {body} }}")
@@ -190,14 +190,14 @@ def test_units(library: SpecLibrary) -> None:
         ("allgather within [[0,0]]", "names node 0 twice", "[[0,0]]"),
         ("allgather within C", "`C` has no value", "C"),
         ("allgather within 3", "the groups are 3", "3"),
-        ("broadcast(5) within [[0,1]]", "has no meaning on 2 nodes", "5"),
+        ("broadcast(5) within [[0,1]]", "root 5 does not exist: the nodes are 0 to 1", "5"),
         ("0 * allgather", "a weight of 0", "0"),
         ("n * allgather", "there is no variable, constant or relation `n`", "n"),
         ("allgather + nosuch", "there is no collective `nosuch`", "nosuch"),
         ("allgather +", "the text ends too early", "+"),
     ],
 )
-def test_combinations_that_are_none(
+def test_invalid_combinations_are_errors(
     text: str, message: str, mark: str, library: SpecLibrary
 ) -> None:
     with pytest.raises(LocatedError) as caught:
@@ -222,7 +222,7 @@ def test_combinations_that_are_none(
         ("reducescatterv([1,1,1])", "inverse allgatherv([1,1,1])", 3),
     ],
 )  # fmt: skip
-def test_two_ways_to_say_it(one: str, other: str, nodes: int, library: SpecLibrary) -> None:
+def test_two_notations_are_the_same(one: str, other: str, nodes: int, library: SpecLibrary) -> None:
     tables = [library.collective(text).tabulate(nodes, 4) for text in (one, other)]
     assert tables[0].same_as(tables[1])
 
@@ -237,7 +237,7 @@ def test_two_ways_to_say_it(one: str, other: str, nodes: int, library: SpecLibra
         "inverse inverse (2 * reduce)",
     ],
 )
-def test_a_name_reads_as_what_it_names(text: str, library: SpecLibrary) -> None:
+def test_a_name_can_be_read_again(text: str, library: SpecLibrary) -> None:
     found = library.collective(text)
     assert found.name == text
     again = library.collective(found.name)
@@ -320,7 +320,7 @@ def test_other_ways_to_write_a_matrix(
     assert expected in (caught.value.expected or "")
 
 
-def test_what_is_rounded_up_is_no_less(library: SpecLibrary) -> None:
+def test_rounding_up_gives_no_less(library: SpecLibrary) -> None:
     found = library.collective("gatherv([1.5, 5, 4], unit = 4, round_up = true)").tabulate(3, 1)
     assert found.pre.sum(axis=0).tolist() == [1, 2, 1]
     found = library.collective("gatherv([1.5, 1/3, 1], round_up = true)").tabulate(3, 1)
@@ -329,7 +329,7 @@ def test_what_is_rounded_up_is_no_less(library: SpecLibrary) -> None:
         library.collective("gatherv([-1, 5, 4], unit = 4, round_up = true)").tabulate(3, 1)
 
 
-def test_what_is_not_square_is_refused_with_its_shape(library: SpecLibrary) -> None:
+def test_an_oblong_matrix_is_refused_with_its_shape(library: SpecLibrary) -> None:
     with pytest.raises(LocatedError, match="sizes has 2 rows of 3 numbers"):
         library.collective("alltoallv([[0,1,2],[3,4,5]])").tabulate(3, 1)
     with pytest.raises(LocatedError, match=r"on 3 nodes; sizes is a list of 3 numbers\n") as caught:
@@ -337,13 +337,11 @@ def test_what_is_not_square_is_refused_with_its_shape(library: SpecLibrary) -> N
     assert caught.value.expected == "a row and a column of sizes for each node"
 
 
-def test_a_condition_that_is_wrong_itself_is_shown_where_it_is(
-    library: SpecLibrary, spec_file: SpecFile
-) -> None:
+def test_an_error_in_a_condition_is_shown_there(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file("collective x { chunks P require sum(nodes) == nodes pre Scattered post All }")
     with pytest.raises(LocatedError) as caught:
         library.collective("my.syncoll:x").tabulate(3, 1)
-    assert "has no meaning" not in caught.value.message
+    assert "is not defined" not in caught.value.message
 
 
 def test_sizes_of_0_on_one_node_may_be_others_on_more(

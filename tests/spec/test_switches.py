@@ -1,4 +1,4 @@
-"""Switches, units, and the networks that are shipped: what is read is what was written."""
+"""Switches, units, and the shipped networks: they are read as written."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_network_without_switches_is_its_own_fabric(library: SpecLibrary) -> N
     assert fabric.chunk_bandwidth == 1
 
 
-def test_shared_bounds_alone_do_not_say_which_switch(library: SpecLibrary) -> None:
+def test_shared_bounds_do_not_define_a_switch(library: SpecLibrary) -> None:
     with pytest.raises(LocatedError, match="3 links share bandwidth"):
         Fabric.of(library.topology("hub(4)"))
 
@@ -173,7 +173,7 @@ def test_words_of_the_language_are_still_names(library: SpecLibrary, spec_file: 
 
 # Errors -------------------------------------------------------------------------------------------
 
-# Each case: the text, what the caret marks, message and expectation.
+# Each case: the text, the text under the caret, message and expectation.
 WRONG = {
     "zero": (
         "nodes 2 switches 1\nlink (0, switch(0)) both ways bandwidth 0 GB/s",
@@ -185,11 +185,11 @@ WRONG = {
     ),
     "unknown switch": (
         "nodes 2 switches 3\nlink (0, switch(3)) bandwidth 1 GB/s",
-        "3", "there is no switch 3", "switches 0 to 2",
+        "3", "switch 3 does not exist", "switches 0 to 2",
     ),
     "no switches": (
         "nodes 2\nlink (0, switch(0)) bandwidth 1 GB/s",
-        "switch(0)", "there are no switches here", "behind `switches`",
+        "switch(0)", "there are no switches here", "after `switches`",
     ),
     "unknown node": (
         "nodes 2 switches 1\nlink (0, 3) bandwidth 1 GB/s",
@@ -197,10 +197,10 @@ WRONG = {
     ),
     "unit twice": (
         "nodes 2\nunit 1 GB/s\nunit 2 GB/s\nlink (0, 1) bandwidth 1 GB/s",
-        "unit 2 GB/s", "`unit` stands here a second time; the first is in line 3", "one `unit`",
+        "unit 2 GB/s", "`unit` occurs a second time; the first is in line 3", "one `unit`",
     ),
     "switches twice": (
-        "nodes 2\nswitches 1\nswitches 1", "switches 1", "`switches` stands here a second", "one",
+        "nodes 2\nswitches 1\nswitches 1", "switches 1", "`switches` occurs a second", "one",
     ),
     "unit of zero": ("nodes 2\nunit 0 GB/s", "0", "a chunk per round at 0 GB/s", "above 0"),
     "unit without GB/s": (
@@ -231,17 +231,17 @@ WRONG = {
     ),
     "shared beside switches": (
         "nodes 2 switches 1\nlink (0, 1) bandwidth 1\nshared { links } bandwidth 1",
-        "shared { links }", "a shared bound in a topology with switches", "a switch through which",
+        "shared { links }", "a shared bound in a topology with switches", "a switch on the path",
     ),
     "shared with a unit": (
         "nodes 2\nlink (0, 1)\nshared { links } bandwidth 1 GB/s",
-        "GB/s", "a unit behind the bandwidth of a shared bound", "chunks per round",
+        "GB/s", "a unit after the bandwidth of a shared bound", "chunks per round",
     ),
     "switches before nodes": (
         "switches 1\nnodes 2", "switches 1", "`switches` before the number of nodes", "`nodes`",
     ),
     "switches behind links": (
-        "nodes 2\nlink (0, 1) bandwidth 1\nswitches 1", "switches 1", "behind a link", "above all",
+        "nodes 2\nlink (0, 1) bandwidth 1\nswitches 1", "switches 1", "after a link", "before all",
     ),
     "half a switch": ("nodes 2\nswitches 1/2", "1/2", "this is 1/2", "a whole number"),
     "fewer than none": ("nodes 2\nswitches -1", "-1", "-1 switches", "at least 0"),
@@ -285,7 +285,7 @@ def test_wrong_arguments(reference: str, library: SpecLibrary) -> None:
     assert WRONG_ARGUMENTS[reference] in (ask(library, reference).expected or "")
 
 
-def test_a_check_of_a_file_finds_what_cannot_be_lowered(
+def test_a_check_of_a_file_finds_networks_without_lowering(
     library: SpecLibrary, spec_file: SpecFile
 ) -> None:
     path = spec_file("topology bad { nodes 2 switches 1 link (0, switch(0)) bandwidth 0 GB/s }")
@@ -300,7 +300,7 @@ def test_a_check_of_a_file_finds_what_cannot_be_lowered(
 def test_one_way_and_disconnected_networks_are_read(
     library: SpecLibrary, spec_file: SpecFile
 ) -> None:
-    """What can be done on them is for the search to say."""
+    """A search decides which collectives are possible on them."""
     spec_file(
         "topology up { nodes 3 switches 1 link (n, switch(0)) for n in nodes bandwidth 1 GB/s }\n"
         "topology two { nodes 4 switches 2\n"
@@ -351,7 +351,7 @@ def test_every_solver_takes_link_sets_of_any_bandwidth(
     capsys.readouterr()
 
 
-def test_what_a_chunk_per_round_is(
+def test_the_meaning_of_a_chunk_per_round(
     spec_file: SpecFile, capsys: pytest.CaptureFixture[str], library: SpecLibrary
 ) -> None:
     pod = str(spec_file(POD))
@@ -386,7 +386,7 @@ def test_the_store_knows_a_network_under_other_numbers(
     assert costs[0] == costs[1] == [(1, 4, 1)]
 
 
-def test_fabric_of_a_topology_is_what_was_read(library: SpecLibrary) -> None:
+def test_fabric_of_a_topology_is_kept(library: SpecLibrary) -> None:
     assert Fabric.of(library.topology("a100(boxes=2)")) == Fabric.of(
         as_topology(library.topology("a100(boxes=2)"))
     )

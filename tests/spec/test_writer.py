@@ -1,4 +1,4 @@
-"""A topology written as a spec reads back equal, whoever built it."""
+"""A topology written as a spec reads back equal, however it was built."""
 
 from __future__ import annotations
 
