@@ -7,8 +7,7 @@
     frontier = syncoll.pareto("dgx1", "allgather", max_steps=4)
     frontier[0].export("mscclpp", "plan.json")
 
-The functions are the commands of the shell, see `syncoll.api`; they are imported when one of them
-is asked for.
+The functions are the commands of the shell, see `syncoll.api`; each is imported at its first use.
 """
 
 from typing import TYPE_CHECKING

@@ -6,7 +6,7 @@ import threading
 
 
 def main() -> int:
-    """Runs the command line; returns its exit code, also where Ctrl-C comes during the imports."""
+    """Runs the command line; returns its exit code, even if Ctrl-C comes during the imports."""
     try:
         from syncoll.cli.main import main as run
 
@@ -15,7 +15,7 @@ def main() -> int:
         sys.stderr.write("syncoll: interrupted\n")
         return 130
     finally:
-        # Python would print where Ctrl-C met its own end.  It kills the process there instead.
+        # Python would print the place of Ctrl-C during its exit. Here it kills the process instead.
         ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if ours and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,7 +1,7 @@
 """The clock of limits: wall-clock seconds, or counted work.
 
-Wall-clock results depend on the machine and its load.  With counted work the clock is a counter
-that nothing else moves.  Every reading costs a little; solvers, encodings and verifications add
+Wall-clock results depend on the machine and its load.  With counted work the clock is a counter,
+apart from all other clocks.  Every reading costs a little; solvers, encodings and verifications add
 their own measures, such as iterations.  The same question then has the same answer on any machine.
 
 One unit is about one second of one core.
@@ -60,12 +60,12 @@ def worked() -> float:
 
 
 def is_counted() -> bool:
-    """Whether work is counted here; then nothing may depend on seconds or run in parallel."""
+    """Whether work is counted here; nothing may then depend on seconds or run in parallel."""
     return _COUNTER.get() is not None
 
 
 def took(units: float) -> None:
-    """Adds finished work to the counter; does nothing when limits are in seconds."""
+    """Adds finished work to the counter; does nothing if limits are in seconds."""
     counter = _COUNTER.get()
     if counter is not None:
         counter.units += units
@@ -79,7 +79,7 @@ def limit_in_words() -> str:
 def remembered(name: str, make: Callable[[], _T]) -> _T:
     """A value kept between calls, made on first use.
 
-    It lives as long as the process, or as long as `counting` where work is counted.
+    It lives as long as the process, or as long as `counting` if work is counted.
     """
     counter = _COUNTER.get()
     memory = _PROCESS if counter is None else counter.memory

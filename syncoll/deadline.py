@@ -1,16 +1,16 @@
-"""Deadline: when something must be over.
+"""Deadline: the time by which work must end.
 
-What sets a limit of time makes one deadline and hands it on; what takes long looks at it, gives
-what is left of it to solvers, and does not begin what would not fit.  It is a moment on the
-clock on the wall, which is what a person waits for.  A share of the time within it may be measured
-in work instead, the CPU time of the main thread (of the whole process, where another thread sets
-it), so that neither a busy machine nor other threads take it away.  Where work is counted
-(`syncoll.clock`), every deadline is a number of units of it.
+The owner of a time limit makes one deadline and passes it on.  Long computations read it, give the
+remaining time to solvers, and skip work that would not fit.  It is a moment of wall-clock time, for
+which a person waits.  A share of the time within it may be measured in work instead: the CPU time
+of the main thread (of the whole process, if another thread sets it).  Neither a busy machine nor
+other threads then reduce it.  If work is counted (`syncoll.clock`), every deadline is a number of
+units.
 
-Two things stop what does not look at its deadline in time.  What runs in a worker process is killed
-there (`syncoll.solving`).  What runs in this process is stopped by `interrupted_at`, whatever
-Python code it is; only a single call into a library cannot be interrupted, so that such calls get a
-limit of their own.  Where work is counted nothing is stopped from outside.
+Two mechanisms stop code that does not read its deadline in time.  A worker process is killed
+(`syncoll.solving`).  Python code in this process is stopped by `interrupted_at`; only a single call
+into a library cannot be interrupted, so that such calls get a limit of their own.  If work is
+counted, nothing is stopped from outside.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 _SLOWEST = 10  # wall-clock time over processor time on a busy machine, at most
-_GRACE_SECONDS = 0.2  # for what looks at its deadline to end by itself, with what it has
+_GRACE_SECONDS = 0.2  # for code that reads its deadline to end by itself, with its results
 
 
 @dataclass
 class Reserve:
-    """Seconds that are kept free behind a search, for what is to be done with what it finds.
+    """Seconds that a search leaves free for the processing of its results.
 
-    How long that takes is known better the more was found, and may be said anew at any time.
+    The estimate improves as results come, and may be set anew at any time.
     """
 
     seconds: float = 0.0
@@ -55,13 +55,13 @@ class Reserve:
 class Deadline:
     """A moment, or never.
 
-    Pickled it is what is left of it, and so it holds in another process, on another machine too.
+    A pickle holds the remaining time, so that it is valid in other processes and machines.
 
     Args:
-        ends: on the clock `syncoll.clock.now`; None for never.
-        works: by when the work must be done, in CPU time; None where that does not matter.
-        by_main: whether that is the main thread's and not the process's.
-        reserve: what `ends` comes sooner by.
+        ends: its time on the clock `syncoll.clock.now`; None for never.
+        works: the CPU time by which the work must end; None for no such limit.
+        by_main: whether this is the CPU time of the main thread, not of the process.
+        reserve: seconds by which `ends` is earlier.
     """
 
     ends: float | None = None
@@ -71,7 +71,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """In so many seconds from now; None for never."""
+        """The deadline in `seconds` from now; None for never."""
         return cls(None if seconds is None else now() + seconds)
 
     @property
@@ -86,50 +86,50 @@ class Deadline:
 
     @property
     def seconds(self) -> float | None:
-        """What is left, at least 0, for those who write None for no limit."""
+        """The remaining seconds, at least 0, for functions whose None means no limit."""
         return None if self.is_never else max(0.0, self.left())
 
     def left(self) -> float:
-        """Seconds that are left; below 0 when it is over, infinite when it is never."""
+        """The remaining seconds; below 0 if it is over, infinite for never."""
         kept = self.reserve.seconds if self.reserve else 0.0
         left = math.inf if self.ends is None else self.ends - kept - now()
         return left if self.works is None else min(left, self.works - _worked(self.by_main))
 
     def check(self) -> None:
-        """Raises `OutOfTimeError` when it is over."""
+        """Raises `OutOfTimeError` if it is over."""
         if self.left() <= 0:
             raise OutOfTimeError(f"the {limit_in_words()} was reached")
 
     def sooner(self, seconds: float | None) -> Deadline:
-        """No later than this, and no later than in so many seconds (None: this)."""
+        """This deadline, or an earlier one in `seconds` from now (None: this)."""
         if seconds is None:
             return self
         ends = now() + seconds + (self.reserve.seconds if self.reserve else 0.0)
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def granting(self, seconds: float) -> Deadline:
-        """This, or `seconds` of work where less time is left, within a multiple of that time."""
+        """This deadline, or `seconds` of work if less time is left, up to a multiple of it."""
         if self.left() >= seconds:
             return self
         return NEVER.sooner(_SLOWEST * seconds).working(seconds)
 
     def share(self, part: float) -> Deadline:
-        """When this part of what is left is over."""
+        """The deadline after this part of the remaining time."""
         return self if self.is_never else self.sooner(max(0.0, self.left()) * part)
 
     def keeping(self, reserve: Reserve) -> Deadline:
-        """Sooner by a reserve, whatever it will be; so is all that is made of it."""
+        """This deadline, earlier by a reserve that may change; deadlines from it follow."""
         return self if self.ends is None else replace(self, reserve=reserve)
 
     def before(self, seconds: float) -> Deadline:
-        """So many seconds before this, for what is to be done in the end."""
+        """The deadline `seconds` before this, for work at the end."""
         return self if self.ends is None else replace(self, ends=self.ends - seconds)
 
     def working(self, seconds: float | None) -> Deadline:
-        """No later than this, with so many seconds of work (None: as many as there is time for).
+        """This deadline with at most `seconds` of work (None: as much as there is time for).
 
-        Work is the CPU time of the main thread where that calls, and otherwise that of this
-        process, its threads together.
+        Work is the CPU time of the main thread if that calls, and otherwise of this process, its
+        threads together.
         """
         if seconds is None:
             return self
@@ -153,7 +153,7 @@ def _worked(by_main: bool) -> float:
     if _is_main():
         return time.thread_time()
     if sys.platform == "win32":
-        return -math.inf  # no other thread's clock can be read there; that on the wall remains
+        return -math.inf  # no other thread's clock can be read there; the wall clock remains
     return time.clock_gettime(time.pthread_getcpuclockid(threading.main_thread().ident or 0))
 
 
@@ -162,13 +162,13 @@ NEVER = Deadline()
 
 
 @dataclass(eq=False)
-class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_at(deadline)
-    """Raises `OutOfTimeError` in the midst of what takes longer than its deadline.
+class interrupted_at:  # noqa: N801  # reads well in use: with interrupted_at(deadline)
+    """Raises `OutOfTimeError` inside a computation that exceeds its deadline.
 
-    It is for computations that leave nothing behind when they are cut short, for those of good
-    plugins and of bad ones.  What looks at the deadline itself has a fraction of a second to end in
-    order.  It does nothing outside the main thread, on systems without such alarms (Windows), and
-    where the program that syncoll is a part of uses the alarm itself.
+    The computation must not leave anything behind when it is cut short; it may be a plugin's.  Code
+    that reads the deadline itself has a fraction of a second to end in order.  It does nothing
+    outside the main thread, on systems without such alarms (Windows), and if the program around
+    syncoll uses the alarm itself.
     """
 
     _deadline: Deadline
@@ -208,14 +208,14 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
         )
 
     def _set(self) -> None:
-        """Sets the system's timer for the first of all that are active."""
+        """Sets the system's timer for the earliest of all that are active."""
         first = enclosing().left()
         seconds = 0.0 if first == math.inf else max(first, 0.0) + _GRACE_SECONDS
         signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
 
 
 def enclosing() -> Deadline:
-    """The soonest deadline that may interrupt the caller: a limit for calls that cannot be."""
+    """The earliest deadline that may interrupt the caller: a limit for uninterruptible calls."""
     if not (_is_main() or is_counted()):
         return NEVER
     return min(_active(), key=Deadline.left, default=NEVER)

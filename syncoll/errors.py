@@ -7,24 +7,24 @@
     │   ├── SpecError         a spec's text is wrong (syntax, names, arity, ranges, size)
     │   │   └── SpecLimitError  it would make tables too large, or take too long to evaluate
     │   └── ModelError        a topology, collective or instance makes no sense
-    │       └── ImpossibleError  a collective that no algorithm does on a topology
+    │       └── ImpossibleError  no algorithm can perform a collective on a topology
     ├── UsageError            the request is wrong (an option, a combination of options)
-    │   ├── FormulaTooLargeError  an encoding would need more memory than there is
-    │   └── UnlabelledError       an encoding does not say what its variables are about
+    │   ├── FormulaTooLargeError  an encoding would need more memory than the machine has
+    │   └── UnlabelledError       an encoding does not label its variables
     ├── FileFormatError       a stored file is truncated, hand-broken, or from a newer version
-    │   └── ImportFormatError     a tool's description of a machine is not one, or says too little
+    │   └── ImportFormatError     a tool's description of a machine is malformed or incomplete
     ├── ExportError           a format cannot express an algorithm
-    ├── VerificationError     an algorithm does not do what its instance demands
-    │   └── UncheckedError        nothing wrong was found, but not all could be checked
-    ├── ExecutionError        a run on real processes did not come to its end
+    ├── VerificationError     an algorithm does not solve its instance
+    │   └── UncheckedError        no error was found, but some claims could not be checked
+    ├── ExecutionError        a run on real processes did not end
     ├── OutOfTimeError        a limit of time was reached
     ├── PluginError           a plugin is missing, broken, or registered twice
     │   ├── OptionError       a plugin option is unknown or out of its range
     │   └── UnknownPluginError  no plugin of this name can be used; also a KeyError
-    └── BackendError          a backend answered something that cannot be true
+    └── BackendError          a backend gave an answer that cannot be true
 
-A message says what happened, where, and what to do next.  Anything that is not a
-`SyncollError` is a bug of syncoll's own.
+A message states the error, its place, and the remedy.  Any error that is not a `SyncollError` is a
+bug of syncoll.
 """
 
 from __future__ import annotations
@@ -88,16 +88,16 @@ class Origin:
 
 
 class SyncollError(Exception):
-    """Anything that is wrong with a request, a file or a plugin, in words for its user."""
+    """Any error in a request, a file or a plugin, in words for its user."""
 
 
 class LocatedError(SyncollError):
     """An error that may know the place in a spec file that caused it.
 
     Args:
-        message: what is wrong.
-        origin: where, when it came from a file.
-        expected: what would have been right, as the end of ``expected …``.
+        message: the error.
+        origin: its place, if it came from a file.
+        expected: a right text, as the end of ``expected …``.
     """
 
     def __init__(self, message: str, origin: Origin | None = None, expected: str = "") -> None:
@@ -129,7 +129,7 @@ class ModelError(LocatedError):
 
 
 class ImpossibleError(ModelError):
-    """No algorithm at all does what a collective asks for on a topology: that is proved."""
+    """No algorithm can perform a collective on a topology: this is proved."""
 
 
 class UsageError(SyncollError):
@@ -141,7 +141,7 @@ class FormulaTooLargeError(UsageError):
 
 
 class UnlabelledError(UsageError):
-    """An encoding does not say what its variables are about, which symmetric search needs."""
+    """An encoding does not label its variables, as symmetric search needs."""
 
 
 class FileFormatError(SyncollError):
@@ -149,26 +149,26 @@ class FileFormatError(SyncollError):
 
 
 class ImportFormatError(FileFormatError):
-    """A tool's description of a machine is not one, is truncated, or leaves out what is needed."""
+    """A tool's description of a machine is malformed, truncated, or incomplete."""
 
 
 class ExportError(SyncollError):
-    """A format, or the dialect that was chosen, cannot express an algorithm."""
+    """A format, or the chosen dialect, cannot express an algorithm."""
 
 
 class VerificationError(SyncollError):
-    """An algorithm does not do what its instance demands."""
+    """An algorithm does not solve its instance."""
 
 
 class UncheckedError(VerificationError):
-    """Nothing wrong was found, but not everything could be checked; the message says what."""
+    """No error was found, but some claims could not be checked; the message names them."""
 
 
 class ExecutionError(SyncollError):
-    """A run on real processes did not come to its end: one died, failed, or took too long.
+    """A run on real processes did not end: one died, failed, or took too long.
 
     Args:
-        message: which, and what is known about it.
+        message: the process, and the known facts about it.
         timed_out: whether a time limit ended it.
     """
 
@@ -178,7 +178,7 @@ class ExecutionError(SyncollError):
 
 
 class OutOfTimeError(SyncollError):
-    """A limit of time was reached; what was being computed is left out, and claims nothing."""
+    """A limit of time was reached; the unfinished result is left out, and claims nothing."""
 
 
 class PluginError(SyncollError):
@@ -190,10 +190,10 @@ class OptionError(PluginError):
 
 
 class UnknownPluginError(PluginError, KeyError):
-    """No plugin of this name can be used: it is not there, broken, or there are two."""
+    """No plugin of this name can be used: it does not exist, is broken, or exists twice."""
 
     __str__ = Exception.__str__  # a KeyError's text is in quotes
 
 
 class BackendError(SyncollError):
-    """A backend answered something that cannot be true (a bug in it, or in its adapter)."""
+    """A backend gave an answer that cannot be true (a bug in it, or in its adapter)."""

@@ -1,8 +1,8 @@
-"""Errors that the handler of a signal raises: where they may be raised, and where they are lost.
+"""Errors that the handler of a signal raises: where they may be raised, and where they get lost.
 
 Python prints an error that leaves a finalizer (a generator that is closed because it was dropped,
-``__del__``, the callback of a weak reference), and goes on without it.  Neither the end of a
-time limit nor Ctrl-C may be lost there, and there is nothing to print.
+``__del__``, the callback of a weak reference), and continues without it.  The end of a time limit
+and Ctrl-C must not get lost there, and must not be printed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def unprinted(
 
     Args:
         hook: prints all others.
-        kinds: of errors that are raised again.
+        kinds: types of the errors that are raised again.
         lost: called when one of them was lost.
     """
 
@@ -79,11 +79,11 @@ def unprinted(
 
 @contextmanager
 def ctrl_c() -> Iterator[None]:
-    """While it lasts, Ctrl-C waits where `may_raise` says so, and is repeated where it was lost.
+    """In this context Ctrl-C waits if `may_raise` says so, and is repeated if it was lost.
 
-    Who presses it again while it waits does not want to wait.  It changes nothing outside the main
-    thread, on systems whose threads get no signals (Windows), and where the program that syncoll is
-    a part of handles Ctrl-C itself.
+    A second Ctrl-C during the wait takes effect at once.  The context changes nothing outside the
+    main thread, on systems whose threads get no signals (Windows), and if the program around
+    syncoll handles Ctrl-C itself.
     """
     main, number = threading.main_thread(), signal.SIGINT
     if (

@@ -1,8 +1,8 @@
-"""Packages whose names are imported when they are asked for (PEP 562).
+"""Packages whose names are imported at their first use (PEP 562).
 
-Who only resolves a name, or registers a record, must not pay for numpy and all that is built on it.
-Each name is written once, in the imports that type checkers read, or in the ``__all__`` of a module
-that has several and gives all of them::
+Code that only resolves a name, or registers a record, must not pay for numpy and everything built
+on it.  Each name is written once: in the imports that type checkers read, or in the ``__all__`` of
+a module whose names are all exported::
 
     if TYPE_CHECKING:
         from syncoll.model.algorithm import Algorithm as Algorithm
@@ -28,7 +28,7 @@ _ALL = re.compile(r"^__all__ = [\[(]([^\])]*)[\])]", re.MULTILINE)
 
 
 def lazily(package: str) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package, which has the names that it imports for type checkers."""
+    """The ``__getattr__`` of a package with the names that it imports for type checkers."""
 
     @cache
     def homes() -> dict[str, str]:

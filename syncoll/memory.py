@@ -1,19 +1,19 @@
-"""How much memory a command may take, how much of that is left, and what happens at the limit.
+"""The memory that a command may use, the part of it that is free, and the reaction at the limit.
 
-A command is its process and everything that it has started: solver workers, processes of a pool.
-What they have together (resident memory) stays below one limit: half of what was free when the
-command began, unless ``--memory-limit`` says otherwise.  Three things see to that:
+A command consists of its process and all processes that it has started: solver workers, processes
+of a pool.  Their resident memory together stays below one limit: half of the memory that was free
+when the command began, unless ``--memory-limit`` sets another.  Three mechanisms enforce it:
 
-* What is known to be large is estimated before it is built (`MemoryBudget.lacks`), and not begun
-  where it would not fit; whoever asks goes on with something smaller.
-* A solver's process that takes the whole over the limit is ended: those that have nothing to do
-  (`MemoryBudget.may_not_rest`), and the largest one (`MemoryBudget.must_go`); the others go on.
-* The last line of defence is a thread that raises `MemoryError` in the main thread where no
-  solver's process is worth ending, or the command stays over its limit all the same.
+* Large objects are estimated before they are built (`MemoryBudget.lacks`), and skipped if they
+  would not fit; the caller continues with something smaller.
+* Solver processes are ended if the total exceeds the limit: idle ones
+  (`MemoryBudget.may_not_rest`), and the largest one (`MemoryBudget.must_go`); the others continue.
+* As a last resort, a thread raises `MemoryError` in the main thread if no solver's process is worth
+  ending, or the command stays over its limit nevertheless.
 
-Free is what the system says, or less where a control group (a container, a batch job) or
+Free memory is as the system reports it, or less if a control group (a container, a batch job) or
 ``ulimit`` allows less.  On another machine, as in a cluster, the same limit holds for each process
-that decides questions there, with what that process has started.
+that decides questions there, with the processes that it has started.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ __all__ = [
     "resume",
 ]
 
-_DEFAULT_SHARE = 0.5  # of what is free, for a command whose user names no limit
+_DEFAULT_SHARE = 0.5  # of the free memory, for a command without a limit from the user
 _LEAST_LIMIT = 128 << 20  # Python, its libraries and a worker that has imported a solver
 _ALWAYS_BEGUN = 16 << 20  # makes no difference, and without it nothing would begin
 _LEAST_ADDRESS_SPACE = 768 << 20  # reserved by the libraries and threads of a search
 _LEAST_WORTH = 64 << 20  # ending a smaller one helps little: it may not have its solver yet
-_SPARE = 0.9  # of what is free now, for a single thing that is about to be built
-_SAMPLE_SECONDS = 0.2  # so long a look at all processes holds, which takes some milliseconds
+_SPARE = 0.9  # of the present free memory, for a single object that is about to be built
+_SAMPLE_SECONDS = 0.2  # a sample of all processes, which takes some milliseconds, is used this long
 _GUARD_SECONDS = 0.5
-_RELIEF_SECONDS = 5.0  # for the main thread to make room before it is told again
+_RELIEF_SECONDS = 5.0  # for the main thread to make room before it is signalled again
 _DELIVERY_SECONDS = 1.0  # a signal that was sent arrives much sooner
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
 class MemoryBudget:
-    """What a command may take.  Equal budgets are those of one command, so they can be compared.
+    """The memory that a command may use.  Commands have equal budgets only if they are the same.
 
     Args:
         limit: bytes of resident memory, of all its processes together.
         named: the limit that the user named; None for the default share.
-        pid: of the command's own process.
-        host: the machine where that runs.
+        pid: process id of the command's own process.
+        host: the machine where it runs.
     """
 
     limit: int
@@ -75,7 +75,7 @@ class MemoryBudget:
 
     @classmethod
     def of_this_process(cls, named: int | None = None) -> MemoryBudget:
-        """The budget of a command that begins now; without a limit half of what is free."""
+        """The budget of a command that begins now; without a limit half of the free memory."""
         pid, limit = os.getpid(), named
         if limit is None:
             limit = _sample(pid).total + int(free_bytes() * _DEFAULT_SHARE)
@@ -100,22 +100,22 @@ class MemoryBudget:
         """Bytes that may still be taken; never negative."""
         return max(0, min(self.limit - self.used(), int(free_bytes() * _SPARE)))
 
-    def lacks(self, needs: int, what: str) -> str:
-        """Why something is not begun, in words; empty where it fits.
+    def lacks(self, needs: int, subject: str) -> str:
+        """Why an object is not built, in words; empty if it fits.
 
         Args:
-            needs: about so many bytes.
-            what: that is to be built, as the beginning of a sentence.
+            needs: approximate number of bytes.
+            subject: the object to be built, as the beginning of a sentence.
         """
         if needs <= _ALWAYS_BEGUN or needs <= (room := self.room()):
             return ""
         return (
-            f"{what} would need about {amount_of(needs)} of memory, over the {amount_of(room)} "
+            f"{subject} would need about {amount_of(needs)} of memory, over the {amount_of(room)} "
             f"that are left within the limit of {amount_of(self.limit)} (--memory-limit)"
         )
 
     def must_go(self, pid: int) -> str:
-        """Why a solver's process is to end at once, in words; empty while it may go on.
+        """Why a solver's process must end at once, in words; empty if it may continue.
 
         All together are over the limit, and no other process that could be ended is as large.
         """
@@ -128,23 +128,23 @@ class MemoryBudget:
         )
 
     def may_not_rest(self, pid: int) -> bool:
-        """Whether a solver's process that has nothing to do is to end, for there is too little."""
+        """Whether an idle solver's process must end because too little memory is left."""
         sample = _sample(self.pid)
         if sample.total <= self.limit or sample.sizes.get(pid, 0) < _LEAST_WORTH:
             return False
-        _forget_samples()  # what comes next is decided by a new look
+        _forget_samples()  # a new sample decides the next step
         return True
 
     def exhausted(self) -> str:
-        """Why the command's own process must make room, in words; empty while it need not, as where
-        a worker is worth ending: what waits for that, or keeps it, ends it soon.
+        """Why the command's own process must make room, in words; empty if it need not.  It need
+        not if a worker is worth ending: the code that waits for or keeps that worker ends it soon.
         """
         sample = _sample(self.pid)
         leaf = sample.largest_leaf
         return "" if leaf is not None and sample.sizes[leaf] >= _LEAST_WORTH else self.exceeded()
 
     def exceeded(self) -> str:
-        """That all together have too much, in words; empty where they have not."""
+        """That all processes together use too much, in words; empty if they do not."""
         total = self.used()
         if total <= self.limit:
             return ""
@@ -209,7 +209,7 @@ def amount_of(size: int) -> str:
 
 
 def free_bytes() -> int:
-    """Bytes that this process could take: of the machine, its control groups, its own limits."""
+    """Bytes that this process could use: of the machine, its control groups, its own limits."""
     import psutil
 
     free = [int(psutil.virtual_memory().available), *_left_in_groups(), *_left_by_ulimit()]
@@ -217,7 +217,7 @@ def free_bytes() -> int:
 
 
 def _left_by_ulimit() -> Iterator[int]:
-    """What ``ulimit -v`` and ``ulimit -d`` leave this process, which may be limited by either."""
+    """The bytes that ``ulimit -v`` and ``ulimit -d`` leave this process, each if it is set."""
     import psutil
 
     info = psutil.Process().memory_info()
@@ -237,7 +237,7 @@ def _ulimit(name: str) -> int | None:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """What each control group that this process is in leaves it (Linux, versions 1 and 2)."""
+    """The bytes that each control group of this process leaves it (Linux, versions 1 and 2)."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
     except (OSError, ValueError):
@@ -252,7 +252,7 @@ def _left_in_groups() -> Iterator[int]:
         else:
             continue
         folder = root / path.lstrip("/")
-        # In a container the path is often that outside, and only the root can be seen.
+        # In a container the path is often an outside one, and only the root can be seen.
         for group in {root, folder, *(p for p in folder.parents if root in p.parents)}:
             left = _left_in_group(group, *names)
             if left is not None:
@@ -274,37 +274,37 @@ def _left_in_group(group: Path, most: str, current: str, cache: str) -> int | No
 _current: MemoryBudget | None = None
 _began = False
 _resumed: MemoryBudget | None = None
-_told: Callable[[str], None] | None = None
+_tell: Callable[[str], None] | None = None
 _said: set[str] = set()
 _refusals = 0
 
 
 @contextlib.contextmanager
-def command(named: int | None = None, told: Callable[[str], None] | None = None) -> Iterator[None]:
-    """While it lasts, `budget` is that of one command; over it `MemoryError` is raised in the main
-    thread, where the end of solvers' processes does not help.  Within another one it adds nothing.
+def command(named: int | None = None, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """In this context `budget` is the budget of one command.  Over it, `MemoryError` is raised in
+    the main thread if ending solvers' processes does not help.  Within another one it adds nothing.
 
     Args:
-        named: the limit in bytes; None for the default share, which is found out when needed.
-        told: is told in words, once for each thing, what is not begun for want of memory.
+        named: the limit in bytes; None for the default share, which is computed when needed.
+        tell: receives a message, once for each object that is not built for lack of memory.
 
     Raises:
-        UsageError: on a limit below what any command takes.
+        UsageError: for a limit below the minimum of any command.
     """
-    global _current, _began, _told, _guard
+    global _current, _began, _tell, _guard
     if _began:
         yield
         return
-    before = _current, _began, _told
+    before = _current, _began, _tell
     guard = None
     _said.clear()
-    _current, _began, _told = None, True, told
+    _current, _began, _tell = None, True, tell
     try:
         if named is not None:
             if named < _LEAST_LIMIT:
                 raise UsageError(
-                    f"--memory-limit {amount_of(named)}: a command takes {amount_of(_LEAST_LIMIT)} "
-                    "with a solver that has nothing to do; give it more"
+                    f"--memory-limit {amount_of(named)}: a command needs "
+                    f"{amount_of(_LEAST_LIMIT)} even with an idle solver; give it more"
                 )
             _current = MemoryBudget.of_this_process(named)
         if threading.current_thread() is threading.main_thread() and _guard is None:
@@ -314,37 +314,37 @@ def command(named: int | None = None, told: Callable[[str], None] | None = None)
         if guard is not None:
             _guard = None
             guard.end()
-        _current, _began, _told = before
+        _current, _began, _tell = before
 
 
 def require_address_space() -> None:
-    """Passes where ``ulimit -v`` leaves enough for the libraries and threads of a search.
+    """Passes if ``ulimit -v`` leaves enough for the libraries and threads of a search.
 
     Raises:
-        UsageError: where it does not: these would end the process, and no error could be caught.
+        UsageError: if it does not: these would end the process, and no error could be caught.
     """
     limit = _ulimit("RLIMIT_AS")
     if limit is not None and limit < _LEAST_ADDRESS_SPACE:
         raise UsageError(
-            f"the system limits this process to {amount_of(limit)} of addresses (ulimit -v); the "
-            f"libraries of a search reserve up to {amount_of(_LEAST_ADDRESS_SPACE)}: raise that "
-            "limit, and limit what is used with --memory-limit"
+            f"the system limits this process to {amount_of(limit)} of addresses (ulimit -v); "
+            f"the libraries of a search reserve up to {amount_of(_LEAST_ADDRESS_SPACE)}: raise "
+            "that limit, and limit the memory in use with --memory-limit"
         )
 
 
 def resume(given: MemoryBudget) -> None:
-    """This process answers for a command that perhaps began in another one."""
+    """Makes this process answer for a command that may have begun in another one."""
     global _current, _resumed
     if given != _resumed:
         _current, _resumed = given.here(), given
 
 
 def budget() -> MemoryBudget:
-    """The budget of the command that this process belongs to; all there is where none began."""
+    """The budget of the command that this process belongs to; all memory if none began."""
     global _current
     if _current is None:
         _current = MemoryBudget.of_this_process()
-        if not _began:  # a program that uses this library may take all that the machine has
+        if not _began:  # a program that uses this library may use all memory of the machine
             import psutil
 
             _current = replace(_current, limit=int(psutil.virtual_memory().total))
@@ -352,21 +352,21 @@ def budget() -> MemoryBudget:
 
 
 def refusals() -> int:
-    """How many things have not been begun so far; it only grows."""
+    """Number of objects that were not built so far; it only grows."""
     return _refusals
 
 
 def on_refusal(text: str) -> None:
-    """Tells the user of the command, once, that something was not begun."""
+    """Reports to the user of the command, once, that an object was not built."""
     global _refusals
     _refusals += 1
-    if _told is not None and text not in _said:
+    if _tell is not None and text not in _said:
         _said.add(text)
-        _told(text)
+        _tell(text)
 
 
 class _Guard:
-    """Tells the main thread, by a signal where there are any, to make room."""
+    """Signals to the main thread, if signals exist, to make room."""
 
     def __init__(self) -> None:
         self.resting = False
@@ -382,7 +382,7 @@ class _Guard:
         self._thread.start()
 
     def end(self) -> None:
-        """What the signal meant before it means again once no own one can come any more."""
+        """Restores the previous handler of the signal once no own signal can come any more."""
         self._ended.set()
         self._thread.join()
         if self._signal is not None:
@@ -393,14 +393,14 @@ class _Guard:
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         """In the main thread."""
-        if self._received == self._sent:  # somebody else's means what it always does
+        if self._received == self._sent:  # a signal from elsewhere keeps its meaning
             signal.signal(number, self._before or signal.SIG_DFL)  # type: ignore[arg-type]
             signal.raise_signal(number)
             signal.signal(number, self._heard)
             return
         self._received = self._sent
         if not (self.resting or self._ended.is_set()) and may_raise(frame):
-            raise MemoryError(self.why)  # elsewhere it is told again
+            raise MemoryError(self.why)  # elsewhere the signal is repeated
 
     def _watch(self) -> None:
         within = time.monotonic()  # the limit, when this was last seen
@@ -423,11 +423,11 @@ class _Guard:
 
     def _tell(self, why: str) -> None:
         if self._ended.is_set() or self._received != self._sent:
-            return  # what was sent before is still to be heard
+            return  # an earlier signal has not arrived yet
         self.why = why
         if self._signal is not None:
             self._sent += 1
-            # A real signal, so that waiting for a lock ends too.
+            # A real signal, so that waiting for a lock ends, too.
             signal.pthread_kill(self._main.ident or 0, self._signal)
         else:
             import ctypes
@@ -441,6 +441,6 @@ _guard: _Guard | None = None
 
 
 def end_guard() -> None:
-    """From now on nothing is raised: what was found is shown and saved, whatever it takes."""
+    """From now on nothing is raised: results are shown and saved at any cost."""
     if _guard is not None:
         _guard.resting = True

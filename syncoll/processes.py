@@ -1,4 +1,4 @@
-"""Other Pythons with the path of this one, which processes still live, and their cores."""
+"""Other Python processes with the path of this one, whether they live, and their cores."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SAME_PATH = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
 def python_command(code: str, *arguments: str) -> list[str]:
     """The command of another Python that runs some code, with arguments in ``sys.argv[1:]``.
 
-    It has this process's path, so that every plugin that can be imported here can be there; and -P,
-    so that nothing in the current folder can stand in for a library.
+    It has this process's path, so that every plugin that can be imported here can be imported
+    there; and -P, so that no file in the current folder can replace a library.
     """
     path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
     return [sys.executable, "-P", "-c", _SAME_PATH + code, path, *arguments]
@@ -26,18 +26,18 @@ def python_command(code: str, *arguments: str) -> list[str]:
 
 @dataclass(frozen=True)
 class LivingProcess:
-    """A process of this machine, and when it was started, since process ids are used again."""
+    """A process of this machine with its start time, since process ids are reused."""
 
     pid: int
     born: float
 
     @classmethod
     def this(cls) -> LivingProcess:
-        """The process that asks."""
+        """The calling process."""
         return cls(os.getpid(), psutil.Process().create_time())
 
     def lives(self) -> bool:
-        """Whether it is still there."""
+        """Whether it still exists."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.born) < 1.0
@@ -47,7 +47,7 @@ class LivingProcess:
 
 
 def available_cores() -> int:
-    """How many processor cores the system lets this process use; at least 1."""
+    """Number of processor cores that the system lets this process use; at least 1."""
     if hasattr(os, "sched_getaffinity"):  # not on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

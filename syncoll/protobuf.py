@@ -1,6 +1,6 @@
 """Classes of protobuf messages from a table of their fields, without a compiler of schemas.
 
-Each set of classes has a pool of its own, so that it cannot get in the way of another module of the
+Each set of classes has a pool of its own, so that it does not collide with another module of the
 same schema in one process.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 __all__ = ["Fields", "message_classes"]
 
 Fields = Mapping[str, tuple[int, str, bool]]
-"""Of a message by name: number, type, and whether they are repeated."""
+"""Fields of a message by name: number, type, and whether they are repeated."""
 
 
 def message_classes(
@@ -27,9 +27,9 @@ def message_classes(
 
     Args:
         messages: types of fields are scalars, or names of other messages; an enumeration is written
-            as the ``int32`` that it is.
+            as its ``int32``.
         syntax: the schema's own; by proto2 a 0 that was set is written, too.
-        union: the message of whose fields only one is set, but for the common ones; empty for none.
+        union: the message with only one field set, except the common ones; empty for none.
         last_common: the largest number of a common field.
     """
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory

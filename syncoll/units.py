@@ -51,7 +51,7 @@ def parse_time(text: str) -> Fraction:
     """Seconds, at least 0, of a text such as ``0.7us``, ``700ns``, ``1ms`` or ``7e-7s``.
 
     Raises:
-        UsageError: when it is not one.
+        UsageError: if it is not one.
     """
     value = _parse(text, _SECONDS, "time", "a number with ns, us, ms or s, such as 0.7us")
     if value < 0:
@@ -65,7 +65,7 @@ def parse_bandwidth(text: str) -> Fraction:
     ``B`` is a byte, ``b`` a bit; ``G`` is 10^9, ``Gi`` 2^30.
 
     Raises:
-        UsageError: when it is not one.
+        UsageError: if it is not one.
     """
     expected = "a number with GB/s, GiB/s or Gb/s (b: bits), such as 25GB/s"
     value = _parse(text, _RATES, "bandwidth", expected)
@@ -78,7 +78,7 @@ def parse_size(text: str) -> int:
     """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB``, ``2g`` or ``512``.
 
     Raises:
-        UsageError: when it is not one.
+        UsageError: if it is not one.
     """
     expected = "a number of bytes, such as 512, 64KiB or 1MB"
     bits = re.search(r"[KMGT]i?b\s*$", text)
@@ -96,7 +96,7 @@ def parse_limit(text: str) -> Fraction:
     """Seconds that something may take, of a text such as ``90``, ``1.5s``, ``2min`` or ``1h``.
 
     Raises:
-        UsageError: when it is not a time.
+        UsageError: if it is not a time.
     """
     expected = "a number of seconds, or one with s, min or h, such as 90, 1.5s, 2min or 1h"
     value = _parse(text, _LIMITS, "time", expected)
@@ -109,7 +109,7 @@ def parse_memory(text: str) -> int:
     """Bytes, at least 1, of a text such as ``4GiB``, ``500MB`` or ``2g``.
 
     Raises:
-        UsageError: when it is not an amount of memory.
+        UsageError: if it is not an amount of memory.
     """
     expected = "a number of bytes, or one with a unit, such as 4GiB or 500MB"
     value = int(_amount(text, "memory size", expected))
@@ -127,7 +127,7 @@ def _amount(text: str, noun: str, expected: str) -> Fraction:
 def _parse(
     text: str, units: Mapping[str, Fraction], noun: str, expected: str, written: str = ""
 ) -> Fraction:
-    """A number with its unit; `written` is the text as the user wrote it, where that differs."""
+    """A number with its unit; `written` is the text as the user wrote it, if that differs."""
     written = written or text
     match = re.fullmatch(_NUMBER + r"([A-Za-zµμ/]*)\s*", text)
     if match is None:
@@ -155,13 +155,13 @@ def format_bandwidth(rate: Fraction) -> str:
 
 
 def _shown(value: Fraction, factors: Mapping[str, Fraction], units: Sequence[str]) -> str:
-    """In the first unit of which there is at least one, or the last."""
+    """In the first unit that makes it at least one, or the last unit."""
     unit = next((one for one in units if value >= factors[one]), units[-1])
     return f"{_digits(value / factors[unit])} {unit}"
 
 
 def _digits(value: Fraction) -> str:
-    """Four significant digits, without an exponent where that is short."""
+    """Four significant digits, without an exponent if that is short."""
     number = float(value)
     if number >= 1000:
         return f"{number:.0f}" if number < 1e7 else f"{number:.4g}"

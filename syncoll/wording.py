@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
-"""So many numbers are shown as they are; equal ones from so many on as a run; of more, the ends."""
+"""Up to `_MANY` numbers are shown in full, `_LEAST_RUN` equal ones as a run; else both ends."""
 
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
@@ -31,8 +31,8 @@ def counted(number: SupportsInt, noun: str, plural: str = "") -> str:
 
     Args:
         number: how many; fractions other than 1 are plural.
-        noun: for one of them.
-        plural: for several, where it is not the noun with an s.
+        noun: word for one of them.
+        plural: word for several, if it is not the noun with an s.
 
     >>> counted(1, "step"), counted(0, "step"), counted(2, "NVLink"), counted(3, "topology")
     ('1 step', '0 steps', '2 NVLinks', '3 topologies')
@@ -41,7 +41,7 @@ def counted(number: SupportsInt, noun: str, plural: str = "") -> str:
 
 
 def nearness(cost: Fraction, bound: Fraction) -> str:
-    """How near a cost is to what is proved to be the least possible.
+    """How near a cost is to its proved lower bound.
 
     >>> nearness(Fraction(7, 6), Fraction(15, 13)), nearness(Fraction(2), Fraction(2))
     ('within 1.1 %', 'optimal')
@@ -115,7 +115,7 @@ def _plural(noun: str) -> str:
 
 @contextmanager
 def arguments_as_options() -> Iterator[None]:
-    """While it lasts, messages name the options of the command line in place of arguments."""
+    """In this context messages name the options of the command line instead of arguments."""
     token = _AS_OPTIONS.set(True)
     try:
         yield
@@ -124,7 +124,7 @@ def arguments_as_options() -> Iterator[None]:
 
 
 def where_typed() -> str:
-    """In place of a file's name, where those who see the message wrote a text that is in none.
+    """Stands for a file's name if the user typed the text.
 
     >>> where_typed()
     '<argument>'
@@ -133,7 +133,7 @@ def where_typed() -> str:
 
 
 def argument(name: str, value: object = None) -> str:
-    """An argument as it is written by those who see the message.
+    """An argument in the user's notation.
 
     >>> argument("root", 3)
     'root=3'
@@ -144,6 +144,6 @@ def argument(name: str, value: object = None) -> str:
     if not _AS_OPTIONS.get():
         return name if value is None else f"{name}={value!r}"
     option = f"--{name.replace('_', '-')}"
-    if name.endswith("_options"):  # each of which is given by itself
+    if name.endswith("_options"):  # each option is given by itself
         option = option.removesuffix("s")
     return option if value is None else f"{option} {value}"

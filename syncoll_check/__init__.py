@@ -1,9 +1,9 @@
-"""A checker of the frontiers, bounds and forests that syncoll writes, small enough to be read.
+"""A checker of the frontiers, bounds and forests that syncoll writes, small enough to read.
 
-It imports the standard library alone and follows docs/certificates.md, which specifies the files.
+It imports only the standard library and follows docs/certificates.md, which specifies the files.
 ``python -m syncoll_check FILE...`` checks files; `check` does it from Python.
 
-Modules, to be read in this order: `layout` (which entries there are), `machine`, `algorithms` and
+Modules, to be read in this order: `layout` (the entries of files), `machine`, `algorithms` and
 `families` (replays), `certificates` (bounds), `frontier` (claims), `forest` (trees and cuts).
 """
 
@@ -20,8 +20,8 @@ def check(content: bytes) -> FrontierCheck | ForestCheck:
     """Checks the content of a file.
 
     Raises:
-        FileError: when it is neither a frontier nor a forest.
-        WrongError: when a claim does not hold, or an entry is not as specified.
+        FileError: if it is neither a frontier nor a forest.
+        WrongError: if a claim is wrong, or an entry is not as specified.
     """
     document, name, version = parse(content)
     with at():

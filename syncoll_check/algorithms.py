@@ -28,7 +28,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def require_room(machine: Machine, rounds: Sequence[int], loads: Sequence[int]) -> None:
-    """Checks that no bound carries more in a step than its rounds allow."""
+    """Checks that no step sends more over a bound than its rounds allow."""
     for j, (packed, room) in enumerate(zip(loads, machine.room, strict=True)):
         for step in range(-(-packed.bit_length() // WIDTH)):
             load, have = packed >> WIDTH * step & (1 << WIDTH) - 1, room * rounds[step]
@@ -43,7 +43,7 @@ class Replay:
         self.rounds: list[int] = part["algorithm"]["rounds_per_step"]
         require(part["rounds"] == part["bandwidth"] * part["chunks"], "bandwidth is not R/C")
         fits = len(self.rounds) == part["steps"] and sum(self.rounds) == part["rounds"]
-        require(fits, "rounds_per_step are not those of S steps and R rounds")
+        require(fits, "rounds_per_step do not fit S steps and R rounds")
         self._read_chunks(part["chunk_classes"])
         with at("algorithm"):
             self._read_sends(part["algorithm"])
@@ -66,7 +66,7 @@ class Replay:
         every = sorted(listed) == list(range(len(listed)))
         require(every, "chunk_classes do not name each chunk once")
         self.ends = [ends[c] for c in range(len(ends))]  # pre and post
-        require(any(post for _, post in self.ends), "nothing is to do")
+        require(any(post for _, post in self.ends), "no data has to move")
         require(all(pre or not post for pre, post in self.ends), "a chunk that starts nowhere")
 
     @property
@@ -138,7 +138,7 @@ class Replay:
             self._hold(summed=False)
 
     def holds_summed(self) -> bool:
-        """Whether it holds where switches add up all that they can; False without such switches."""
+        """Whether it is valid if switches add up all that they can; False without such switches."""
         if not (self.combining and "destinations" in self.machine.counting):
             return False
         try:
@@ -180,7 +180,9 @@ class Replay:
         for now in self._by_step:
             for c, a, _, t, own in now:
                 inside = own and not own & ~self.ends[c][0] and forms(held[c, a], own)
-                require(inside, f"node {a} cannot form what it sends of chunk {c} in step {t}")
+                require(
+                    inside, f"node {a} cannot form the data that it sends of chunk {c} in step {t}"
+                )
             for group in self._groups(now, summed):
                 c, _, b, _, _ = group[0]
                 held[c, b].add(reduce(or_, (send[4] for send in group)))
@@ -272,7 +274,7 @@ def forms(held: set[int], whole: int) -> bool:
     dead = set[int]()
 
     def cover(rest: int) -> bool:
-        require(len(dead) <= MOST_REMAINDERS, "too many overlapping sets to tell what they form")
+        require(len(dead) <= MOST_REMAINDERS, "too many overlapping sets")
         if not rest or rest in dead:
             return not rest
         lowest = rest & -rest

@@ -40,13 +40,13 @@ def tabulated(machine: Machine, prices: Prices, steps: int) -> tuple[int, Table]
 
 
 def ways(machine: Machine, goal: int, table: Table, steps: int | None) -> list[Any]:
-    """For each node the cost of the cheapest way to a goal in at most S steps, inf without one.
+    """For each node the cost of the cheapest path to a goal in at most S steps, inf without one.
 
     With S = None it has any number of steps, at the prices of step 0.
     """
     cost: list[Any] = [inf] * machine.nodes
     cost[goal] = 0
-    # No cheapest way takes a node twice.
+    # No cheapest path visits a node twice.
     for prices in [table[0]] * machine.nodes if steps is None else reversed(table[:steps]):
         before = cost[:]
         for (v, w), price in zip(machine.links, prices, strict=True):
@@ -117,7 +117,7 @@ def _by_informed(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -
 
 
 class Certificate:
-    """A certificate that holds: no algorithm of at most S steps (None: any) has a lower R/C."""
+    """A correct certificate: no algorithm of at most S steps (None: any) has a lower R/C."""
 
     def __init__(self, written: Json, machine: Machine, shapes: Sequence[Shape]) -> None:
         self.written, self.method, self.steps = written, written["method"], written["steps"]
@@ -130,7 +130,7 @@ class Certificate:
             if reading in ("inverse", "collect"):
                 self.machine = machine.reversed
         elif self.method != "nothing":
-            require(self.shape.combining, "a proof about sums, where nothing is combined")
+            require(self.shape.combining, "a proof about sums, but the collective does not combine")
         if self.method in ("trees", "completions", "gossip", "sends"):
             priced = (machine.counting[one["bound"]] for one in written["prices"])
             require(not any(priced), "a price for sends that may count as one")
@@ -257,7 +257,7 @@ class Certificate:
         return alike
 
     def _in_sends(self, price: Prices, costs: Mapping[int, Total]) -> Total:
-        """The cost of classes together: that of a chunk is a whole multiple of the prices' unit."""
+        """The cost of classes together; a chunk's is a whole multiple of the prices' unit."""
         scale = lcm(*(one.denominator for one in price.values()))
         unit = Fraction(gcd(*(int(one * scale) for one in price.values())), scale)
         counts = list(self.shape.counts.values())
@@ -297,7 +297,7 @@ class Certificate:
             (made if is_made else never).add((link, t))
 
         def paid(shares: list[Json], end: int) -> Iterator[Any]:
-            """The cost of each way in at most `end` steps; takes its shares from the rest."""
+            """The cost of each path in at most `end` steps; takes its shares from the rest."""
             for share in shares:
                 own = distinct(share["prices"])
                 scale, table = tabulated(self.machine, own, steps)
@@ -386,7 +386,7 @@ class Certificate:
 
 
 def sum_in_switches(nodes: int, out: Sequence[Fraction], into: Sequence[Fraction]) -> Any:
-    """The cost of a chunk where switches add up: rule 3 of `switches`."""
+    """The cost of a chunk if switches add up: rule 3 of `switches`."""
     steps = range(len(out))
     later_in = [min(into[t:]) for t in steps]
 
@@ -423,6 +423,6 @@ def is_all(divided: list[Any], place: int = 0) -> bool:
 
 
 def _over(need: Total, room: Total) -> Total:
-    """The rounds of a need where a round has this room."""
-    require(not need or room, "what moves has no room")
+    """The rounds of a need if a round has this room."""
+    require(not need or room, "a moving chunk has no room")
     return Fraction(need) / room if need else 0

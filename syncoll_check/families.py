@@ -1,4 +1,4 @@
-"""Families: algorithms for every m, which start a wave of chunks after the other (step 13)."""
+"""Families: algorithms for every m, which start waves of chunks one after the other (step 13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_INTERVAL = 4096
 
 
 class Family:
-    """A family all of whose members, for m >= first, are algorithms with the stated costs."""
+    """A family whose members, for all m >= first, are algorithms with the stated costs."""
 
     def __init__(self, written: Json, machine: Machine) -> None:
         self.first: int = written["first"]
@@ -22,7 +22,7 @@ class Family:
         self.usual: list[int] = written["rounds_per_interval"]
         self.up, self.down = written.get("ramp_up", []), written.get("ramp_down", [])
         lengths = [len(rounds) for rounds in (self.usual, self.up, self.down)]
-        require(lengths[0] > 0 and max(lengths) <= MOST_INTERVAL, "rounds of so many steps")
+        require(lengths[0] > 0 and max(lengths) <= MOST_INTERVAL, "rounds for more than every step")
         forms = (written[key] for key in ("steps", "rounds", "chunks"))
         self._forms: list[tuple[int, int]] = [(one["base"], one["each"]) for one in forms]
         parts = {key: written[key] for key in ("wave", "head", "tail") if key in written}
@@ -51,7 +51,7 @@ class Family:
         return s, r, c
 
     def last_within(self, steps: int) -> int:
-        """The largest m with at most S steps; below `first` if there is none."""
+        """The largest m with at most S steps; below `first` if no member is so short."""
         base, each = self._forms[0]
         return (steps - base) // each
 
@@ -61,7 +61,7 @@ class Family:
         return None if m < self.first else Fraction(*self.costs(m)[1:])
 
     def rounds(self, m: int) -> list[int]:
-        """Of each step."""
+        """The rounds of each step."""
         steps = self.depth + (m - 1) * len(self.usual)
         rounds = [self.usual[t % len(self.usual)] for t in range(steps)]
         rounds[: len(self.up)] = self.up
@@ -69,14 +69,14 @@ class Family:
         return rounds
 
     def _require_room(self, machine: Machine, head: int, tail: int) -> None:
-        """Checks that no member sends more than its rounds allow; the page says for which m."""
+        """Checks that no member sends more than its rounds allow; the page defines for which m."""
         interval = len(self.usual)
         span = (
             max(self.depth, head, len(self.up)) + max(self.depth, tail, len(self.down)) + interval
         )
         last = max(self.first, 1 - (self.depth - span) // interval)
         cells = len(machine.room) * (span + interval) * (last + 1 - self.first)
-        require(cells <= MOST_CELLS, "ramps too long to be looked at")
+        require(cells <= MOST_CELLS, "ramps too long to check")
         summed = all(one.holds_summed() for one in self.replays.values())
         loads = {key: one.loads(summed=summed) for key, one in self.replays.items()}
         for m in range(self.first, last + 1):

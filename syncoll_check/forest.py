@@ -14,7 +14,7 @@ __all__ = ["ForestCheck"]
 
 
 class ForestCheck:
-    """Forests whose trees, cuts and throughputs all hold."""
+    """Forests whose trees, cuts and throughputs are all correct."""
 
     def __init__(self, document: Json, version: int) -> None:
         self.accepted: list[str] = []  # claims, in words

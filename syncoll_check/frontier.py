@@ -33,7 +33,7 @@ def digest(document: Json) -> str:
 
 
 class FrontierCheck:
-    """A frontier whose claims all hold."""
+    """A frontier whose claims are all correct."""
 
     def __init__(self, document: Json, version: int) -> None:
         self.document, self.machine = document, Machine.read(document)
@@ -222,7 +222,7 @@ class FrontierCheck:
             most = r = int(limit if best is None else min(limit, -(-best * c // 1) - 1))
             while r >= 0 and not self._ruled_out(proof, min(steps, r), r, c, counted):
                 r, looked = r - 1, looked + 1
-                require(looked <= MOST_RATIOS, "too many (R, C) to be looked at")
+                require(looked <= MOST_RATIOS, "too many (R, C) to check")
             if r < most:
                 left = Fraction(r + 1, c)
                 low, all_closed = left if low is None else min(low, left), False
@@ -264,13 +264,13 @@ class FrontierCheck:
             if all(key in had for key in moving):
                 m = max([1, *(-(-asked[key] // had[key]) for key in moving)])
                 possible = s <= one["steps"] and m * point["rounds"] <= one["rounds"]
-                require(not possible, f"a point has what is refuted for C = {one['chunks']}")
+                require(not possible, f"a point contradicts a refutation for C = {one['chunks']}")
         for one, family in product(refuted, self.families):
             last = min(family.last_within(one["steps"]), one["rounds"])
-            require(last - family.first <= MOST_RATIOS, "too many members to be looked at")
+            require(last - family.first <= MOST_RATIOS, "too many members to check")
             for _, r, c in map(family.costs, range(family.first, last + 1)):
                 possible = r * -(-one["chunks"] // c) <= one["rounds"]
-                require(not possible, "a member of a family is what is refuted")
+                require(not possible, "a member of a family contradicts a refutation")
 
     def _open(self) -> None:
         """Step 12."""
@@ -305,7 +305,7 @@ class FrontierCheck:
         for i, written in enumerate(self.document.get("families", [])):
             with at("families", i):
                 family = Family(written, self.machine)
-                require(self.scales, "a family of what does not scale")
+                require(self.scales, "a family whose shape does not scale")
                 for key, part in family.replays.items():
                     self._require_chunks(written[key], part, self.shapes[0])
                 forms.append((family.first, family.costs(0), family.costs(1)))
@@ -332,9 +332,9 @@ class FrontierCheck:
         """The kind and the words of claims that no file can prove."""
         believed = set(self.of) - {point["chunks"] for _, _, point in self.points}
         if self.scales:
-            yield "scales", "that what holds for the C it looked at holds for every C"
+            yield "scales", "that the proofs for its own C hold for every C"
         elif believed:
-            yield "shapes", f"what is asked for with C = {_some(sorted(believed))}"
+            yield "shapes", f"the chunks of C = {_some(sorted(believed))}"
         if undefined := self.evidence["undefined"]:
             yield "undefined", f"that the collective is not defined for C = {_some(undefined)}"
         refuted = [one for _, proof in self.proofs for one in proof["refuted"]]

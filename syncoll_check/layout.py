@@ -29,7 +29,7 @@ class FileError(Exception):
 
 
 class WrongError(Exception):
-    """A claim that does not hold: the error, and its place in the file."""
+    """A wrong claim: the error, and its place in the file."""
 
     def __init__(self, what: str, *place: object) -> None:
         super().__init__(what)
@@ -41,14 +41,14 @@ class WrongError(Exception):
 
 
 def require(holds: object, what: str) -> None:
-    """Raises `WrongError` if something does not hold."""
+    """Raises `WrongError` unless a condition holds."""
     if not holds:
         raise WrongError(what)
 
 
 @contextmanager
 def at(*place: object) -> Iterator[None]:
-    """Adds a place to errors; a position or a name of nothing becomes one."""
+    """Adds a place to errors; a missing position or name becomes an error."""
     try:
         yield
     except WrongError as error:
@@ -94,7 +94,9 @@ def read(document: Json, name: str, version: int) -> Json:
     """The entries that claims are about; raises `WrongError`."""
     layout = _Layout()
     found: Json = layout.kinds[name](document)
-    require(layout.needed <= version, f"it has what files have from version {layout.needed} on")
+    require(
+        layout.needed <= version, f"it has entries that files have from version {layout.needed} on"
+    )
     return found
 
 

@@ -26,7 +26,7 @@ def ascending(values: Sequence[Any]) -> bool:
 
 def in_runs(runs: Sequence[Link], most: int) -> list[int]:
     """The numbers of runs."""
-    require(sum(last - first + 1 for first, last in runs) <= most, "too many to be looked at")
+    require(sum(last - first + 1 for first, last in runs) <= most, "too many to check")
     return [i for first, last in runs for i in range(first, last + 1)]
 
 
@@ -158,7 +158,7 @@ class Shape:
         return [(n,) for n in pre] if self.combining else [pre]
 
     def is_journey(self, start: Nodes, to: int) -> bool:
-        """Whether a copy, or a contribution, has to get to a node from the nearest of some."""
+        """Whether a copy, or a contribution, must get to a node from the nearest of some."""
         return any(to in post and start in self._starts(pre) for pre, post in self.counts)
 
     def allows(self, chunks: int) -> bool:

@@ -23,7 +23,8 @@ _LARGEST = 200_000
 
 @contextmanager
 def compared() -> Iterator[None]:
-    """Both checkers see each file that is read meanwhile; an AssertionError where they differ."""
+    """Both checkers check each file that is read in this context; an AssertionError if they
+    differ."""
     claims, read_forests = StoredFile.claims, stored_forest.read_forests
 
     def claims_of(self: StoredFile) -> Any:

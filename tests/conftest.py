@@ -18,7 +18,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 @pytest.fixture(autouse=True, scope="session")
 def _both_checkers() -> Iterator[None]:
-    """What `syncoll check` accepts in any test, and nothing else, syncoll_check accepts too."""
+    """Both checkers, `syncoll check` and syncoll_check, agree on every file of any test."""
     from .both_checkers import compared
 
     with compared():
@@ -27,23 +27,23 @@ def _both_checkers() -> Iterator[None]:
 
 @pytest.fixture
 def counted_work() -> Iterator[Callable[[], float]]:
-    """Work is counted: a limit of seconds is one of work, the same on every machine whatever else
-    it does.  Gives the clock; a look at it counts too.
+    """Work is counted: a limit of seconds is a limit of work, the same on every machine under any
+    load.  Gives the clock; reading it counts, too.
     """
     with counting():
         yield now
 
 
-# Neither the time of an example nor that of making it says anything on a busy machine.
+# The time of an example, and the time of making it, have no meaning on a busy machine.
 hypothesis.settings.register_profile(
     "suite", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("suite")
 
-# What a test finds out must not come from what an earlier run kept in the user's cache.
+# Results of a test must not come from the user's cache of an earlier run.
 os.environ["SYNCOLL_STORE"] = "none"
 
-# Nor from how wide the terminal is; runners of tests set this for their workers.
+# Nor depend on the width of the terminal; runners of tests set this for their workers.
 os.environ.pop("COLUMNS", None)
 
 BUDGET_SECONDS = 1150.0
@@ -62,7 +62,7 @@ def _cpu_seconds() -> float:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Notes what each test costs; with its set-up, which the first user of a fixture pays."""
+    """Notes the cost of each test, with its set-up, which the first user of a fixture pays."""
     item.stash[_BEGAN] = _cpu_seconds()
     return (yield)
 
@@ -79,7 +79,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[pytest.TestReport]:
 
 
 class _Costs:
-    """Adds up what tests cost, and names failures at once: the end of a long run may never come."""
+    """Adds up the costs of tests, and names failures at once: the end of a long run may never
+    come."""
 
     def __init__(self, terminal: pytest.TerminalReporter) -> None:
         self.terminal = terminal

@@ -1,4 +1,4 @@
-"""Deadlines: what is left of them, and what happens when nothing is."""
+"""Deadlines: the remaining time, and the end of code that exceeds it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from syncoll.plugins import guard
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """The clocks on the wall and of this process's work, which only the test moves."""
+    """The wall clock and the clock of this process's work, which only the test moves."""
     now = {"wall": 100.0, "work": 7.0}
     monkeypatch.setattr("syncoll.deadline.time.perf_counter", lambda: now["wall"])
     monkeypatch.setattr("syncoll.deadline.time.thread_time", lambda: now["work"])
@@ -41,7 +41,7 @@ def test_never() -> None:
     NEVER.check()
 
 
-def test_what_is_left(clocks: dict[str, float]) -> None:
+def test_the_remaining_time(clocks: dict[str, float]) -> None:
     deadline = Deadline.after(10.0)
     assert deadline.left() == 10.0
     assert deadline.sooner(4.0).left() == 4.0
@@ -57,8 +57,8 @@ def test_what_is_left(clocks: dict[str, float]) -> None:
         deadline.check()
 
 
-def test_what_is_kept_free_may_be_said_later(clocks: dict[str, float]) -> None:
-    """All that is made of a deadline comes sooner by it, and none by more than once."""
+def test_a_reserve_may_change_later(clocks: dict[str, float]) -> None:
+    """Deadlines made from another are earlier by the reserve, but only once."""
     reserve, now = Reserve(), clocks["wall"]
     whole = Deadline.after(10).keeping(reserve)
     half, most = whole.share(0.5), whole.sooner(100)
@@ -80,12 +80,12 @@ def test_work_is_not_taken_away_by_a_busy_machine(clocks: dict[str, float]) -> N
     clocks["work"] += 0.25
     assert share.left() == 0.75
     clocks["wall"] += 1.75
-    assert share.left() == 0.25  # but the wall's clock ends it too
+    assert share.left() == 0.25  # but the wall clock ends it, too
     assert NEVER.working(1.0).left() == 1.0
     assert share.working(None) == share
 
 
-def test_what_other_threads_do_is_no_work_of_the_main_thread(
+def test_work_of_other_threads_does_not_count_for_the_main_one(
     clocks: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = {"work": 50.0}
@@ -105,7 +105,7 @@ def test_what_other_threads_do_is_no_work_of_the_main_thread(
     assert theirs[0].left() == 0.5
 
 
-def test_in_another_process_it_is_what_is_left(clocks: dict[str, float]) -> None:
+def test_a_pickle_holds_the_remaining_time(clocks: dict[str, float]) -> None:
     data = pickle.dumps(Deadline.after(10.0))
     clocks["wall"] -= 70.0
     assert pickle.loads(data).left() == 10.0
@@ -114,7 +114,7 @@ def test_in_another_process_it_is_what_is_left(clocks: dict[str, float]) -> None
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such alarm")
 class TestInterrupted:
-    """What does not look at its deadline."""
+    """Code that does not read its deadline."""
 
     def test_the_inner_one_first_and_the_alarm_is_put_back(self) -> None:
         def endless() -> None:
@@ -162,7 +162,7 @@ class TestInterrupted:
             work()
         assert hasattr(sys.modules.pop("slow_to_import"), "ends")
 
-    def test_what_collected_objects_call_back_is_not_cut_short(self) -> None:
+    def test_callbacks_of_collected_objects_are_not_cut_short(self) -> None:
         """Python would only print an error that is raised there."""
 
         class Thing:
@@ -183,8 +183,8 @@ class TestInterrupted:
         gc.collect()
         assert met == [False]
 
-    def test_what_stands_around_a_plugin_is_entered_and_left_in_full(self) -> None:
-        """Whatever line of it an alarm meets, standard output is afterwards what it was."""
+    def test_the_guard_of_a_plugin_is_entered_and_left_in_full(self) -> None:
+        """If an alarm meets any line of it, standard output is restored afterwards."""
         before, met = sys.stdout, 0
 
         def alarm(frame: FrameType, event: str, _: object) -> Any:
@@ -208,7 +208,7 @@ class TestInterrupted:
         assert met > 5
         assert sys.stdout is before
 
-    def test_an_error_where_a_plugin_is_entered_leaves_nothing_behind(
+    def test_an_error_while_a_plugin_is_entered_leaves_no_trace(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Ctrl-C can be raised anywhere."""
@@ -226,7 +226,7 @@ class TestInterrupted:
         assert not guard._running
         assert sys.stdout is before
 
-    def test_somebody_elses_alarm_is_left_alone(self) -> None:
+    def test_a_foreign_alarm_is_left_alone(self) -> None:
         mine = signal.signal(signal.SIGALRM, lambda *_: None)
         try:
             with interrupted_at(Deadline.after(0.0)):
@@ -248,7 +248,7 @@ class TestInterrupted:
 
 
 class Slow:
-    """Takes its time when it is thrown away; Python prints errors of that, and goes on."""
+    """Slow to be finalized; Python prints errors of that, and continues."""
 
     def __del__(self) -> None:
         time.sleep(0.6)

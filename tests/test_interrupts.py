@@ -99,7 +99,7 @@ KINDS = (
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Whatever Python prints of errors that it ignores."""
+    """Everything that Python prints of errors that it ignores."""
     found: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda one: found.append(one.exc_value))
     return found
@@ -160,10 +160,10 @@ def after_the_handler(ring: Ring) -> None:
 
 @pytest.mark.parametrize("lost", [called_back, finalized, after_the_handler])
 @pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGINT])
-def test_what_is_lost_comes_again(
+def test_a_lost_interruption_is_repeated(
     lost: Callable[[Ring], None], number: int, printed: list[object]
 ) -> None:
-    """Nothing says that these are called by a finalizer."""
+    """A finalizer that Python calls without any mark on the stack."""
     alarm = number == signal.SIGALRM
     until = Deadline.after(-1.0 if alarm else None)
 
@@ -209,7 +209,7 @@ def test_ctrl_c_twice_does_not_wait(printed: list[object]) -> None:
     assert printed == []
 
 
-def test_somebody_elses_ctrl_c_is_left_alone() -> None:
+def test_a_foreign_ctrl_c_is_left_alone() -> None:
     mine = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with ctrl_c():

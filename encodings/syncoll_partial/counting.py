@@ -1,15 +1,16 @@
-"""Slots that count together, and sums that arrive, where switches copy and add up.
+"""Slots that count together, and sums that arrive, if switches copy and add up.
 
-The rules of `syncoll.model.counting` for the sends of an algorithm, said of slots:
+The rules of `syncoll.model.counting` for the sends of an algorithm, in terms of slots:
 
 * two slots of a node in a step with the same content are *equal*; over links of one bound that
   counts copies they are *copied*, and it counts them once;
 * the slots of a chunk into a node in a step that are not copied, over links that share bounds which
-  count sums, are a *group*; it is *summed* if no contribution is in two of them, which a pair that
-  *overlaps* says, and `added`.  Whatever adds one slot of a summed group to what it sends adds all.
+  count sums, are a *group*; it is *summed* if no contribution is in two of them (a pair that
+  *overlaps* shares one), and `added` is true.  A slot that includes one slot of a summed group in
+  its data includes all.
 
-An algorithm is valid if it is where everything addable is added up, or where nothing is: `added`
-says which.  Slots whose only use is that another one is a copy, or overlaps, are kept.
+An algorithm is valid if it is valid with everything addable added up, or with nothing: `added`
+selects one of these.  Slots that are only needed as copies, or as overlaps, of others are kept.
 
 Size: a few clauses for each contributor and each pair of slots of one node, or into one.
 """
@@ -46,7 +47,7 @@ class SendSlot:
 
 @dataclass(frozen=True)
 class _Group:
-    """Slots, by number, that may be added up, and the literal that says that they are."""
+    """Slots, by number, that may be added up, and the literal of that."""
 
     slots: tuple[int, ...]
     summed: int
@@ -76,7 +77,7 @@ class CountedSlots:
         return self._topology.link_index[source, target]
 
     def arrive(self, new: Sequence[int]) -> None:
-        """Says of all slots of a chunk in a step which are copies, and which are added up."""
+        """Constrains which slots of a chunk in a step are copies, and which are added up."""
         by_source: dict[int, list[int]] = {}
         for slot in new:
             by_source.setdefault(self._slots[slot].send[1], []).append(slot)
@@ -115,7 +116,7 @@ class CountedSlots:
         return some
 
     def _same(self, one: int, other: int) -> int:
-        """Whether both are used and carry the same."""
+        """Whether both are used and carry equal data."""
         builder, a, b = self._builder, self._slots[one], self._slots[other]
         same = self._equal[one, other] = builder.boolean()
         builder.clause([-same, a.used])
@@ -160,7 +161,7 @@ class CountedSlots:
         self._groups |= dict.fromkeys(slots, group)
 
     def add_together(self, parts: Sequence[tuple[int, int]]) -> None:
-        """Takes all of a sum or nothing: `parts` are slots with the literals that add them."""
+        """Makes slots with the literals that add them, `parts`, include all of a sum or nothing."""
         by_group: dict[int, list[tuple[int, int]]] = {}
         for slot, literal in parts:
             if slot in self._groups:
@@ -193,7 +194,7 @@ class CountedSlots:
                 yield from self._of_group(summed, own)
 
     def _first(self, slot: int, before: list[int]) -> int:
-        """Whether it is used and none before it carries the same."""
+        """Whether it is used and no slot before it carries equal data."""
         earlier = (self._equal.get((min(x, slot), max(x, slot)), 0) for x in before)
         same = sorted(filter(None, earlier))
         if not same:
@@ -204,7 +205,7 @@ class CountedSlots:
         return self._firsts[slot, *same]
 
     def _of_group(self, summed: int, slots: list[int]) -> Iterator[int]:
-        """The sum, and those that are none of it."""
+        """The sum, and the literals outside of it."""
         builder, once = self._builder, self._builder.boolean()
         yield once
         for slot in slots:

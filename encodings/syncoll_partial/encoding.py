@@ -1,7 +1,7 @@
 """The partial encoding: the contributions in every partial result that is sent.
 
 For combining collectives without a single root per chunk, such as allreduce, which inversion cannot
-reach.  A slot is a place for one send: chunk c over link (u, v) in step s; a link with room for
+reach.  A slot is a place for one send: chunk c over link (u, v) in step s.  A link with room for
 several chunks in a step has several slots, since it may carry different partial results of one
 chunk.  For each slot e
 
@@ -11,15 +11,15 @@ chunk.  For each slot e
 * ``a[f, e]``: u adds the data of the earlier slot f to it.
 
 Every contribution of e comes from exactly one of these parts: ``k[e, i] = [i = u] own[e] + sum over
-f of (a[f, e] and k[f, i])``, an equation between 0 and 1, so nothing is counted twice.  Each node
-of post forms the result in the same way, with every contribution exactly once.  A reduced value may
+f of (a[f, e] and k[f, i])``, an equation between 0 and 1: nothing is counted twice.  Each node of
+post forms the result in the same way, with every contribution exactly once.  A reduced value may
 come back to a node that has contributed to it; otherwise an allreduce on a line of three nodes
 would be impossible.
 
-Where switches copy and add up, equal data counts once and sums arrive as one; see `counting`.
+If switches copy and add up, equal data counts once and sums arrive as one; see `counting`.
 
-A contribution is at u by step s only if its node is no farther away than s, and a slot is left out
-where too few steps remain to reach a node of post.
+A contribution is at u by step s only if its node is at most s away.  A slot is left out if too few
+steps remain to reach a node of post.
 
 Size: with E slots per chunk and D of them into one node at most E * D pairs of slots and E * D * P
 products for each chunk; for few steps far fewer, since each arrival of step 0 is one known
@@ -45,13 +45,13 @@ from syncoll_partial.counting import CountedSlots, SendSlot
 __all__ = ["PartialEncoded", "PartialEncoding"]
 
 _USED, _CARRIES, _PART, _OWN, _BOTH = range(5)
-"""The kinds of Booleans; the last is a part and what it carries together."""
+"""The kinds of Booleans; the last is a part together with a contribution in it."""
 
 _RESULT = 5
-"""Is added for those of results."""
+"""Offset of the kinds for results."""
 
 _MOST_PRODUCTS = 2_000_000
-"""Of a formula that is worth building: beyond lie several gigabytes and little hope."""
+"""Products of a formula that is worth building: more need several gigabytes for little hope."""
 
 _PRODUCTS_PER_PAIR = 4
 """For each contributor of two slots that may count together."""
@@ -66,7 +66,7 @@ class PartialEncoded:
 
     Args:
         formula: satisfiable exactly when the instance has an algorithm.
-        slots: in order of steps.
+        slots: slots in order of steps.
         results: the slots of each result and the literals that add them.
         steps: S; integer variable s is r_s.
         goals: ``[results, 2]``, the chunk and the node of each result.
@@ -86,7 +86,7 @@ class PartialEncoded:
     counted: bool = False
 
     def decode(self, assignment: Assignment) -> Algorithm:
-        """The algorithm that a model describes, without the sends that no result is made of."""
+        """The algorithm that a model describes, without sends that are in no result."""
         true = assignment.booleans
         needed = {slot for parts in self.results for slot, literal in parts if true[literal]}
         for i in range(len(self.slots) - 1, -1, -1):
@@ -99,14 +99,14 @@ class PartialEncoded:
         for row, slot in zip(carried, kept, strict=True):
             row[[i for i, literal in slot.carries.items() if true[literal]]] = True
         sends = np.array([slot.send for slot in kept], dtype=np.int64).reshape(-1, 4)
-        # Two slots of one link may carry the same; one of them is enough.
+        # Two slots of one link may carry equal data; one of them is enough.
         _, first = np.unique(np.concatenate([sends, carried], axis=1), axis=0, return_index=True)
         return Algorithm(
             tuple(assignment.integers[: self.steps].tolist()), sends[first], carried[first]
         )
 
     def labels(self) -> Labels | None:
-        """What each Boolean is about, and the step of each integer; see `syncoll.plugins`."""
+        """The label of each Boolean, and the step of each integer; see `syncoll.plugins`."""
         if self.counted:
             return None
         sends = np.array([slot.send for slot in self.slots], dtype=np.int64).reshape(-1, 4)
@@ -136,14 +136,14 @@ class PartialEncoding:
     """Encodes combining instances with the contents of every send."""
 
     def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> PartialEncoded:
-        """The formula of a combining instance; see the module for what it says."""
+        """The formula of a combining instance, as the module describes it."""
         return _Encoder(instance).encode()
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
         """See `syncoll.plugins.EstimatesSize`.
 
         Raises:
-            FormulaTooLargeError: if `encode` would refuse too.
+            FormulaTooLargeError: if `encode` would raise it, too.
         """
         return _LITERALS_PER_PRODUCT * _Encoder(instance).require_affordable()
 
@@ -159,7 +159,7 @@ class _Encoder:
         if self.topology.counts_copies:
             self.counted = CountedSlots(self.builder, self.topology, self.slots)
         kinds = {bound.counts for bound in self.topology.bounds}
-        # A copy that nobody needs keeps others from being added up.
+        # An unneeded copy prevents others from being added up.
         self.all_goals = kinds >= {Counting.SOURCES, Counting.DESTINATIONS}
         self.results: list[tuple[tuple[int, int], ...]] = []
         self.goals: list[tuple[int, int]] = []
@@ -169,7 +169,7 @@ class _Encoder:
         self.room = [[UNREACHABLE] * len(self.topology.links) for _ in range(instance.steps)]
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
             if bound.counts is Counting.DESTINATIONS:
-                continue  # what a link carries may be added up
+                continue  # the sends of a link may be added up
             for step, room in enumerate(self.room):
                 most = bound.capacity(instance.rounds_range(step)[1])
                 for i in members.tolist():
@@ -228,7 +228,7 @@ class _Encoder:
             to_goal = min((self.distances[target][d] for d in goals), default=UNREACHABLE)
             within = [n for n in contributors if self.distances[n][source] <= step]
             if (step + 1 + to_goal <= self.instance.steps or self.all_goals) and within:
-                # No two slots need carry the same, so there are no more than non-empty sets.
+                # No two slots need carry equal data, so non-empty sets limit their number.
                 yield (
                     i,
                     source,
@@ -301,7 +301,7 @@ class _Encoder:
             carries = self.slots[f].carries
             if node not in carries:
                 continue
-            if len(carries) == 1:  # used at all, it carries just that
+            if len(carries) == 1:  # if used at all, it carries only this
                 origins.append(literal)
                 continue
             both = self._boolean(kind, node, f, end)

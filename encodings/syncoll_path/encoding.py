@@ -1,24 +1,24 @@
-"""The paper's encoding: when each chunk arrives where, by which links (SCCL paper, section 3.4).
+"""The paper's encoding: arrival times of chunks, and their links (SCCL paper, section 3.4).
 
 Variables, with the paper's names: ``time[c, n]`` in ``0 … S + 1``, the step at whose end
 chunk c is at node n (S + 1: never), ``snd[n, c, n']`` for every link, and the rounds ``r[s]``.
 
 * C1: ``time[c, n] = 0`` for pre.
 * C2: ``time[c, n] <= S`` for post.
-* C3: outside pre, ``time[c, n] <= S`` exactly when one of the sends into n is chosen, and then one
-  alone.  (The paper states the direction from left to right; the other only removes sends that are
+* C3: outside pre, ``time[c, n] <= S`` exactly if one of the sends into n is chosen, and then no
+  other.  (The paper states the direction from left to right; the other only removes sends that are
   never received.)
 * C4: ``snd[n, c, n']`` implies ``time[c, n] < time[c, n']``.
 * C5: for each (L, b) and each step, the chosen sends over L whose chunk arrives in that step are at
   most ``b * r[s]``.
 * C6: the rounds add up to R.
 
-C5 speaks of ``snd and time = s``.  The equality is a Boolean ``at[c, n, s]`` tied to ``time`` by
-one linear row, the conjunction a Boolean that both imply; C5 bounds from above, so that direction
-is enough.
+C5 is about ``snd and time = s``.  The equality is a Boolean ``at[c, n, s]`` tied to ``time`` by one
+linear row, the conjunction a Boolean that both imply; C5 bounds from above, so that direction is
+enough.
 
 Pruning, which the paper does not mention but which changes no answer: a chunk reaches a node no
-sooner than its distance, and where it cannot be passed on in time it need not go at all.
+sooner than its distance.  If it cannot be passed on in time, it need not go at all.
 
 Size: G * P integers and at most G * |links| * (S + 1) + G * P * S Booleans.
 """
@@ -43,7 +43,7 @@ _SND, _AT, _RECEIVED, _BOTH = range(4)
 """The kinds of Booleans; the last is snd and at together."""
 
 _COUNTED_CLASSES = 32
-"""In an estimate of the size so many classes of chunks stand for all."""
+"""Number of classes of chunks that an estimate of the size counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class PathEncoded:
         literals: ``[V]``, the Booleans snd.
         arrivals: ``[V]``, the integer variable time of the destination.
         about: ``[num_booleans, 5]``, each Boolean's kind, chunk, source, destination and step, or
-            -1; None where interchangeable chunks are ordered.
+            -1; None if interchangeable chunks are ordered.
     """
 
     formula: Formula
@@ -76,12 +76,12 @@ class PathEncoded:
         return Algorithm(tuple(assignment.integers[: self.steps].tolist()), sends)
 
     def hint(self, algorithm: Algorithm) -> IntArray:
-        """For each snd whether the algorithm sends so; see `syncoll.plugins`."""
+        """For each snd whether the algorithm makes this send; see `syncoll.plugins`."""
         chosen = rows_within(self.sends, algorithm.sends[:, :3])
         return np.where(chosen, self.literals, -self.literals)
 
     def labels(self) -> Labels | None:
-        """What each Boolean is about, and chunk and node of each time; see `syncoll.plugins`."""
+        """The label of each Boolean, and chunk and node of each time; see `syncoll.plugins`."""
         if self.about is None:
             return None
         integers = np.full((len(self.formula.integer_low), 5), -1)
@@ -99,7 +99,7 @@ class PathEncoding:
         return _Encoder(instance).encode(str(options["symmetry"]))
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """About how many literals the rows have, counted for some classes of equal chunks."""
+        """Approximate number of literals in the rows, counted for some classes of equal chunks."""
         links = np.array(instance.topology.links, dtype=np.int64).reshape(-1, 2)
         chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]
         count = 0

@@ -1,18 +1,18 @@
 """The step encoding: one Boolean per send and step, pruned by distance.
 
-``x[c, (u, v), s]`` says that chunk c goes over link (u, v) in step s.  A variable exists only where
-c can be at u by step s (s is at least u's distance from c's pre), and from v enough steps are left
-to reach a node that needs c.  The constraints are
+``x[c, (u, v), s]`` means that chunk c goes over link (u, v) in step s.  A variable exists only if s
+is at least u's distance from c's pre, and enough steps are left from v to a node that needs c.  The
+constraints are
 
-* delivery: a node gets a chunk at most once, exactly once where post demands it (sending twice, or
-  to a node of pre, never helps);
+* delivery: a node gets a chunk at most once, exactly once if post demands it (sending twice, or to
+  a node of pre, never helps);
 * causality: c leaves u in step s only if a send delivered it to u in a step before s;
 * capacity: for each (L, b) of the bandwidth relation and each step, sends over L <= b * r_s;
 * the rounds r_s add up to R.
 
-Where a bound counts the sends of a node once however many nodes they go to (`Counting.SOURCES`), a
-Boolean ``y[c, u, s]`` stands for all sends of chunk c from u in step s over L, each of which
-implies it.  Data is never added up, so a bound that counts sums counts every send here.
+A bound may count the sends of a node once for any number of destinations (`Counting.SOURCES`).  A
+Boolean ``y[c, u, s]`` stands for all sends of chunk c from u in step s over its L; each implies it.
+Data is never added up, so a bound that counts sums counts every send here.
 
 Size: at most G * |links| * S Booleans before pruning, as many causality rows, G * P delivery rows
 and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean for every (c, n, n',
@@ -36,7 +36,7 @@ from syncoll.plugins import OptionValue
 __all__ = ["StepEncoded", "StepEncoding"]
 
 _COUNTED_CLASSES = 32
-"""In an estimate of the size so many classes of chunks stand for all."""
+"""Number of classes of chunks that an estimate of the size counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class StepEncoded:
         return np.where(rows_within(self.sends, algorithm.sends), ids, -ids)
 
     def labels(self) -> Labels | None:
-        """What each Boolean sends, and the step of each integer; see `syncoll.plugins`."""
+        """The send of each Boolean, and the step of each integer; see `syncoll.plugins`."""
         copies = np.full((len(self.copied), 4), -1)
         copies[:, [0, 1, 3]] = self.copied
         if self.ordered or len(np.unique(copies, axis=0)) < len(copies):
@@ -110,11 +110,11 @@ class StepEncoding:
         )
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """About how many literals the rows have, counted for some classes of equal chunks."""
+        """Approximate number of literals in the rows, counted for some classes of equal chunks."""
         topology, steps = instance.topology, instance.steps
         links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         source, target = links[:, 0], links[:, 1]
-        shared = np.zeros(len(links), dtype=np.int64)  # in how many bounds each link is
+        shared = np.zeros(len(links), dtype=np.int64)  # the number of bounds over each link
         for members in topology.bound_links:
             shared[members] += 1
         chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]
@@ -128,7 +128,7 @@ class StepEncoding:
             own = int(length.sum() * 2 + (length * shared).sum())
             before = 0
             held = instance.pre[c, source]
-            for step in range(1, steps):  # ... and that of what leaves its node in a later step
+            for step in range(1, steps):  # ... and the clauses of its node's later sends
                 arrived = np.bincount(
                     target, np.clip(step - first, 0, length), minlength=topology.num_nodes
                 )
@@ -165,7 +165,7 @@ def _order_chunks(
 ) -> None:
     """Orders interchangeable chunks by delivery (step, then source) at one node of their post.
 
-    Any algorithm can be renumbered so, because members of a class have equal pre and post.
+    Every algorithm can be renumbered to this, because members of a class have equal pre and post.
     """
     missing = instance.post & ~instance.pre
     for members in instance.chunk_classes:
@@ -182,7 +182,7 @@ def _order_chunks(
 def _deliveries_and_causality(
     builder: FormulaBuilder, instance: Instance, sends: IntArray, ids: IntArray
 ) -> None:
-    """Each node gets a chunk once, and sends on only what it has got before."""
+    """Each node gets a chunk once, and sends only chunks that it has got before."""
     nodes = instance.topology.num_nodes
     keys = sends[:, 0] * nodes + sends[:, 2]
     starts = np.searchsorted(keys, np.arange(instance.num_chunks * nodes + 1))
@@ -226,7 +226,7 @@ def _capacities(
     sends: IntArray,
     ids: IntArray,
 ) -> list[tuple[int, int, int]]:
-    """Sends over L in step s stay within b * r_s; what was made for those that count once."""
+    """Sends over L in step s stay within b * r_s; returns Booleans for sends that count once."""
     step = sends[:, 3]
     num_links, steps = len(instance.topology.links), instance.steps
     keys = step * num_links + link

@@ -1,6 +1,6 @@
-"""The conformance kits: what a plugin must do, as checks that anyone can run on theirs.
+"""The conformance kits: the requirements of plugins, as checks that every author can run.
 
-There is one for each plug point.  For a backend, in a test file of its own package::
+Each plug point has one.  For a backend, in a test file of its own package::
 
     from syncoll.testing import BackendConformance
     from my_backend import RECORD
@@ -8,10 +8,10 @@ There is one for each plug point.  For a backend, in a test file of its own pack
     class TestMyBackend(BackendConformance):
         record = RECORD
 
-or, without pytest, ``check_backend(RECORD)`` returns what is wrong with it.
+or, without pytest, ``check_backend(RECORD)`` returns its failures.
 
-For whatever handles instances: `syncoll.testing.instances` makes random ones full of corners, and
-`syncoll.testing.brute_force` knows the truth about them.
+For code that handles instances, `syncoll.testing.instances` makes random ones with many corner
+cases, and `syncoll.testing.brute_force` computes their true answers.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
 """The conformance checks of solver backends.
 
-Each check is a function of a `BackendUnderTest`; its docstring says what it demands.  It uses only
-formulas whose features the record claims, so no lowering is involved, and the truth comes from
-enumeration.  The backend runs in a worker process, as it does in use: a crash or hang fails its
-check and harms nothing else.
+Each check is a function of a `BackendUnderTest`; its docstring states its demand.  It only uses
+formulas whose features the record claims, so that no lowering is involved, and enumeration gives
+the right answers.  The backend runs in a worker process, as in use: a crash or hang fails its check
+and harms nothing else.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def check_record(candidate: BackendUnderTest) -> None:
 
 
 def check_answers(candidate: BackendUnderTest) -> None:
-    """It is installed and licensed here, and says so, and what it can run, as an `Answer`.
+    """Whether it is installed and licensed here, and can run a formula, is answered by an `Answer`.
 
-    A no comes with a reason.  A tiny formula is one that it can run.
+    A no comes with a reason.  It can run a tiny formula.
     """
     record = candidate.record
     tiny = FormulaBuilder().build().size()
@@ -100,7 +100,7 @@ def check_loader(candidate: BackendUnderTest) -> None:
 
 
 def check_trivial(candidate: BackendUnderTest) -> None:
-    """The empty formula is sat, and so are variables without rows, of which each gets a value."""
+    """The empty formula is sat, and so are variables without rows; each variable gets a value."""
     for number in (0, 1, 2, 3, 7):
         builder = FormulaBuilder()
         builder.booleans(number)
@@ -113,16 +113,16 @@ def check_trivial(candidate: BackendUnderTest) -> None:
 
 
 def check_tiny_formulas(candidate: BackendUnderTest) -> None:
-    """Formulas of one, two or three variables, and one or two rows, are decided rightly.
+    """Formulas of one, two or three variables, and one or two rows, get the right verdict.
 
-    Every one in a small range of coefficients and bounds; random formulas seldom are so small.
+    All formulas in a small range of coefficients and bounds; random formulas are seldom this small.
     """
     for formula in tiny_formulas(candidate.record.features):
         candidate.expect(formula, "a tiny formula")
 
 
 def check_rows(candidate: BackendUnderTest) -> None:
-    """Rows of every kind that it claims are decided rightly, in every odd shape.
+    """Formulas with rows of every kind that it claims get the right verdict, in every odd shape.
 
     Empty, trivially true, trivially false; negated and repeated literals; negative coefficients,
     bounds and ranges; with and without an enforcer.
@@ -133,10 +133,10 @@ def check_rows(candidate: BackendUnderTest) -> None:
 
 
 def check_models(candidate: BackendUnderTest) -> None:
-    """With all variables fixed, rows of every kind hold exactly when they should.
+    """With all variables fixed, rows of every kind hold exactly if they should.
 
-    Some assignments that fulfil the rows and some that do not, at the ends of integers' ranges
-    above all: a backend that reads a row too strictly or too loosely in one corner fails here.
+    Some assignments that satisfy the rows and some that do not, mainly at the ends of integers'
+    ranges: a backend that reads a row too strictly or too loosely in one corner fails here.
     """
     features = candidate.record.features
     for case in row_cases():
@@ -180,14 +180,14 @@ def _pinned(formula: Formula, assignment: Assignment, features: frozenset[Featur
 
 
 def check_random_formulas(candidate: BackendUnderTest) -> None:
-    """200 random formulas of the features that it claims get the verdict that enumeration gives."""
+    """200 random formulas of the features that it claims get the verdict of an enumeration."""
     for seed in range(_RANDOM_FORMULAS):
         formula = random_formula(seed, candidate.record.features)
         candidate.expect(formula, f"random formula {seed}")
 
 
 def check_integer_bounds(candidate: BackendUnderTest) -> None:
-    """Bounds of integers are kept, and can alone make a formula unsat."""
+    """Bounds of integers are kept, and can make a formula unsat by themselves."""
     features = candidate.record.features
     if Feature.INTEGER not in features:
         return
@@ -210,8 +210,8 @@ def check_integer_bounds(candidate: BackendUnderTest) -> None:
 def check_time_limit(candidate: BackendUnderTest) -> None:
     """Hard formulas within a tiny time limit get the right verdict or unknown, and in time.
 
-    Never unsat for a formula that merely takes longer.  Unknown comes with the reason, and the
-    backend is as good as before afterwards.
+    The answer is never unsat for a formula that only takes longer.  Unknown comes with the reason,
+    and the backend works as before afterwards.
     """
     features = candidate.record.features
     formulas = ((pigeonhole(13, features), Verdict.UNSAT), (planted(450, features), Verdict.SAT))
@@ -223,9 +223,9 @@ def check_time_limit(candidate: BackendUnderTest) -> None:
 
 
 def check_time_limit_by_itself(candidate: BackendUnderTest) -> None:
-    """Formulas that take any solver long: it stops by itself, also with several threads and a seed.
+    """On formulas that take any solver long it stops by itself, with threads and a seed, too.
 
-    Its process would be ended later, and loaded again; what it had learnt to say would be lost.
+    Otherwise its process would be ended later and loaded again, and its statistics would be lost.
     """
     features = candidate.record.features
     for formula in (market_split(features), planted(470, features)):
@@ -240,11 +240,12 @@ def _expect_in_time(
     outcome = candidate.solve(formula, limits)
     demand(
         outcome.verdict in (right, Verdict.UNKNOWN),
-        f"it answered {outcome.verdict} under a limit of {limits.seconds} s, and {right} is true",
+        f"it answered {outcome.verdict} under a limit of {limits.seconds} s, but the right "
+        f"answer is {right}",
     )
     demand(
         outcome.verdict is right or outcome.reason is StopReason.TIME_LIMIT,
-        f"its time was over, and its reason is {outcome.reason} ({outcome.message})",
+        f"its time was over, but its reason is {outcome.reason} ({outcome.message})",
     )
 
 
@@ -280,7 +281,7 @@ def check_settings(candidate: BackendUnderTest) -> None:
 
 
 def check_seconds(candidate: BackendUnderTest) -> None:
-    """An outcome says how long loading and solving took, and statistics are numbers."""
+    """An outcome states the time of loading and solving, and statistics are numbers."""
     features = candidate.record.features
     for formula in (pigeonhole(3, features), _satisfiable(features)):
         outcome = candidate.solve(formula)
@@ -293,7 +294,7 @@ def check_seconds(candidate: BackendUnderTest) -> None:
 
 
 def check_proofs(candidate: BackendUnderTest) -> None:
-    """One that says it writes proofs does so for clauses that are unsat, and they hold."""
+    """A backend that claims to write proofs does so for unsat clauses, and they are right."""
     if not candidate.record.writes_proofs:
         return
     builder = FormulaBuilder()

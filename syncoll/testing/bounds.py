@@ -1,4 +1,4 @@
-"""What every bound must do: proofs that hold, below every algorithm, and in time."""
+"""The requirements of bounds: right proofs, below every algorithm, and in time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from syncoll.testing.seeds import proposals, questions
 __all__ = ["BOUND_CHECKS", "BoundConformance", "check_bound"]
 
 _EVERY = 3
-"""Questions are taken in steps of this: all collectives, and all machines."""
+"""Questions are taken in steps of this number: all collectives, and all machines."""
 
 _WORK, _SOON_SECONDS = 1.0, 3.0
 
@@ -56,7 +56,7 @@ def _named(about: BoundsTable) -> str:
 
 
 def check_proofs(record: BoundRecord) -> None:
-    """Its proofs hold, and where it fits nothing at all is proved it has no idea of anything."""
+    """Its proofs are right, and it proves a bound somewhere."""
     found = [
         bound.rounds > 0
         for about in _asked()
@@ -67,7 +67,7 @@ def check_proofs(record: BoundRecord) -> None:
 
 
 def check_algorithms(record: BoundRecord) -> None:
-    """No bound is above what a verified algorithm costs."""
+    """No bound is above the cost of a verified algorithm."""
     seeds = [one for one in PluginManager.discover().seeds.values() if not one.resumes]
     for about, seed in product(_asked()[::_EVERY], seeds):
         for made in proposals(seed, about.topology, about.collective, most=1):
@@ -86,7 +86,7 @@ def check_repeatable(record: BoundRecord) -> None:
 
 
 def check_time(record: BoundRecord) -> None:
-    """Without any time left it ends soon."""
+    """With no time left it ends soon."""
     for about in _asked()[::_EVERY]:
         began = time.perf_counter()
         _proved(record, about, about.least_steps, work=0.0)

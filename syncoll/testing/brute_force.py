@@ -1,10 +1,10 @@
-"""The truth about small instances by exhaustive search, without encoding, solver or clever pruning.
+"""The right answers for small instances by exhaustive search, without encoding or solver.
 
 If data is only moved, a state is the set of pairs (chunk, node) where the chunk is at the node.  A
 step of r rounds leads from a state to every state that sends within the bandwidth bounds can reach.
-Two observations keep the search small: a chunk need not be sent to a node that holds it, nor if it
-is wherever it must be; and with more chunks at a node, or a link less loaded, everything that was
-possible still is, so the poorer of two such states can be dropped.
+Two observations keep the search small.  A chunk need not be sent to a node that holds it, nor if it
+has reached all its destinations.  With more chunks at a node, or a link less loaded, all earlier
+options remain, so that the poorer of two such states can be dropped.
 
 `summing` does the same for combining instances.
 """
@@ -37,7 +37,7 @@ def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
     Raises:
-        TooLargeError: when there are more than `most_work` partial steps.
+        TooLargeError: if there are more than `most_work` partial steps.
     """
     if instance.combining:
         return has_combining_algorithm(instance, _Work(instance, most_work).spend)
@@ -57,7 +57,7 @@ class _Work:
         self._instance, self._left = instance, left
 
     def spend(self) -> None:
-        """Counts a trial; raises `TooLargeError` when the budget is used up."""
+        """Counts a trial; raises `TooLargeError` if the budget is used up."""
         self._left -= 1
         if self._left < 0:
             raise TooLargeError(f"too large to try everything: {self._instance}")
@@ -93,7 +93,7 @@ class _Search:
         """The states, without poorer ones, after a step of some rounds."""
         topology = self.instance.topology
         unfinished = {chunk for chunk, node in self.goal if (chunk, node) not in held}
-        # Each delivery that would be of use, with the links over which it can come.
+        # Each useful delivery, with the links over which it can come.
         ways = {
             (chunk, link[1]): [
                 a for a in topology.links if a[1] == link[1] and (chunk, a[0]) in held
@@ -103,7 +103,7 @@ class _Search:
             if (chunk, link[1]) not in held
         }
         possible = [link for links in ways.values() for link in links]
-        # Bounds that hold whatever is sent need not be counted.
+        # Bounds that every set of sends obeys need not be counted.
         tight = [
             (
                 frozenset(bound.links),
@@ -113,9 +113,9 @@ class _Search:
             for bound in topology.bounds
             if sum(link in bound.links for link in possible) > bound.chunks_per_round * rounds
         ]
-        if not tight:  # nothing is in the way of any delivery
+        if not tight:  # no bound prevents any delivery
             return (held | {delivery for delivery, links in ways.items() if links},)
-        # What a bound counts of the sends over its links: each, or what a node sends of a chunk.
+        # The unit that a bound counts over its links: each send, or a node's sends of a chunk.
         nothing: tuple[frozenset[tuple[int, ...]], ...] = (frozenset(),) * len(tight)
         partial = {(frozenset[tuple[int, int]](), nothing)}
         for delivery, links in ways.items():
@@ -138,11 +138,11 @@ class _Search:
 
 
 def refuse_combining(instance: Instance) -> None:
-    """Passes an instance that only moves data; raises `ValueError` on a combining one."""
+    """Passes an instance that only moves data; raises `ValueError` for a combining one."""
     if instance.combining:
-        raise ValueError("brute force knows no partial results, so no combining instances")
+        raise ValueError("brute force does not support partial results, so no combining instances")
 
 
 def pairs(array: BoolArray) -> Held:
-    """Where a Boolean array is true."""
+    """The positions at which a Boolean array is true."""
     return frozenset((c, n) for c, n in np.argwhere(array).tolist())

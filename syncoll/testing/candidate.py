@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 SECONDS = 30.0  # the time limit for small formulas, which no solver needs
-LATE_SECONDS = 3.0  # so much later than its limit a backend may answer on a busy machine
-PATIENCE = 10.0  # after its limit, when a backend that has not answered is ended, and has failed
+LATE_SECONDS = 3.0  # on a busy machine a backend may answer this much later than its limit
+PATIENCE = 10.0  # after its limit, until a backend without an answer is ended and fails
 
 _SPENT, _CHANGED = "observed: seconds", "observed: changed"
 
@@ -98,7 +98,7 @@ class BackendUnderTest:
         """The backend's outcome.
 
         Raises:
-            ConformanceError: when it crashes, answers sat with an assignment that is not a model,
+            ConformanceError: if it crashes, answers sat with an assignment that is not a model,
                 changes the formula, or exceeds its time limit.
         """
         limits = limits or Limits(seconds=SECONDS)
@@ -114,8 +114,8 @@ class BackendUnderTest:
         spent, changed = statistics.pop(_SPENT, None), statistics.pop(_CHANGED, 0.0)
         demand(
             spent is not None or outcome.reason is not StopReason.TIME_LIMIT,
-            f"it did not stop by itself: {outcome.message}; a backend looks at its clock, and "
-            "answers unknown when its time is over",
+            f"it did not stop by itself: {outcome.message}; a backend must watch its clock, and "
+            "answer unknown when its time is over",
         )
         if spent is not None and limits.seconds is not None:
             demand(
@@ -141,8 +141,8 @@ class BackendUnderTest:
         outcome = self.solve(formula, limits, options)
         demand(
             outcome.verdict is right,
-            f"{name}: it answered {outcome.verdict} ({outcome.reason}; {outcome.message}), "
-            f"and {right} is the truth\n{_describe(formula)}",
+            f"{name}: it answered {outcome.verdict} ({outcome.reason}; {outcome.message}), but "
+            f"the right answer is {right}\n{_describe(formula)}",
         )
         return outcome
 

@@ -1,4 +1,4 @@
-"""What every encoding must do: formulas that are satisfiable exactly when there is an algorithm."""
+"""The requirements of encodings: formulas that are satisfiable exactly if there is an algorithm."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _INSTANCES_EACH = 8
 
 
 def _solver(record: EncodingRecord, options: Mapping[str, object]) -> Solver:
-    """A solver with the encoding under test, and whatever else is installed."""
+    """A solver with the encoding under test, and all other installed plugins."""
     installed, manager = PluginManager.discover(), PluginManager()
     others = [one for name, one in installed.encodings.items() if name != record.name]
     plugin = SimpleNamespace(RECORDS=[record, *others, *installed.backends.values()])
@@ -71,8 +71,8 @@ def _cases(record: EncodingRecord, number: int) -> Iterator[tuple[Instance, bool
 
 
 def _copied(rng: random.Random, instance: Instance) -> Instance:
-    """The same where each node has a cable to a switch that copies, beside other bounds of all
-    kinds."""
+    """The same with a cable from each node to a switch that copies, in addition to other bounds of
+    all kinds."""
     topology = instance.topology
     bounds = [replace(bound, counts=rng.choice([*Counting])) for bound in topology.bounds]
     for own in topology.out_links:
@@ -95,10 +95,10 @@ def _combining(rng: random.Random) -> Instance:
 
 
 def check_truth(record: EncodingRecord) -> None:
-    """On small instances full of corners there is an algorithm exactly when trying everything
-    finds one, with every value of every option; and what was decoded is one."""
+    """On small instances with corner cases, with every value of every option, it finds an algorithm
+    exactly if an exhaustive search does; the decoded algorithm is valid."""
     settings: list[dict[str, object]] = [{}]
-    if not record.combining:  # a solver takes options for the other kind alone
+    if not record.combining:  # a solver takes only options for the other kind
         settings += [{o.name: value} for o in record.options for value in values(o)]
     for chosen in settings:
         with _solver(record, chosen) as solver:
@@ -108,14 +108,15 @@ def check_truth(record: EncodingRecord) -> None:
                 with_ = f" with {chosen}" if chosen else ""
                 demand(
                     outcome.verdict is right,
-                    f"{instance}{with_}: {outcome.verdict} {outcome.message}, and {right} is true",
+                    f"{instance}{with_}: {outcome.verdict} {outcome.message}, but the right "
+                    f"answer is {right}",
                 )
 
 
 def check_repeatable(record: EncodingRecord) -> None:
-    """The same instance gives the same formula, and stays as it was.
+    """The same instance gives the same formula, and does not change.
 
-    Proofs are about a formula, which whoever checks one makes anew.
+    Proofs are about a formula, which a checker of a proof makes anew.
     """
     encoding, options = record.load(), resolve_options(record.options, {}, record.name)
     for instance, _ in _cases(record, _INSTANCES_EACH):
@@ -129,7 +130,7 @@ def check_repeatable(record: EncodingRecord) -> None:
 
 
 def check_size(record: EncodingRecord) -> None:
-    """One that says how large a formula becomes is right, up to a factor of 3."""
+    """An estimate of a formula's size is right, up to a factor of 3."""
     encoding, options = record.load(), resolve_options(record.options, {}, record.name)
     if not isinstance(encoding, EstimatesSize):
         return
@@ -143,11 +144,13 @@ def check_size(record: EncodingRecord) -> None:
         instance = Instance(ring, name, 1, steps, 4, pre, post, combining=record.combining)
         said = encoding.literals(instance, options)
         real = encoding.encode(instance, options).formula.size().literals
-        demand(real / 3 <= said <= real * 3, f"it said {said:,} literals, and there are {real:,}")
+        demand(
+            real / 3 <= said <= real * 3, f"it estimates {said:,} literals, but there are {real:,}"
+        )
 
 
 def check_hints(record: EncodingRecord) -> None:
-    """What says an algorithm in the variables of its formula names each of them once."""
+    """A hint names each variable of the formula at most once."""
     encoding, options = record.load(), resolve_options(record.options, {}, record.name)
     with _solver(record, {}) as solver:
         for instance, truth in _cases(record, _INSTANCES_EACH):
@@ -159,11 +162,11 @@ def check_hints(record: EncodingRecord) -> None:
             variables = np.abs(encoded.hint(algorithm))
             demand(len(np.unique(variables)) == len(variables), "a hint names a variable twice")
             inside = bool(((variables >= 1) & (variables <= encoded.formula.num_booleans)).all())
-            demand(inside, "a hint names a variable that the formula has not")
+            demand(inside, "a hint names a variable that the formula lacks")
 
 
 def check_labels(record: EncodingRecord) -> None:
-    """What says what its variables are about has one row for each, and no two alike."""
+    """Labels have one row for each variable, and all rows differ."""
     encoding, options = record.load(), resolve_options(record.options, {}, record.name)
     for instance, _ in _cases(record, _INSTANCES_EACH):
         encoded = encoding.encode(instance, options)

@@ -1,4 +1,4 @@
-"""What every exporter and its checker must do: files that hold, and damage that is found."""
+"""The requirements of exporters and their checkers: right files, and errors that are found."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ def _requests() -> Iterator[ExportRequest]:
 def _exports(
     record: ExporterRecord, given: Mapping[str, object] | None = None
 ) -> Iterator[tuple[ExportRequest, Files]]:
-    """What it writes, and its checker passes; what a format cannot express is left out."""
+    """Files that it writes and its checker passes, except algorithms outside of the format."""
     for request in _requests():
         try:
             yield request, export_verified(record, request, given or {}).exported.files
         except ExportError as error:
-            demand(bool(str(error)), "it refuses an algorithm without saying why")
+            demand(bool(str(error)), "it rejects an algorithm without a reason")
 
 
 def _refused(
     record: ExporterRecord, files: Files, instance: Instance | None = None, **given: object
 ) -> bool:
-    """Whether the checker refuses files; anything but a `VerificationError` is a failure."""
+    """Whether the checker rejects files; any error except a `VerificationError` is a failure."""
     options = resolve_options(record.options, given, record.name)
     try:
         record.load_checker().check(files, options, instance)
     except VerificationError as error:
-        demand(bool(str(error)), "its checker refuses files without saying why")
+        demand(bool(str(error)), "its checker rejects files without a reason")
         return True
     return False
 
 
 def check_files(record: ExporterRecord) -> None:
-    """What it writes passes its checker, is the same each time, and is recognised."""
+    """Its files pass its checker, are the same each time, and are recognised."""
     found = 0
     for request, files in _exports(record):
         found += 1
@@ -79,7 +79,7 @@ def check_files(record: ExporterRecord) -> None:
 
 
 def check_settings(record: ExporterRecord) -> None:
-    """With every value of every option what it writes passes its checker."""
+    """With every value of every option its files pass its checker."""
     for option in record.options:
         for value in values(option):
             for request, files in islice(_exports(record, {option.name: value}), _CASES_EACH):
@@ -87,7 +87,7 @@ def check_settings(record: ExporterRecord) -> None:
 
 
 def check_meant(record: ExporterRecord) -> None:
-    """Its checker refuses files that do something else than the instance that they are for."""
+    """Its checker rejects files that perform another collective than their instance."""
     done = list(_exports(record))
     for (one, files), (other, _) in pairwise(done):
         a, b = one.instance, other.instance
@@ -100,10 +100,10 @@ def check_meant(record: ExporterRecord) -> None:
 
 
 def check_executed(record: ExporterRecord) -> None:
-    """Its checker notices what is missing, be it that its writer does not, and other numbers.
+    """Its checker finds missing sends, even if its writer does not, and changed numbers.
 
-    Files of an algorithm without one of its sends are wrong; and of files in ASCII most that have
-    another digit somewhere say something else than they should.
+    Files of an algorithm without one of its sends are wrong.  In files in ASCII most changed digits
+    make an error.
     """
     refused = looked = 0
     rng = random.Random(7)
@@ -126,13 +126,16 @@ def check_executed(record: ExporterRecord) -> None:
         except (ExportError, VerificationError):
             continue
         demand(_refused(record, files, instance), f"{request.name}: a missing send goes unnoticed")
-    demand(refused >= looked / 2, f"of {looked} files with another digit it refuses only {refused}")
+    demand(
+        refused >= looked / 2,
+        f"of {looked} files with another digit its checker rejects only {refused}",
+    )
 
 
 def check_damage(record: ExporterRecord) -> None:
-    """Whatever the bytes, its checker passes them or says in words what is wrong.
+    """Its checker passes arbitrary bytes, or states the error in words.
 
-    No file, an empty file, half a file and a file too many are always wrong.
+    A missing file, an empty file, half a file and an additional file are always wrong.
     """
     request, files = next(_exports(record))
     name, content = max(files.items(), key=lambda item: len(item[1]))
@@ -140,7 +143,7 @@ def check_damage(record: ExporterRecord) -> None:
         "no file": {},
         "an empty file": {**files, name: b""},
         "half a file": {**files, name: content[: len(content) // 2]},
-        "a file too many": {**files, f"x-{name}": content},
+        "an additional file": {**files, f"x-{name}": content},
     }
     for what, damaged in wrong.items():
         demand(_refused(record, damaged, request.instance), f"its checker passes {what}")

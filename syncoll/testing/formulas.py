@@ -1,6 +1,6 @@
-"""Small formulas and the truth about them: random ones, and all their models by enumeration.
+"""Small formulas and their right answers: random ones, and all their models by enumeration.
 
-For tests of whatever reads or rewrites formulas.  Nothing here is clever, on purpose: every
+For tests of code that reads or rewrites formulas.  Nothing here is clever, on purpose: every
 assignment is tried, on arrays of all assignments at once.
 """
 
@@ -44,9 +44,9 @@ class Models:
         return len(self.booleans)
 
     def as_set(self, num_booleans: int, num_integers: int) -> set[tuple[int, ...]]:
-        """The models' values of the first so many Booleans and integers.
+        """The models' values of the first `num_booleans` and `num_integers` variables.
 
-        A lowering keeps these; comparing the sets before and after it shows that it does.
+        A lowering keeps these; a test compares the sets before and after it.
         """
         columns = (self.booleans[:, 1 : num_booleans + 1], self.integers[:, :num_integers])
         return set(map(tuple, np.hstack(columns).astype(np.int64).tolist()))
@@ -60,7 +60,7 @@ def brute_force_models(formula: Formula) -> Models:
     """All models of a formula, by trying every assignment.
 
     Raises:
-        ValueError: when there are more than about a million assignments.
+        ValueError: if there are more than about a million assignments.
     """
     widths = (formula.integer_high - formula.integer_low + 1).tolist()
     radices = [2] * formula.num_booleans + widths
@@ -81,7 +81,7 @@ def brute_force_models(formula: Formula) -> Models:
 def _fulfilled(
     formula: Formula, booleans: npt.NDArray[np.bool_], integers: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """``[A]``: which assignments fulfil every row, said once more and not by `violation`."""
+    """``[A]``: which assignments satisfy every row, computed without `violation`."""
     keep = np.ones(len(booleans), dtype=np.bool_)
 
     def true(literal: int) -> npt.NDArray[np.bool_]:
@@ -257,7 +257,7 @@ def planted(variables: int, features: AbstractSet[Feature] = frozenset(Feature))
 def market_split(features: AbstractSet[Feature] = frozenset(Feature)) -> Formula:
     """Sums of 50 Booleans that a hidden model meets exactly: sat, and too hard for any solver.
 
-    Where pseudo-Boolean rows are not among the features, it is a large `planted` formula.
+    Without pseudo-Boolean rows among the features, it is a large `planted` formula.
     """
     if Feature.PSEUDO_BOOLEAN not in features:
         return planted(600, features)

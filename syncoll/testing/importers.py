@@ -1,4 +1,4 @@
-"""What every importer must do: machines from healthy texts, and words about all others."""
+"""The requirements of importers: machines from healthy texts, and clear errors for all others."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class _Reading(NamedTuple):
 
 
 def _read(record: ImporterRecord, text: str) -> Imported | None:
-    """The machine; None when it is refused in words, as a wrong text has to be."""
+    """The machine; None if it is rejected in words, as a wrong text must be."""
     try:
         return import_machine(record, text, "a file")
     except ImportFormatError as error:
-        demand(bool(str(error)), "it refuses a text without saying why")
+        demand(bool(str(error)), "it rejects a text without a reason")
         return None
 
 
 def check_samples(reading: _Reading) -> None:
     """Healthy texts are recognised, become the same machine each time, and a spec of it."""
-    demand(len(reading.samples) > 0, "there is no sample of what it reads")
+    demand(len(reading.samples) > 0, "there is no sample of its format")
     for text in reading.samples:
         demand(reading.record.recognises(text), "it does not recognise a sample")
         one, two = (import_machine(reading.record, text, "a file") for _ in range(2))
@@ -60,15 +60,14 @@ def check_samples(reading: _Reading) -> None:
 
 
 def check_junk(reading: _Reading) -> None:
-    """What has nothing to do with machines is refused, in words, and not recognised."""
+    """Texts that do not describe machines are rejected, in words, and not recognised."""
     for text in _JUNK:
         demand(_read(reading.record, text) is None, f"it reads a machine from {text[:20]!r}")
         demand(not reading.record.recognises(text), f"it recognises {text[:20]!r}")
 
 
 def check_mutants(reading: _Reading) -> None:
-    """Damaged texts are read or refused in words, whatever the damage; none ends in an error of
-    another kind."""
+    """Damaged texts are read or rejected in words; no damage leads to an error of another kind."""
     rng = random.Random(7)
     for text in reading.samples:
         for _ in range(_MUTANTS):
@@ -95,7 +94,7 @@ def check_importer(record: ImporterRecord, samples: Sequence[str]) -> list[Failu
     """Runs every check and returns the failures; an empty list is a pass.
 
     Args:
-        samples: healthy texts, one at least, as its tool prints them.
+        samples: healthy texts, at least one, as its tool prints them.
     """
     return failures(IMPORTER_CHECKS, _Reading(record, samples))
 
@@ -105,7 +104,7 @@ class ImporterConformance(Conformance, checks=IMPORTER_CHECKS):
 
     record: ClassVar[ImporterRecord]
     samples: ClassVar[Sequence[str]]
-    """Healthy texts, one at least, as the tool prints them."""
+    """Healthy texts, at least one, as the tool prints them."""
 
     def subject(self) -> _Reading:
         """The record and the samples."""

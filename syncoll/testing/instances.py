@@ -1,8 +1,8 @@
 """Small random topologies, instances and algorithms for tests.
 
-Instances hit corners rather than look like machines: one-way links, rational bandwidths, ports and
-buses shared by links, links that only a shared bound covers, chunks that start at several nodes or
-nowhere, chunks that are in place or needed nowhere, interchangeable chunks, too few steps, no
+Instances contain corner cases rather than look like machines: one-way links, rational bandwidths,
+ports and buses shared by links, links under only a shared bound.  Chunks start at several nodes or
+nowhere, are in place or needed nowhere, or are interchangeable.  There may be too few steps, or no
 rounds at all.  Algorithms are made without any solver, and are valid.
 """
 
@@ -94,7 +94,7 @@ def random_trees(
     sends: list[tuple[int, int, int, int]] = []
     for chunk in range(len(pre)):
         (root,) = np.flatnonzero(pre[chunk]).tolist()
-        at = {root: 0}  # node to the step from which on it may send the chunk
+        at = {root: 0}  # the first step in which each node may send the chunk
         needed = set(np.flatnonzero(post[chunk]).tolist()) - {root}
         while needed - set(at):
             frontier = [(a, b) for a, b in topology.links if a in at and b not in at]

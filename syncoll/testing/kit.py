@@ -1,6 +1,6 @@
 """The common part of all kits: named checks, as a list of failures or as pytest tests.
 
-A check is a function of its subject; its docstring says what it demands, and it raises
+A check is a function of its subject; its docstring states its demand.  It raises
 `ConformanceError`, through `demand`, if the subject violates it.
 """
 
@@ -34,11 +34,11 @@ _S = TypeVar("_S")
 
 
 class ConformanceError(AssertionError):
-    """A plugin does not do what a check demands."""
+    """A plugin violates the demand of a check."""
 
 
 def demand(holds: bool, message: str) -> None:
-    """Fails the check unless something holds; raises `ConformanceError` with the message."""
+    """Fails the check unless a condition holds; raises `ConformanceError` with the message."""
     if not holds:
         raise ConformanceError(message)
 
@@ -74,7 +74,7 @@ class Conformance:
     """
 
     skips: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """From a reason to the names of the checks that it excuses."""
+    """The names of the excused checks, by reason."""
 
     record: ClassVar[Any]
     """The plugin's."""
@@ -141,7 +141,7 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 
 
 def check_light(subject: Any) -> None:
-    """Importing the record's module imports nothing but syncoll, its own package, and Python's.
+    """Importing the record's module only imports syncoll, its own package, and Python's.
 
     Every start of the program imports every record; solvers and readers wait for `load`.
     """

@@ -1,4 +1,4 @@
-"""What every spec library must do: files that can be used by bare name."""
+"""The requirements of spec libraries: files that can be used by bare name."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def check_folder(record: SpecLibraryRecord) -> None:
 
 
 def check_files(record: SpecLibraryRecord) -> None:
-    """Every file can be parsed, what it defines can be evaluated where values for its parameters
-    are known, and no name is defined twice."""
+    """Every file can be parsed, its definitions can be evaluated if values for their parameters are
+    known, and no name is defined twice."""
     library = SpecLibrary.load([one.folder for one in reversed(_with_ours(record))])
     problems = [str(problem) for problem in SpecLibrary.load([record.folder]).problems()]
     demand(not problems, "; ".join(problems))

@@ -1,4 +1,4 @@
-"""What every seed must do: algorithms that hold, for what it says that it fits."""
+"""The requirements of seeds: valid algorithms for every collective that they claim to fit."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def questions(counts_copies: bool = False) -> Sequence[tuple[Topology, Collectiv
         topologies = [as_topology(specs.topology(name)) for name in machines]
         return list(product(topologies, [specs.collective(name) for name in collectives]))
 
-    # The uneven ones come first, so that each check that takes every nth has one of them.
+    # The uneven ones come first, so that each check of every nth question has one of them.
     return [*asked(_ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
 
 
@@ -82,7 +82,9 @@ def proposals(
     """A seed's verified proposals, if it fits.  Work is counted, not seconds."""
     fits = record.fits(topology, collective)
     demand(not fits.failed, f"fits: {fits.reason}")
-    demand(fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no, and no reason")
+    demand(
+        fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no without a reason"
+    )
     if not fits.ok:
         return []
     options = resolve_options(record.options, given or {}, f"seed {record.name}")
@@ -104,8 +106,7 @@ def proposals(
 
 
 def check_proposals(record: SeedRecord) -> None:
-    """What it proposes solves what it was asked, and where it fits nothing at all is proposed it
-    has no idea of anything."""
+    """Its proposals solve their collectives, and it has a proposal for some collective."""
     found = sum(len(proposals(record, *question)) for question in questions(record.counts_copies))
     demand(found > 0, "it proposed nothing for any collective on any machine")
 
@@ -120,7 +121,7 @@ def check_repeatable(record: SeedRecord) -> None:
 
 
 def check_time(record: SeedRecord) -> None:
-    """Without any time left it ends soon, and what it yields still holds."""
+    """With no time left it ends soon, and its proposals are still valid."""
     for question in questions(record.counts_copies)[::7]:
         began = time.perf_counter()
         proposals(record, *question, SeedLimits(seconds=0.0))
@@ -130,14 +131,14 @@ def check_time(record: SeedRecord) -> None:
 
 
 def check_settings(record: SeedRecord) -> None:
-    """With every value of every option its proposals hold; what it refuses, it refuses in words."""
+    """With every value of every option its proposals are valid; errors are in words."""
     for option in record.options:
         for value in values(option):
             for question in questions(record.counts_copies)[::11]:
                 try:
                     proposals(record, *question, None, {option.name: value})
                 except OptionError as error:
-                    demand(option.name in str(error), f"{error}: which option is meant?")
+                    demand(option.name in str(error), f"{error}: it does not name the option")
 
 
 SEED_CHECKS = checks_of(

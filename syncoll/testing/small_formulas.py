@@ -17,7 +17,7 @@ class RowCase(NamedTuple):
     Args:
         name: its peculiarity.
         feature: the feature that it tests; None for variables without any row.
-        formula: may use `Feature.ENFORCEMENT` and `Feature.INTEGER` besides.
+        formula: may also use `Feature.ENFORCEMENT` and `Feature.INTEGER`.
     """
 
     name: str
@@ -26,7 +26,7 @@ class RowCase(NamedTuple):
 
 
 def row_cases() -> Iterator[RowCase]:
-    """Every kind of row in every odd shape, written by hand, alone and behind an enforcer."""
+    """Every kind of row in every odd shape, written by hand, by itself and with an enforcer."""
     for feature, cases in _CASES.items():
         for name, row in cases.items():
             yield RowCase(name, feature, _formula([row], least=4))
@@ -89,16 +89,16 @@ _Range = tuple[int, int]
 
 
 class _Row(NamedTuple):
-    """The function that writes a row behind an enforcer, and its last Boolean."""
+    """The function that writes a row with an enforcer, and its last Boolean."""
 
     write: Callable[[FormulaBuilder, int], None]
     last: int = 0
 
 
 def _formula(rows: Sequence[_Row], enforcer: int = 0, least: int = 0) -> Formula:
-    """The rows, the first behind an enforcer, which another one, where possible, does not force."""
+    """The rows, the first with an enforcer, which another row does not force, if possible."""
     builder = FormulaBuilder()
-    # Only so many Booleans as are needed: one that stands alone is a corner too.
+    # No more Booleans than needed: a single one is a corner case, too.
     builder.booleans(max(least, abs(enforcer), *(row.last for row in rows)))
     for number, row in enumerate(rows):
         row.write(builder, 0 if number else enforcer)

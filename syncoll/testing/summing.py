@@ -2,8 +2,8 @@
 
 A state gives the partial results, as sets of contributors, that each node holds of each chunk;
 every disjoint union of them can be sent.  A step is any set of sends within the bounds.  If
-switches copy and add up these may include useless ones, which may prevent others from being added
-up; there an algorithm is valid if it is so with all possible sums formed, or with none.
+switches copy and add up, the sends may include useless ones, which may prevent others from being
+added up.  An algorithm is then valid if it is valid with all possible sums formed, or with none.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class _Search:
             return
         yield from self._choices(options, at + 1, room, made)
         more = [*made, options[at]]
-        # More sends never make what these bounds count less.
+        # More sends never lower the counts of these bounds.
         if all(
             self._load(i, more) <= room[i]
             for i, bound in enumerate(self._instance.topology.bounds)

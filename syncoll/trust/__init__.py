@@ -1,9 +1,9 @@
-"""Checks what searches, bounds and solvers find, with code of its own.
+"""Checks the results of searches, bounds and solvers, with code of its own.
 
-The verifier replays an algorithm against its instance (`replay`, `holdings`, `sums`), `data` runs
-it on data, `claims` checks what a frontier says is proved, `drat` a solver's proof that no
-algorithm exists, `forest` packed trees.  All of it imports results, certificates, model and formula
-alone.
+The verifier replays an algorithm against its instance (`replay`, `holdings`, `sums`), and `data`
+runs it on data.  `claims` checks the proofs of a frontier, `drat` a solver's proof that no
+algorithm exists, `forest` packed trees.  All of it imports only results, certificates, model and
+formula.
 """
 
 from syncoll.trust.holdings import Violation

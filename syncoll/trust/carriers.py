@@ -1,15 +1,15 @@
-"""Whether carriers make a whole algorithm of the sends of some chunks.
+"""Checks whether carriers make a whole algorithm of the sends of some chunks.
 
 An `OrbitAlgorithm` has own sends and elements: a permutation of the nodes, one of the chunks, and a
 delay.  Its sends are the images of the own sends under all elements.  It is valid when
 
-1. every generator maps links to links, and pre and post of each chunk to those of its image;
+1. every generator maps links to links, and pre and post of each chunk to pre and post of its image;
 2. no two pairs of an element and a chunk with own sends have the same image;
 3. the own sends are valid for their chunks, and chunks that are no such image must go nowhere;
 4. no image lies outside the steps, and all images together keep the bandwidth of each set of links.
 
-For what a node holds of a chunk depends on that chunk's sends alone, and those of an image are the
-image of those of the chunk.  The elements need not form a group, nor keep the bounds.
+For the chunks that a node holds depend only on the sends of each chunk, and the sends of an image
+are the images of the chunk's sends.  The elements need not form a group, nor keep the bounds.
 
 This module checks 1 and 2 and selects the chunks of 3; the replay does the rest.  Time grows with
 all sends, memory with the own sends.
@@ -36,7 +36,7 @@ _CELLS_AT_ONCE = 1 << 22
 def carrier_violations(
     instance: Instance, algorithm: OrbitAlgorithm, limit: int
 ) -> list[Violation]:
-    """What is wrong with the carriers of an algorithm, at most `limit` entries."""
+    """The errors in the carriers of an algorithm, at most `limit` entries."""
     wrong = _misfits(instance, algorithm) or chain(
         _outside(algorithm), _unkept(instance, algorithm), _repeated(algorithm)
     )
@@ -44,7 +44,7 @@ def carrier_violations(
 
 
 def watched_chunks(algorithm: OrbitAlgorithm) -> IntArray:
-    """The chunks that are replayed: those with own sends, and those to which none is carried."""
+    """The chunks that are replayed: chunks with own sends, and chunks to which none is carried."""
     own = np.unique(algorithm.representative.sends[:, 0])
     moved = np.zeros(algorithm.carriers.chunks.shape[1], dtype=bool)
     moved[algorithm.carriers.images(own)] = True
@@ -105,7 +105,7 @@ def _unkept(instance: Instance, algorithm: OrbitAlgorithm) -> Iterator[str]:
 
 
 def _differing(sets: NodeSets, nodes: IntArray, chunks: IntArray) -> Iterator[tuple[int, int]]:
-    """Chunks whose nodes a generator does not map to those of their images, each with a node."""
+    """Chunks whose nodes a generator does not map to the nodes of their images, with a node."""
     count = max(1, len(sets.sets))
     pairs, first = np.unique(sets.number * count + sets.number[chunks], return_index=True)
     block = max(1, _CELLS_AT_ONCE // max(1, sets.num_nodes))

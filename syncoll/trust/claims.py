@@ -1,13 +1,13 @@
 """Checks every claim of a frontier's file with exact arithmetic and shortest paths, no solver.
 
 Each number is computed anew from the file's topology, chunk classes, algorithms and certificates,
-and must equal the one stated: docs/certificates.md, "The check", is the list.
+and must equal the stated one: docs/certificates.md, "The check", is the list.
 `syncoll.results.frontier`, which searches use too, derives claims from proofs; the package
 `syncoll_check` shares no code with either.
 
-A file alone cannot prove that its chunks are in proportion for every C, what a C without a point
-asks for, that the collective is undefined for a C (see `syncoll.trust.same_problem`), or a
-refutation by a solver: these are reported as unchecked.
+A file cannot prove by itself that its chunks are in proportion for every C, or the chunks of a C
+without a point.  It cannot prove that the collective is undefined for a C (see
+`syncoll.trust.same_problem`), or a refutation by a solver.  These are reported as unchecked.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Checked:
 
     Args:
         proved_by_file: refutations whose proof file was checked.
-        on_word: refutations that rest on the word of a solver.
-        scales: why one C stands for every C; None where no collective was given.
+        on_word: refutations that rely on the word of a solver.
+        scales: why one C stands for every C; None without a given collective.
         unchecked: empty when every claim of the file was proved.
         compared: the name of the collective that the file was compared with; empty for none.
         machine: the name of the topology that the file was compared with; empty for none.
@@ -75,13 +75,13 @@ def check_claims(
         witness: checks the proof files that refutations name; without one a refutation counts
             as the word of a solver.
         topology: the expected topology; None for any.
-        collective: the expected collective; None for any, and then the frontier is believed for
-            which C its chunks stand.
+        collective: the expected collective; None for any: the file then defines for which C its
+            chunks stand.
         by_name: whether `collective` was looked up by the name in the file; one that differs is
             ignored.
 
     Raises:
-        VerificationError: naming the first claim that does not hold.
+        VerificationError: with the first wrong claim.
     """
     evidence = frontier.evidence
     if evidence is None:
@@ -192,8 +192,8 @@ class _Check:
         _require(
             _ascending(left_out)
             and all(1 <= c <= most and c not in self.shape_of for c in left_out),
-            f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to {most} "
-            "of which no shape speaks, each once in ascending order",
+            f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to "
+            f"{most} without a shape, each once in ascending order",
         )
 
     def _point(self, point: Point) -> None:
@@ -306,7 +306,7 @@ class _Check:
         """The chunks for C = `chunks`."""
         shape = self.evidence.shape(chunks)
         if shape is None:
-            raise VerificationError(f"a refutation about C = {chunks}, of which nothing is known")
+            raise VerificationError(f"a refutation about C = {chunks}, whose chunks are unknown")
         return shape.scaled(chunks)
 
     def _exclusions(self, proof: Proof, best: Fraction | None) -> None:
@@ -355,7 +355,7 @@ class _Check:
         return found
 
     def _allowed(self, chunks: int) -> bool:
-        """Whether the collective may be defined for C = `chunks`, as far as the file tells."""
+        """Whether the collective may be defined for C = `chunks`, according to the file."""
         return not self.evidence.scaling or self.evidence.shapes[0].shape.allows(chunks)
 
     def _ruled_out(self, proof: Proof, chunks: int, rounds: int, needed: set[Refuted]) -> bool:
@@ -370,7 +370,7 @@ class _Check:
             for one in proof.certificates
         ):
             return True
-        # In the order in which a search chooses among several that would do.
+        # In the order in which a search chooses among several that suffice.
         for answer in sorted(proof.refuted, key=lambda r: (-r.steps, r.chunks, -r.rounds)):
             same = self.evidence.scaling or answer.chunks == chunks
             if same and covers(answer, steps, rounds, chunks):
@@ -379,13 +379,14 @@ class _Check:
         return False
 
     def _open(self) -> None:
-        """Checks that the open regions are those that the proofs leave."""
+        """Checks that the open regions follow from the proofs."""
         least = self.frontier.least_steps, self.frontier.least_bandwidth
         expected = list(open_regions(self.frontier, self.evidence.proofs, *least))
         stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
         _require(
             stated == expected,
-            f"what is open is stated as {_shown(stated)}; the proofs leave open {_shown(expected)}",
+            f"the open regions are stated as {_shown(stated)}; the proofs leave open "
+            f"{_shown(expected)}",
         )
 
 
@@ -406,7 +407,7 @@ def _copies(asked: ChunkClasses, had: ChunkClasses) -> int | None:
     copies = 1
     for pre, post, count in asked.classes.triples():
         if not post or (not asked.combining and set(post) <= set(pre)):
-            continue  # nothing has to get anywhere
+            continue  # no chunk has to get anywhere
         if (pre, post) not in counts:
             return None
         copies = max(copies, -(-count // counts[pre, post]))
@@ -423,7 +424,7 @@ def _shown(claims: Sequence[tuple[int, int | None, Fraction, Fraction | None]]) 
 
 
 def _is_journey(shape: ChunkClasses, sources: tuple[int, ...], to: int) -> bool:
-    """Whether something must get to a node from one of these: they suffice, but not fewer."""
+    """Whether a chunk must get to a node from one of these: all together suffice, fewer do not."""
     if shape.combining:
         return len(sources) == 1 and any(
             sources[0] in one.pre and to in one.post for one in shape.classes

@@ -1,15 +1,15 @@
 """Checks a proof of unsatisfiability by unit propagation, without a solver.
 
 A proof in the DRUP or DRAT format lists lemmas (learnt clauses) and deletions, and ends when the
-empty clause follows.  A lemma has reverse unit propagation (RUP) when assuming all its literals
-false leads to a conflict by unit propagation: it follows from the clauses before it (Goldberg and
+empty clause follows.  A lemma has reverse unit propagation (RUP) if assuming all its literals false
+leads to a conflict by unit propagation: it follows from the clauses before it (Goldberg and
 Novikov, DATE 2003).  A lemma with the resolution asymmetric tautology property (RAT) on its first
 literal preserves satisfiability: every resolvent with an active clause on that literal has RUP
 (Jaervisalo, Heule and Biere, IJCAR 2012).
 
 The proof is checked backwards (Heule, Hunt and Wetzler, FMCAD 2013).  A forward pass adds lemmas
 unchecked until top-level propagation meets a conflict.  A backward pass removes them, last first,
-and checks only those that a later check used; marked clauses are propagated first, to mark few.
+and only checks lemmas that a later check used; marked clauses are propagated first, to mark few.
 
 Deletions of absent clauses, and of reasons for top-level literals, are ignored: the proof without
 them proves the same.  Pure Python visits some hundred thousand clauses a second.
@@ -35,7 +35,7 @@ class ProofVerdict(StrEnum):
 
     PROVED = "proved"
     NOT_PROVED = "not proved"
-    STOPPED = "stopped"  # nothing is known
+    STOPPED = "stopped"  # without a result
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class ProofCheck:
     """The result of a check of a proof.
 
     Args:
-        verdict: proved only when the clauses are unsatisfiable.
+        verdict: proved only if the clauses are unsatisfiable.
         message: the error; empty when proved.
-        line: the failing line of the proof, from 1; None when no single line fails.
-        lemmas: in the proof, up to the conflict.
-        lemmas_checked: the lemmas on which the conflict rests.
-        clauses_used: the clauses of the formula on which it rests.
+        line: the failing line of the proof, from 1; None if no single line fails.
+        lemmas: number of lemmas in the proof, up to the conflict.
+        lemmas_checked: the lemmas that the conflict depends on.
+        clauses_used: the clauses of the formula that it depends on.
         rat_lemmas: checked lemmas that needed RAT.
-        core_lines: when proved, the lines that suffice, in order; see `trimmed`.
+        core_lines: the lines that suffice for a proof, in order; see `trimmed`.
     """
 
     verdict: ProofVerdict
@@ -69,8 +69,8 @@ class ProofCheck:
 
 
 def trimmed(proof: Sequence[str], check: ProofCheck) -> list[str]:
-    """The lines of a proof on which its conflict rests: a proof by itself.  Raises
-    `VerificationError` when the check did not pass."""
+    """The lines of a proof that its conflict depends on: a proof by itself.  Raises
+    `VerificationError` if the check did not pass."""
     if not check.proved:
         raise VerificationError(f"a proof that is {check.verdict} has no part that proves")
     lines = [" ".join(proof[line - 1].split()) for line in check.core_lines]
@@ -91,12 +91,12 @@ def check_rup(
         num_variables: variables are 1 to this; a RAT lemma may bring new ones.
         clauses: the formula, literals as in DIMACS without the closing 0.
         proof: its lines: ``1 -2 0`` a lemma, ``d 1 -2 0`` a deletion, ``c …`` a comment.
-        every_lemma: also check lemmas on which the conflict does not rest; the first wrong one is
+        every_lemma: also check lemmas that the conflict does not depend on; the first wrong one is
             reported.
         should_stop: polled; True ends the check without an answer.
 
     Raises:
-        VerificationError: when a literal of the formula is not one of its variables.
+        VerificationError: if a literal of the formula is not one of its variables.
     """
     formula = [list(dict.fromkeys(clause)) for clause in clauses]
     for clause in formula:
@@ -196,7 +196,7 @@ class _Checker:
                 applied.append((line, kind, i, before))
                 self._detach(i)
         if conflict < 0:
-            message = "the proof ends, and the empty clause does not follow yet"
+            message = "the proof ends before the empty clause follows"
             return ProofCheck(ProofVerdict.NOT_PROVED, message, lemmas=lemmas)
         self._mark(conflict)
         self._mark_reasons(self.clauses[conflict])
@@ -295,7 +295,7 @@ class _Checker:
             watching.remove(i)
 
     def _is_reason(self, i: int) -> bool:
-        """Whether a top-level literal rests on a clause, which then must stay."""
+        """Whether a top-level literal depends on a clause, which then must stay."""
         clause = self.clauses[i]
         return any(self.reasons[abs(x)] == i and self.false[-x] for x in clause[:2])
 
@@ -376,7 +376,7 @@ class _Checker:
                 self._attach(i)
 
     def _mark_reasons(self, literals: Iterable[int]) -> None:
-        """Marks the clauses on which the values of literals rest."""
+        """Marks the clauses that the values of literals depend on."""
         seen, reasons, clauses = self.seen, self.reasons, self.clauses
         todo = [abs(x) for x in literals]
         while todo:
@@ -402,7 +402,7 @@ class _Checker:
         return good
 
     def _refuted(self, literals: Iterable[int], start: int) -> bool:
-        """Whether assuming literals false meets a conflict; marks the clauses it rests on."""
+        """Whether assuming literals false meets a conflict; marks the clauses in it."""
         false = self.false
         for literal in literals:
             if false[-literal]:  # it is true: assuming it false is the conflict

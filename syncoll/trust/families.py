@@ -2,11 +2,11 @@
 
 Each part (wave, head, tail) is replayed by itself, since no chunk's sends depend on another's.
 Loads remain.  Take an m so large that II steps or more lie between the beginning (head, first
-waves, ramp up) and the end.  In a member of a larger m every step has the load and the rounds of a
-step of that member, so it is enough to count the loads of the members up to that m.
+waves, ramp up) and the end.  In a member of a larger m every step has the load and the rounds of
+some step of that member.  It is therefore enough to count the loads of the members up to that m.
 
 Loads are counted from the parts, not from `syncoll.results.Family.member`; the first two members
-are replayed as well.
+are also replayed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def require_family(family: Family) -> None:
 
 def require_consistent(frontier: Frontier) -> None:
     """Checks that no family of a frontier beats a proved bound or a point.  Raises
-    `VerificationError` when one does, is not a family, or costs the same as another."""
+    `VerificationError` if one does, is not a family, or costs the same as another."""
     evidence = frontier.evidence
     forms = [(one.first, one.steps, one.rounds_needed, one.chunks) for one in frontier.families]
     for i, family in enumerate(frontier.families):
@@ -125,8 +125,8 @@ def _require_room(family: Family) -> None:
 def _counted(family: Family) -> Topology:
     """The topology whose bounds count the parts.
 
-    Sends of different chunks never count as one, but switches add up for all parts or for none:
-    where one part needs the summands, every send of the others counts too.
+    Sends of different chunks never count as one, but switches add up for all parts or for none: if
+    one part needs the summands, every send of the others counts, too.
     """
     topology = family.topology
     if not (topology.counts_copies and family.wave.instance.combining):

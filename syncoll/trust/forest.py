@@ -1,4 +1,4 @@
-"""Checks a forest edge by edge against the fabric, whoever packed it."""
+"""Checks a forest edge by edge against the fabric, independently of its packer."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _CELLS = 8_000_000
 def verify_forest(forest: Forest) -> Fraction:
     """Checks a forest; returns the time in which it moves one unit of data for a weight of 1.
 
-    Checked: each root has its trees; every route is a path of existing links through switches
-    alone; each tree spans the nodes, enters each but its root once, and branches at nodes and at
-    switches that copy (or, when it reduces, add up) and that it enters once; and no link carries
-    more trees than its bandwidth times the scale.
+    Each root must have its trees, and every route must be a path of existing links through
+    switches.  Each tree spans the nodes and enters each node but its root once.  It branches at
+    nodes, and at switches that copy (or, in a reduction, add up) and that it enters once.  No link
+    may carry more trees than its bandwidth times the scale.
 
     Returns:
         the time of the busiest link, at most ``scale / k``.
 
     Raises:
-        VerificationError: naming the first wrong tree, route or link.
+        VerificationError: with the first wrong tree, route or link.
     """
     fabric = forest.fabric
     nodes, count = fabric.num_nodes, len(forest.roots)
@@ -74,7 +74,9 @@ def verify_forest(forest: Forest) -> Fraction:
     for hop, trees in load.items():
         room = forest.scale * links[hop]
         if trees > room:
-            text = f"link {hop} of bandwidth {links[hop]} carries {trees} trees, and {room} fit"
+            text = (
+                f"link {hop} of bandwidth {links[hop]} carries {trees} trees, but only {room} fit"
+            )
             raise _wrong(forest, text)
     return max((trees / links[hop] for hop, trees in load.items()), default=Fraction(0)) / forest.k
 
@@ -89,15 +91,15 @@ def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None)
     Args:
         packed: the forest and its cut.
         fabric: the expected network.
-        root: of a collective that has one.
+        root: the root, if the collective has one.
 
     Raises:
-        VerificationError: when a tree, the cut or a throughput does not hold.
+        VerificationError: if a tree, the cut or a throughput is wrong.
     """
     forest, nodes = packed.forest, fabric.num_nodes
     weights = tuple(int(root is None or v == root) for v in range(nodes))
     if forest.fabric != fabric or forest.inward is not packed.reduces:
-        raise VerificationError(f"the trees for {fabric.name} are those of another network")
+        raise VerificationError(f"the trees for {fabric.name} belong to another network")
     if forest.weights != weights:
         raise VerificationError(
             f"the trees for {packed.collective} on {fabric.name} carry other shares of the data"
@@ -122,10 +124,10 @@ def verify_any_roots(any_roots: tuple[Fraction, Fraction], algbw: Fraction) -> N
 
     Args:
         any_roots: the least throughput claimed, and the greatest.
-        algbw: of a reducescatter followed by an allgather, both with given roots.
+        algbw: throughput of a reducescatter followed by an allgather, both with given roots.
 
     Raises:
-        VerificationError: on a contradiction.
+        VerificationError: for a contradiction.
     """
     at_least, at_most = any_roots
     if not algbw <= at_least <= at_most:
@@ -180,7 +182,7 @@ def _check_trees(forest: Forest) -> list[int]:
             what = "runs in a circle"
             if unused[row, end]:
                 switch = forest.fabric.vertex_name(stops[end])
-                what = f"goes on from {switch} without having reached it"
+                what = f"continues from {switch} before it reaches it"
             raise _wrong(forest, f"tree {begin + row} {what}")
         for weight in np.unique(weights):
             chosen = entering[weights == weight].ravel()

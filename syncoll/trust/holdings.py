@@ -1,8 +1,8 @@
 """The chunks that each node holds, or for a combining collective the partial results.
 
-A partial result of a chunk is a set of nodes: those whose contributions it reduces.  A node starts
-with its own contribution and keeps every partial result that it receives.  It can form a set that
-is a disjoint union of sets that it holds, so that no contribution counts twice.  This one rule
+A partial result of a chunk is a set of nodes: those nodes' contributions are reduced in it.  A node
+starts with its own contribution and keeps every partial result that it receives.  It can form a set
+that is a disjoint union of sets that it holds, so that no contribution counts twice.  This one rule
 covers trees, overwriting a partial result by the full one, and algorithms that keep several partial
 results apart.
 
@@ -36,7 +36,7 @@ class Violation:
     Args:
         kind: ``shape``, ``send``, ``carriers``, ``causality``, ``reduction``, ``order``,
             ``bandwidth`` or ``post``.
-        message: with the send, step or link set in question.
+        message: the error, with the send, step or link set in question.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Copies:
             )
 
     def arrive(self, sends: IntArray, first: int) -> None:
-        """What the sends of a step bring is held when the step has ended."""
+        """The nodes hold the data of a step's sends when the step has ended."""
         self._holds[self._row[sends[:, 0]], sends[:, 2]] = True
 
     def unmet(self, instance: Instance) -> Iterator[Violation]:
@@ -76,11 +76,11 @@ class Partials:
 
     Args:
         instance: its pre names the contributors of each chunk.
-        algorithm: its `contributions` say what each send carries.
+        algorithm: its `contributions` define the partial result of each send.
         chunks: ``[K]``, the chunks that are replayed.
-        in_order: whether the reduction may not be commutative: then only runs of contributors in
-            the order of their numbers may be reduced, and only with the next run.
-        arrivals: what nodes receive where switches add up; None: what each send carries.
+        in_order: for a reduction that may not be commutative: only runs of contributors in the
+            order of their numbers may be reduced, and only with the next run.
+        arrivals: the data that nodes receive if switches add up; None: the sends themselves.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Partials:
                 text = f"{what}: these do not follow one another, and order must be kept"
                 yield Violation("order", text)
             elif _can_form(wanted, [*held, *arriving().get((chunk, source), [])]):
-                text = f"node {source} receives what it needs for that only in the same step"
+                text = f"node {source} receives the missing contributions only in the same step"
                 yield Violation("causality", f"{what}, but {text}")
             else:
                 reach = _union(part for part in held if part & ~wanted == 0)
@@ -154,7 +154,7 @@ class Partials:
         return between & self._everyone[chunk] == wanted
 
     def arrive(self, sends: IntArray, first: int) -> None:
-        """What the sends of a step bring is held when the step has ended."""
+        """The nodes hold the data of a step's sends when the step has ended."""
         if self._brought is None:
             rows = enumerate(sends.tolist(), start=first)
             brought = [(chunk, end, self._carried[i]) for i, (chunk, _, end, _) in rows]
@@ -166,7 +166,7 @@ class Partials:
                 held.append(mask)
 
     def unmet(self, instance: Instance) -> Iterator[Violation]:
-        """Nodes of post that cannot form the reduction of everybody's contribution."""
+        """Nodes of post that cannot form the reduction of all contributions."""
         watched = list(self._everyone)
         for i, n in np.argwhere(instance.post[watched]).tolist():
             c = watched[i]
@@ -185,16 +185,16 @@ def _can_form(wanted: int, held: list[int]) -> bool:
 
 
 def disjoint_parts(wanted: int, held: Sequence[int]) -> list[int] | None:
-    """The first exact cover of `wanted` by sets of the list, depth first; None without
-    one.  Raises `VerificationError` when the search takes too long."""
+    """The first exact cover of `wanted` by sets of the list, depth first; None without one.  Raises
+    `VerificationError` if the search takes too long."""
     parts = [part for part in held if part and part & ~wanted == 0]
     dead: set[int] = set()  # remainders without a cover
 
     def cover(remainder: int) -> list[int] | None:
         if len(dead) > _MOST_REMAINDERS:
             raise VerificationError(
-                f"a node holds {len(parts)} overlapping partial results of one chunk, too many to "
-                "tell whether they add up"
+                f"a node holds {len(parts)} overlapping partial results of one chunk, too many "
+                "to decide whether they add up"
             )
         if remainder == 0:
             return []

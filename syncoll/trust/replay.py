@@ -1,9 +1,9 @@
 """Replays an algorithm step by step from pre (SCCL paper, section 3.3).
 
 In step s every send must carry a chunk, or a partial result, that its sender holds when the step
-begins; at the end every node of post must hold its chunks, or be able to form their results.  In
+begins.  At the end every node of post must hold its chunks, or be able to form their results.  In
 every step the sends over each link set L of the bandwidth relation are counted against b * r_s.
-The only inputs are the instance and the algorithm, so an error of an encoding or a backend shows.
+The only inputs are the instance and the algorithm: errors of encodings and backends show.
 
 Of an algorithm with carriers the chunks with own sends are replayed, with the loads of all images.
 Chunks that `syncoll.trust.sums` accepts together are not replayed one by one.
@@ -39,7 +39,7 @@ def require_valid(instance: Instance, algorithm: Algorithm, *, in_order: bool = 
         in_order: whether the reduction may not be commutative; see `violations`.
 
     Raises:
-        VerificationError: naming the first errors.
+        VerificationError: with the first errors.
 
     Examples:
         >>> from syncoll.api import Algorithm, Collective, Topology
@@ -84,7 +84,7 @@ def violations(
         # Carriers need not keep the order of nodes, and single sends count together.
         algorithm = algorithm.expanded()
     if topology.counts_copies and instance.combining:
-        # Switches add up in any order, and only where no node needs the summands.
+        # Switches add up in any order, and only if no node needs the summands.
         plain = replace(instance, topology=without_sums(topology))
         if in_order:
             return _violations(plain, algorithm, limit, in_order=True)
@@ -94,22 +94,22 @@ def violations(
 
 
 def is_valid_summed(instance: Instance, algorithm: Algorithm) -> bool:
-    """Whether a combining algorithm is valid where switches add up all that they can.
+    """Whether a combining algorithm is valid if switches add up all that they can.
 
-    Nodes then get sums, not summands; an invalid one may still be valid where switches add up none.
+    Nodes then get sums, not summands; an invalid one may still be valid if switches add up none.
     """
     own = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
     return not _violations(instance, own, 1, in_order=False, summed=True)
 
 
 def as_counted(instance: Instance, algorithm: Algorithm) -> Topology:
-    """The topology whose bounds say how many rounds an algorithm needs.
+    """The topology whose bounds define the rounds that an algorithm needs.
 
-    Switches add up all that they can, or nothing where the algorithm needs summands apart: then
-    each of these sends needs rounds.
+    Switches add up all that they can, or nothing if the algorithm needs summands separately: each
+    of these sends then needs rounds.
 
     Args:
-        instance: of any S and R.
+        instance: an instance of any S and R.
         algorithm: solves it with enough rounds.
     """
     topology = instance.topology
@@ -137,7 +137,7 @@ def _violations(
     in_order: bool,
     summed: bool = False,
 ) -> list[Violation]:
-    """The errors where switches add up all that they can (`summed`), or nothing."""
+    """The errors if switches add up all that they can (`summed`), or nothing."""
     own, watched = algorithm, np.arange(instance.num_chunks)
     found = _shape(instance, algorithm, limit)
     if isinstance(algorithm, OrbitAlgorithm):

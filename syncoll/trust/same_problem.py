@@ -35,13 +35,13 @@ def require_same_collective(
 
     Args:
         stored: the name of the file's collective.
-        topology: of the file.
+        topology: the file's topology.
         instances: the problems of its points.
-        evidence: of a frontier with proofs.
+        evidence: the evidence of a frontier with proofs.
         meant: the expected collective.
 
     Raises:
-        VerificationError: when they differ, or cannot be compared.
+        VerificationError: if they differ, or cannot be compared.
     """
     if not instances and evidence is None:
         raise VerificationError(
@@ -73,7 +73,7 @@ def require_same_instance(one: Instance, collective: Collective) -> None:
 
 def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:
     """Checks the chunks that the proofs are about, for every C that they name or leave out."""
-    from syncoll.model.derived import require_sense  # only where a collective is given
+    from syncoll.model.derived import require_sense  # only with a given collective
 
     nodes = topology.num_nodes
     named = {chunks for one in evidence.shapes for chunks in one.compared}

@@ -35,12 +35,12 @@ def not_summed(
     chunks: IntArray,
     arrivals: Arrivals | None = None,
 ) -> IntArray:
-    """The chunks, of ``[K]``, that one sum for each node does not show to be right.
+    """The chunks, of ``[K]``, that one sum for each node does not prove to be right.
 
     Args:
         instance: combining.
-        algorithm: of the instance's shape, with the sends of these chunks alone.
-        arrivals: what nodes receive; None: what each send carries.
+        algorithm: has the instance's shape, with only the sends of these chunks.
+        arrivals: the data that nodes receive; None: the sends themselves.
     """
     assert algorithm.contributions is not None
     sends, carried = algorithm.sends, _words(algorithm.contributions)
@@ -78,7 +78,7 @@ def _right(
 
     Args:
         sent: sends ``[M, 4]`` in order of steps, and the contributors of each, ``[M, W]``.
-        arriving: what nodes receive, in the same form.
+        arriving: the data that nodes receive, in the same form.
     """
     everyone = _words(pre)
     own = _words(np.eye(pre.shape[1], dtype=bool))

@@ -16,12 +16,11 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Unchecked:
-    """An unchecked assumption of a claim.
+    """An unchecked assumption of a claim, in words.
 
     Args:
         kind: ``scales``, ``shapes``, ``undefined`` or ``refutations``.
-        what: in words.
-        how: how to check it, in words.
+        how: the way to check it, in words.
     """
 
     kind: str
@@ -42,12 +41,12 @@ def unchecked(
     if not known:
         how = f"name the collective with {argument('collective')}"
         if evidence.scaling:
-            text = "that what holds for the C it looked at holds for every C"
+            text = "that the proofs for its own C hold for every C"
             yield Unchecked("scales", text, how)
         seen = {c for one in evidence.shapes for c in one.compared}
         believed = sorted(seen - {point.chunks for point in frontier.points})
         if believed and not evidence.scaling:
-            yield Unchecked("shapes", f"what is asked for with C = {_named(believed)}", how)
+            yield Unchecked("shapes", f"the chunks of C = {_named(believed)}", how)
         lost = [
             c
             for c in range(1, evidence.max_chunks + 1)

@@ -1,4 +1,4 @@
-"""Every registered backend passes the conformance kit, and the ones that must be here are."""
+"""Every registered backend passes the conformance kit, and the required ones are installed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_required_backend_is_installed(name: str) -> None:
     assert answer.ok, answer.reason
 
 
-def test_every_check_is_a_test_and_says_what_it_demands() -> None:
+def test_every_check_is_a_test_with_a_docstring() -> None:
     for name, check in BACKEND_CHECKS.items():
         assert check.__doc__, name
         assert getattr(TestCpSat, f"test_{name}").__doc__ == check.__doc__

@@ -1,4 +1,4 @@
-"""Numbers too large for a solver's arithmetic make it say unknown, never unsat."""
+"""Numbers too large for a solver's arithmetic lead to unknown, never to unsat."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_moderate_sums_are_decided(name: str) -> None:
     assert solve(name, large(0, 10**6)).verdict is Verdict.SAT
 
 
-def test_z3_refuses_what_its_32_bits_cannot_hold() -> None:
+def test_z3_refuses_numbers_beyond_32_bits() -> None:
     outcome = solve("z3", large(0, 10**10))
     assert outcome.reason is StopReason.GAVE_UP
 
 
-def test_cpsat_refuses_what_may_overflow() -> None:
+def test_cpsat_refuses_sums_that_may_overflow() -> None:
     builder = FormulaBuilder()
     integers = [builder.integer(-(1 << 61), 1 << 61) for _ in range(4)]
     builder.linear([], [], [1 << 40] * 4, integers, low=1)

@@ -63,7 +63,7 @@ class TestRestrictedLicence:
         assert answer.ok is ok
         assert ok or ("highs" in answer.reason and "cpsat" in answer.reason)
 
-    def test_too_large_a_formula_is_unknown_and_says_what_to_use(self) -> None:
+    def test_too_large_a_formula_is_unknown_with_a_remedy(self) -> None:
         formula = wide(2500).build()
         options = resolve_options(RECORD.options, {}, "gurobi")
         outcome = RECORD.load().solve(formula, Limits(seconds=10), options)

@@ -1,4 +1,4 @@
-"""Limits that the solvers keep to by themselves, without a process being killed."""
+"""Limits that the solvers obey by themselves, without a killed process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def market_split(variables: int = 50, rows: int = 6) -> Formula:
 
 
 def hard(record: BackendRecord) -> Formula:
-    """Not decided in seconds: pigeons where nothing can count, else market split."""
+    """Not decided in seconds: pigeons if the backend cannot count, else market split."""
     if Feature.PSEUDO_BOOLEAN in record.features:
         return market_split()
     return pigeonhole(13, record.features)

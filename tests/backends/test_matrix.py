@@ -1,4 +1,4 @@
-"""Linear rows as a matrix say what the rows say."""
+"""Linear rows as a matrix have the same solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every status that a library can answer is mapped; a version with a new one fails here."""
+"""Every status that a library can return is mapped; a version with a new one fails here."""
 
 from __future__ import annotations
 

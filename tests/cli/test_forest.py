@@ -302,7 +302,7 @@ def _without_an_edge(one: PackedForest) -> PackedForest:
         (lambda one: replace(one, cut=frozenset({0, 1})), "the bottleneck cut of dgx1 proves"),
         (lambda one: replace(one, cut=frozenset(range(8))), "separates no data"),
         (lambda one: replace(one, cut=frozenset()), "separates no data"),
-        (_other_trees(scale=Fraction(6)), "carries 14 trees, and 12 fit"),
+        (_other_trees(scale=Fraction(6)), "carries 14 trees, but only 12 fit"),
         (_other_trees(weights=(2,) * 8, k=3), "other shares"),
         (_other_trees(inward=True), "another network"),
         (_other_trees(fabric=torus(8)), "another network"),

@@ -21,13 +21,13 @@ GPU3    SYS     NV2     NV1      X      24-47           1
 SPEC = """\
 # Imported from square.txt (importer nvidia-smi).
 #
-# What was assumed, and what was left out:
+# Assumptions and omissions:
 # * Each NVLink carries 25 GB/s in each direction, as on V100, A100, H100 (options gpu and link
-#   change it); the matrix does not tell.
-# * 2 of 6 pairs have no NVLinks, and no link here: PCIe is left out (pcie=31.5 takes it too).
+#   change it); the matrix has no speeds.
+# * 2 of 6 pairs have no NVLinks, and no link here: PCIe is left out (pcie=31.5 adds it).
 # * Assumed: latencies of GPU to GPU by which NCCL 2.8 chooses its algorithms
 #   (src/graph/tuning.cc, hwLat of rings, protocol LL): 0.47 us over NVLink, divided over the
-#   links on the way. What the machine does must be measured (--alpha).
+#   links on the way. The latencies of the real machine must be measured (--alpha).
 #
 # Nodes: 0 to 3 are GPU0 to GPU3.
 topology square {

@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("./f.json:x", "there is no file ./f.json", "an existing file"),
         ("~/f", "there is no file ~/f", "an existing file"),
         ("größe.text", "there is no file größe.text", "an existing file"),
-        ("größe.txt", "looks like something for the importer nvidia-smi", "`nvidia-smi:größe.txt`"),
+        ("größe.txt", "looks like a file for the importer nvidia-smi", "`nvidia-smi:größe.txt`"),
         ("./größe.txt:x", "./größe.txt is not a .syncoll file", "`nvidia-smi:./größe.txt`"),
         ("my box.txt", "my box.txt is not a", "`nvidia-smi:my box.txt`"),
         ("a+b.txt", "a+b.txt is not a", "`nvidia-smi:a+b.txt`"),

@@ -227,4 +227,4 @@ def test_sums_that_end_at_two_nodes_are_no_tree(pair: Callable[..., str]) -> Non
     everybody = {0, 1, 2, 3}
     words = pair(sends, [{1}, {3}, {0, 1}, {2, 3}, everybody, everybody])
     assert "gets a partial result of chunk 0 from node" in words
-    assert "that is not in what it sends" in words
+    assert "but does not include it in its own" in words

@@ -60,7 +60,8 @@ def test_missing_bounds_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> 
     proving_with(monkeypatch, slow)
     result = run("bounds", "dgx1", "allgather", "--max-steps", "2", "--work", "100")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
-    told = "more may be provable, but each bound had a share of --work, and at most 20 s: 2 steps"
+    told = "better bounds may be provable, but each bound had a share of --work, and at most 20 s: "
+    told += "2 steps"
     assert told in result.out
     assert told not in result.err  # once is enough
 
@@ -100,7 +101,7 @@ def test_bounds_proved_before_the_end_are_given(
     assert result.code == code
     rows = [line.split()[:2] for line in result.out.splitlines() if line[:12].strip().isdigit()]
     assert [steps for steps, _ in rows] == ["3", "4", "5", "6"]
-    told = f"more may be provable, but {why}: {late}\n"
+    told = f"better bounds may be provable, but {why}: {late}\n"
     assert told in result.out
     assert told not in result.err
     assert run("check", saved, "--collective", "allgather").code == 0

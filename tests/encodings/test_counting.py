@@ -27,11 +27,11 @@ MANAGER = PluginManager.discover()
 def decoded_algorithms(
     name: str, instance: Instance, options: Mapping[str, object]
 ) -> set[Algorithm]:
-    """What all models of the encoding decode to.
+    """The decoded algorithms of all models of the encoding.
 
-    For each way to distribute the rounds, and each arrival time of each chunk where the encoding
-    has such integers, a SAT solver enumerates the Booleans; a model is blocked by what it decodes
-    to, which the Booleans that decoding reads determine.
+    For each way to distribute the rounds, and each arrival time of each chunk if the encoding has
+    such integers, a SAT solver enumerates the Booleans.  A model is blocked by its decoded
+    algorithm, which depends only on the Booleans that decoding reads.
     """
     record = MANAGER.encodings[name]
     encoded = record.load().encode(instance, resolve_options(record.options, options, name))
@@ -41,7 +41,7 @@ def decoded_algorithms(
         builder = copy_of(formula)
         for i, share in enumerate(rounds):
             builder.linear([], [], [1], [i], low=share, high=share)
-        # Booleans that say whether an integer has a value, so that blocking can speak of it.
+        # Booleans for the values of an integer, so that blocking can refer to them.
         places: dict[tuple[int, int], int] = {}
         for i in range(len(rounds), formula.num_integers):
             low, high = builder.bounds_of(i)
@@ -84,10 +84,10 @@ def copy_of(formula: Formula) -> FormulaBuilder:
 
 
 def normal_algorithms(instance: Instance) -> set[Algorithm]:
-    """Every algorithm that delivers no chunk twice, and none where it comes too late for any use.
+    """Every algorithm that delivers no chunk twice, and none too late for any use.
 
-    A delivery is too late when from there the nearest node that needs the chunk, and lacked it at
-    the start, is farther away than the steps that are left.
+    A delivery is too late if the nearest node that needs the chunk, and lacked it at the start, is
+    farther away than the steps that remain.
     """
     hops = [
         [int(x) if x < 99 else None for x in row] for row in instance.topology.distances.tolist()
@@ -129,7 +129,7 @@ def tiny_cases() -> list[Case]:
     return cases
 
 
-def test_the_cases_say_something(tiny_cases: list[Case]) -> None:
+def test_the_cases_have_all_kinds_of_answers(tiny_cases: list[Case]) -> None:
     assert sum(len(truth) for _, _, truth in tiny_cases) > 400
     assert sum(max(map(len, i.chunk_classes)) > 1 for _, i, _ in tiny_cases) >= 9
     assert sum(any(len(b.links) > 1 for b in i.topology.bounds) for _, i, _ in tiny_cases) >= 6

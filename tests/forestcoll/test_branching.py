@@ -363,7 +363,7 @@ def test_branching_where_nothing_is_copied_is_refused(branched: Forest) -> None:
 def test_a_junction_that_a_tree_does_not_reach_is_found(branched: Forest) -> None:
     entering = branched.entering.copy()
     entering[0, 8] = -1
-    with pytest.raises(VerificationError, match="goes on from switch 0 without having reached it"):
+    with pytest.raises(VerificationError, match="continues from switch 0 before it reaches it"):
         verify_forest(replace(branched, entering=entering))
 
 

@@ -1,4 +1,4 @@
-"""The floors of the core: what may import what.  CONTRIBUTING.md says what each is for."""
+"""The floors of the core: the allowed imports.  CONTRIBUTING.md describes each floor."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ FLOORS = (
     "api",
     "cli",
 )
-"""Ground first: a module imports only from its own floor and those above it in this list."""
+"""Ground first: a module imports only from its own floor and the floors above it in this list."""
 
 TRUSTED = {"errors", "wording", "model", "formula", "certificates", "results", "trust", "arrays"}
 TRUSTED |= {"progress"}
-"""What `syncoll check` checks claims with."""
+"""The floors with which `syncoll check` checks claims."""
 
 
 def imported(file: Path) -> set[str]:
@@ -80,7 +80,7 @@ def imported(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.name}: relative"
             names = {node.module or ""}
-            if node.module == "syncoll":  # which has the verbs, beside the packages
+            if node.module == "syncoll":  # which has the verbs, next to the packages
                 named = {alias.name for alias in node.names}
                 names = {f"syncoll.{name if name in FLOORS else 'api'}" for name in named}
             found |= names
@@ -106,7 +106,7 @@ def test_no_import_runs_upwards(floor: str) -> None:
             assert imported(file) <= below, file.relative_to(ROOT)
 
 
-def test_what_has_to_be_trusted_imports_nothing_that_searches() -> None:
+def test_the_trusted_floors_import_nothing_that_searches() -> None:
     for file in CORE.rglob("*.py"):
         if floor_of(file) in TRUSTED:
             assert imported(file) <= TRUSTED | {"lazy"}, file.relative_to(ROOT)
@@ -116,7 +116,7 @@ COMMAND = {
     *("cli", "api", "session", "pages", "documents", "units"),
     *("interrupts", "clock", "deadline", "memory", "lazy", "version", "arrays", "progress"),
 }
-"""What a command takes beside what it is about."""
+"""The floors of a command itself, without its subject."""
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,6 @@ def test_commands_that_check_load_nothing_that_searches(
     )
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "trust" in loaded
-    # What recognises files of exporters loads the records of all plugins, and none of their code.
+    # The code that recognises files of exporters loads the records of all plugins, but not their
+    # code.
     assert loaded <= TRUSTED | COMMAND | more | ({"importing"} if more else set())

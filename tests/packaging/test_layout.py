@@ -23,7 +23,7 @@ REQUIRED = {
     "syncoll_z3",
 }
 LIBRARIES = [ROOT / "exporters" / name for name in ("syncoll_messages", "syncoll_threadblocks")]
-"""What several plugins of a folder share; no plugins themselves."""
+"""Code that several plugins of a folder share; no plugins themselves."""
 
 PLUGINS = [path for path in PACKAGES if path not in LIBRARIES]
 ENTRY_POINTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
@@ -117,7 +117,7 @@ FORMATS = [path for path in PACKAGES if path.parent.name in ("exporters", "impor
 
 
 @pytest.mark.parametrize("package", FORMATS, ids=lambda path: path.name)
-def test_what_reads_or_writes_formats_imports_only_its_own_floors(package: Path) -> None:
+def test_plugins_of_formats_only_import_their_own_floors(package: Path) -> None:
     own = {
         "exporters": ("protobuf", "runtime", "trust", "documents.record"),
         "importers": ("importing",),
@@ -150,7 +150,7 @@ def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> Non
 
 
 @pytest.mark.parametrize("package", SEEDS, ids=lambda path: path.name)
-def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
+def test_a_seed_only_imports_floors_below_the_plugins(package: Path) -> None:
     floors = (
         "errors",
         "wording",

@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are asked for have all of them."""
+"""Packages whose names are imported at their first use have all of them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_busy(end: int | KeyboardInterrupt, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("words", [["busy"], ["busy", "--times"], ["busy", "--times", "x", "y"]])
-def test_busy_says_what_it_expects(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_without_tests_is_an_error(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["tasks", *words])
     with pytest.raises(SystemExit, match="for example: busy"):
         tasks.main()

@@ -1,4 +1,4 @@
-"""The wheel is what users get: it is built, looked into, installed alone and run."""
+"""The wheel for users: it is built, inspected, installed by itself and run."""
 
 from __future__ import annotations
 

@@ -336,7 +336,7 @@ def test_claims_that_ignore_or_overstate_a_member_are_refused(every_second: Fami
     for i, high in ((1, "5/4"), (3, "5/4"), (3, "12/11"), (4, "7/6"), (5, "3/2"), (5, "14/13")):
         claims = list(frontier.open)
         claims[i] = replace(claims[i], high=Fraction(high))
-        with pytest.raises(VerificationError, match="what is open is stated as"):
+        with pytest.raises(VerificationError, match="the open regions are stated as"):
             check_claims(replace(frontier, open=tuple(claims)))
     for best in ("3/2", "11/10", None):
         proof = evidence.proofs[1]

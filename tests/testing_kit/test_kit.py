@@ -1,4 +1,4 @@
-"""The conformance kit passes what is right and finds what is wrong."""
+"""The conformance kit passes right plugins and finds wrong ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def buggy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def fails(record: Any, check: str) -> str:
-    """What the check says about the record; empty when it is content."""
+    """The check's message about the record; empty if it passes."""
     candidate = BackendUnderTest(record)
     try:
         BACKEND_CHECKS[check](candidate)
@@ -59,11 +59,11 @@ class TestBackends:
     @pytest.mark.parametrize(
         ("load", "check", "words"),
         [
-            ("ignoring_enforcers", "rows", "sat is the truth"),
-            ("ignoring_signs", "models", "the truth"),
+            ("ignoring_enforcers", "rows", "the right answer is sat"),
+            ("ignoring_signs", "models", "the right answer"),
             ("widening_integers", "integer_bounds", "out of its bounds"),
             ("forgetting_clauses", "rows", "not a model"),
-            ("calling_it_unsat", "time_limit", "sat is true"),
+            ("calling_it_unsat", "time_limit", "the right answer is sat"),
             ("without_a_reason", "time_limit", "its reason is gave up"),
             ("without_seconds", "seconds", "lack 'load'"),
             ("raising", "trivial", "cannot be loaded"),
@@ -100,9 +100,7 @@ class TestBackends:
             ("claiming_a_proof", "its proof fails in line 1"),
         ],
     )
-    def test_a_proof_that_is_promised_is_looked_at(
-        self, buggy: Any, load: str | None, words: str
-    ) -> None:
+    def test_a_promised_proof_is_checked(self, buggy: Any, load: str | None, words: str) -> None:
         loader = {} if load is None else {"load": getattr(buggy, f"load_{load}")}
         assert words in fails(buggy.record(**loader, writes_proofs=True), "proofs")
         assert fails(buggy.record(**loader), "proofs") == ""
@@ -145,11 +143,11 @@ QUICK_CHECKS = [
     "random_formulas",
     "models",
 ]
-"""Those that ask the backend something; what costs most last."""
+"""The checks that run the backend; the slowest ones last."""
 
 
 def failing_checks(record: BackendRecord, backend: Any, enough: int) -> list[str]:
-    """The first so many checks that a backend fails."""
+    """The first checks, `enough` at most, that a backend fails."""
     failed: list[str] = []
     for name in QUICK_CHECKS:
         try:
@@ -179,7 +177,7 @@ class TestPlantedBugs:
     def test_a_bug_is_found_by_more_than_one_check(self, buggy: Any, bug: str) -> None:
         assert len(failing_checks(buggy.record(), buggy.BUGS[bug](), enough=2)) == 2
 
-    def test_the_end_of_its_process_is_not_taken_for_its_own(
+    def test_a_killed_process_is_not_its_own_stop(
         self, buggy: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(candidate, "PATIENCE", 0.2)

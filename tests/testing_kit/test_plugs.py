@@ -1,6 +1,6 @@
 """The kits of encodings, seeds, exporters and spec libraries: ours pass, planted bugs are found.
 
-That of importers runs in tests/importing/test_mutations.py, where healthy texts are.
+The kit of importers runs in tests/importing/test_mutations.py, where healthy texts are.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class TestSpecLibraries:
         SPEC_LIBRARY_CHECKS[check](record)
 
 
-def test_every_check_says_what_it_demands_and_is_a_test() -> None:
+def test_every_check_has_a_docstring_and_is_a_test() -> None:
     kits = {
         EncodingConformance: ENCODING_CHECKS,
         SeedConformance: SEED_CHECKS,
@@ -111,7 +111,8 @@ def test_a_kit_is_a_class_of_tests() -> None:
 
 
 def changed(record: Any, field: str = "load", **methods: Callable[..., Any]) -> Any:
-    """A record whose object has other methods, each given what the right one is given, after it."""
+    """A record whose object has other methods; each gets the right method first, then its
+    arguments."""
     load = getattr(record, field).function
 
     class Changed:
@@ -128,7 +129,7 @@ def changed(record: Any, field: str = "load", **methods: Callable[..., Any]) -> 
 
 
 class Encoded:
-    """An encoded instance, some of whose parts are other ones."""
+    """An encoded instance with some replaced parts."""
 
     def __init__(self, encoded: Any, **others: Any) -> None:
         self._encoded = encoded
@@ -200,14 +201,14 @@ FEWER = {"encode": lambda encode, i, o: encode(replace(i, rounds=max(0, i.rounds
         (changed(PARTIAL, **MORE), "truth", "the verifier says"),
         (changed(PARTIAL, **FEWER), "truth", "the verifier says"),
         (changed(STEP, encode=late_sends), "truth", "the verifier says"),
-        (changed(STEP, encode=without_clauses), "truth", "the verifier says|is true"),
-        (changed(STEP, encode=without_room), "truth", "unsat , and sat is true"),
+        (changed(STEP, encode=without_clauses), "truth", "the verifier says|right answer"),
+        (changed(STEP, encode=without_room), "truth", "unsat , but the right answer is sat"),
         (
             changed(STEP, encode=lambda e, i, o: e(replace(i, rounds=next(CALLS)), o)),
             "repeatable",
             "two formulas of one instance differ",
         ),
-        (changed(STEP, literals=lambda *_: 7), "size", "it said 7 literals"),
+        (changed(STEP, literals=lambda *_: 7), "size", "it estimates 7 literals"),
         (
             changed(STEP, encode=lambda e, i, o: Encoded(e(i, o))),
             "hints",
@@ -250,7 +251,7 @@ def slow(propose: Any, *given: Any) -> Any:
     [
         (changed(RING, propose=one_send_less), "proposals", "never reaches"),
         (changed(RING, propose=lambda *_: []), "proposals", "it proposed nothing"),
-        (replace(RING, fits=lambda *_: Answer(False)), "proposals", "no, and no reason"),
+        (replace(RING, fits=lambda *_: Answer(False)), "proposals", "no without a reason"),
         (replace(RING, fits=lambda *_: None), "proposals", "fits: "),
         (changed(RING, propose=now_and_then), "repeatable", "begin with different algorithms"),
         (changed(RING, propose=slow), "time", "without any time it worked for 3"),

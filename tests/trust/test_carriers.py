@@ -1,4 +1,4 @@
-"""Algorithms said by one node's chunks: accepted as their lists of sends are, and never sooner."""
+"""Algorithms given by one node's chunks: accepted only if their lists of sends are."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_changed_send() -> None:
     assert "is listed 2 times" in refusal(instance, twice)
 
 
-def test_only_all_images_together_are_too_many() -> None:
+def test_all_images_together_are_too_many() -> None:
     """In step 1 each own send has a link for itself."""
     instance, algorithm = ring()
     own = replace(algorithm.representative, rounds_per_step=(1, 1, 2, 2))
@@ -111,7 +111,7 @@ def test_only_all_images_together_are_too_many() -> None:
 
 
 def test_bounds_need_not_be_mapped_to_bounds() -> None:
-    """One link is narrower: what counts are the loads, and there they are too many."""
+    """One link is narrower: only the loads count, and there they are too many."""
     instance, algorithm = ring()
     widths = dict.fromkeys(instance.topology.links, 2) | {(2, 3): 1}
     uneven = replace(instance, topology=Topology.from_links("uneven", 4, widths))
@@ -130,7 +130,7 @@ def test_other_sizes() -> None:
 
 
 def test_combining() -> None:
-    """Contributions are carried along, and one that is wrong is seen."""
+    """Contributions are carried along, and a wrong one is found."""
     instance, algorithm = ring()
     inverse, turned = invert(instance, algorithm, "reducescatter")
     assert isinstance(turned, OrbitAlgorithm)
@@ -142,13 +142,13 @@ def test_combining() -> None:
     carried[-1] = False
     wrong = OrbitAlgorithm(replace(turned.representative, contributions=carried), turned.carriers)
     assert "it carries no contribution" in refusal(inverse, wrong)
-    # The order of contributors is not kept by carriers: then every send is looked at.
+    # Carriers do not keep the order of contributors: every send is then checked.
     told = [v.kind for v in violations(inverse, turned, in_order=True)]
     assert told == [v.kind for v in violations(inverse, turned.expanded(), in_order=True)]
 
 
 def mutated(rng: random.Random, algorithm: OrbitAlgorithm) -> OrbitAlgorithm:
-    """Something else in one place, or two of something exchanged."""
+    """Another value in one place, or two values exchanged."""
     own, carriers = algorithm.representative, algorithm.carriers
     name = rng.choice(("sends", "sends", "rounds", "nodes", "chunks", "products"))
     if name == "sends":
@@ -176,7 +176,7 @@ def mutated(rng: random.Random, algorithm: OrbitAlgorithm) -> OrbitAlgorithm:
     return OrbitAlgorithm(own, replace(carriers, **{name: array}))
 
 
-def test_never_sooner_than_the_list_of_all_sends() -> None:
+def test_never_accepted_without_the_list_of_all_sends() -> None:
     refused = 0
     for seed in range(400):
         instance, algorithm = random_orbit(seed)

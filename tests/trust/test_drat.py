@@ -1,4 +1,4 @@
-"""The checker of proofs: what passes is unsatisfiable, and what does not fails where it says."""
+"""The checker of proofs: passed clauses are unsatisfiable, and failures name the right line."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_proofs_of_random_formulas_pass(tmp_path: Path) -> None:
     assert with_lemmas > 20
 
 
-def test_no_list_of_lemmas_refutes_what_has_a_model() -> None:
+def test_no_lemmas_refute_a_formula_with_a_model() -> None:
     rng = random.Random(2)
     tried = 0
     for _ in range(3000):
@@ -161,11 +161,11 @@ def test_a_broken_proof_never_refutes_more_than_is_true(tmp_path: Path) -> None:
         ([[1, 2], [1, -2], [-1, 2], [-1, -2]], ["1 0"]),
         ([[1, 2], [1, -2], [-1, 2], [-1, -2]], ["c why", "", "1 0", "0"]),
         (EIGHT, ["1 2 0", "1 0", "2 0", "0"]),
-        # Deleting what is the reason of a literal, or is not there, is passed over.
+        # Deleting the reason of a literal, or an absent clause, is ignored.
         (EIGHT, ["1 2 0", "1 0", "d 1 0", "d 4 3 0", "2 0", "0"]),
         # Repeated literals and tautologies.
         ([[1, 1, 2], [1, -2, -2], [-1, 2], [-1, -2], [1, -1]], ["2 -2 0", "1 1 0", "0"]),
-        # A clause that is there twice may be deleted once.
+        # A repeated clause may be deleted once.
         ([[1, 2], [2, 1], [1, -2], [-1, 2], [-1, -2]], ["d 2 1 0", "1 0"]),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_clause_that_is_not_one() -> None:
         check_rup(2, [[0]], [])
 
 
-def test_stopping_says_nothing() -> None:
+def test_stopping_gives_no_verdict() -> None:
     variables, clauses = holes(4)
     check = check_rup(variables, clauses, ["1 0", "0"], should_stop=lambda: True)
     assert check.verdict is ProofVerdict.STOPPED
@@ -244,7 +244,7 @@ def test_a_rat_is_on_the_first_literal() -> None:
     assert check_rup(4, clauses, ["3 0", "5 -3 0", "1 0"], every_lemma=True).proved
 
 
-def test_a_conflict_may_rest_on_a_rat() -> None:
+def test_a_conflict_may_depend_on_a_rat() -> None:
     """That 3 is true follows from nothing, but contradicts nothing either."""
     check = check_rup(2, TWO, ["3 0", "-3 1 0"])
     assert check.proved
@@ -313,7 +313,7 @@ def test_every_solver_can_be_asked_for_a_proof(solver: str, tmp_path: Path) -> N
     assert check_rup(variables, clauses, path.read_text("ascii").splitlines()).proved
 
 
-def test_a_proof_goes_on_over_instalments(tmp_path: Path) -> None:
+def test_a_proof_continues_over_instalments(tmp_path: Path) -> None:
     """Under a time limit the solver runs in parts."""
     variables, clauses = holes(7)
     builder = FormulaBuilder()
@@ -328,7 +328,7 @@ def test_a_proof_goes_on_over_instalments(tmp_path: Path) -> None:
     assert check_rup(variables, clauses, outcome.proof.read_text("ascii").splitlines()).proved
 
 
-def test_no_proof_where_none_was_asked_for_or_needed(tmp_path: Path) -> None:
+def test_no_proof_unless_requested_and_needed(tmp_path: Path) -> None:
     variables, clauses = holes(4)
     verdict, proof = solved(variables, clauses[1:], tmp_path / "proof")
     assert (verdict, proof) == (Verdict.SAT, [])

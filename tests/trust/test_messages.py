@@ -1,4 +1,4 @@
-"""What the verifier says about one fault names the culprit."""
+"""Messages of the verifier about one fault name the culprit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def said(instance: Instance, rounds: tuple[int, ...], sends: list[tuple[int, ...
     return [v.message for v in violations(instance, Algorithm(rounds, np.array(sends)))]
 
 
-def test_nothing_is_wrong(instance: Instance) -> None:
+def test_a_right_algorithm_has_no_errors(instance: Instance) -> None:
     assert said(instance, ROUNDS, SENDS) == []
 
 
@@ -94,7 +94,7 @@ def test_an_overloaded_set_is_named_by_its_label() -> None:
     ]
 
 
-def test_every_link_set_is_counted_for_itself() -> None:
+def test_every_link_set_is_counted_by_itself() -> None:
     """A load within the sum of two bounds, but not within either."""
     topology = Topology.from_links("v", 3, {(0, 1): 1, (0, 2): 3}, [([(0, 1), (0, 2)], 3)])
     instance = broadcast().instantiate(topology, chunks=2, steps=1, rounds=1)

@@ -105,7 +105,7 @@ def add(rng: random.Random, instance: Instance, rounds: list[int], sends: list[S
 
 
 def flood(rng: random.Random, instance: Instance, rounds: list[int], sends: list[Send]) -> Plan:
-    """Everything that a node holds at the start, over one link at once."""
+    """All data of a node at the start, over one link at once."""
     a, b = rng.choice(instance.topology.links)
     chunks = np.flatnonzero(instance.pre[:, a]).tolist()
     step = rng.randrange(instance.steps)
@@ -192,7 +192,7 @@ MUTATIONS = {
 }
 
 HARMLESS = {"add", "shift a round", "change the source", "swap steps", "swap chunks", "drop"}
-"""Mutations that must leave some algorithm valid, or they tested one direction only."""
+"""Mutations that must leave some algorithms valid; otherwise only one direction is tested."""
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def test_valid_algorithms_pass(valid: list[tuple[Instance, Plan]]) -> None:
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutants(name: str, valid: list[tuple[Instance, Plan]]) -> None:
-    """The verifier says of every mutant what the naive checker says."""
+    """The verdicts of the verifier and of the naive checker agree for every mutant."""
     rng = random.Random(name)
     verdicts: Counter[bool] = Counter()
     for instance, (rounds, sends) in valid:
@@ -266,7 +266,7 @@ def test_mutants_of_mutants(valid: list[tuple[Instance, Plan]]) -> None:
                 assert len(found) <= limit
 
 
-def test_every_mutant_that_lacks_a_needed_send_names_chunk_and_node(
+def test_a_missing_send_names_chunk_and_node(
     valid: list[tuple[Instance, Plan]],
 ) -> None:
     for instance, plan in valid:

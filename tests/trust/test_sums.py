@@ -1,4 +1,4 @@
-"""One sum for each chunk and node: it passes trees at once, and nothing that is wrong."""
+"""One sum for each chunk and node: it passes trees at once, and no errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _cases() -> list[Case]:
 
 
 def _mutant(rng: random.Random, instance: Instance, algorithm: Algorithm) -> Algorithm:
-    """Something else in one place of one send, or no such send, or one more."""
+    """Another value in one place of one send, or no such send, or one more."""
     assert algorithm.contributions is not None
     sends, carried = algorithm.sends.copy(), algorithm.contributions.copy()
     i, kind = rng.randrange(len(sends)), rng.randrange(6)
@@ -68,19 +68,19 @@ def _all(instance: Instance) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 def _in_full(
     instance: Instance, algorithm: Algorithm, monkeypatch: pytest.MonkeyPatch
 ) -> list[Violation]:
-    """What is wrong when every chunk is looked at by the exact rule."""
+    """The errors if every chunk is checked by the exact rule."""
     with monkeypatch.context() as patch:
         patch.setattr("syncoll.trust.replay.not_summed", lambda *_: _all(instance))
         return violations(instance, algorithm)
 
 
-def test_trees_and_what_is_composed_of_them_leave_nothing() -> None:
+def test_trees_and_their_compositions_leave_nothing() -> None:
     for instance, algorithm in _cases():
         assert not not_summed(instance, algorithm, _all(instance)).size
 
 
-def test_nothing_wrong_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exact rule finds the same, and nothing in a chunk that its sums have passed."""
+def test_no_error_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact rule finds the same, and no error in a chunk that its sums have passed."""
     rng = random.Random(4)
     wrong = right = 0
     for instance, algorithm in _cases():
@@ -108,7 +108,7 @@ def test_blocks_of_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
             assert np.array_equal(not_summed(instance, mutant, _all(instance)), whole)
 
 
-def test_what_is_kept_apart_is_left_to_the_exact_rule() -> None:
+def test_separate_partial_results_go_to_the_exact_rule() -> None:
     """Node 1 passes on two partial results that it could have added up, and a finished one."""
     links = {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1}
     line = Topology.from_links("line", 3, links)

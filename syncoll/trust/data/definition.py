@@ -13,8 +13,8 @@ while (k-1) u <= 1/2: up to 129 contributions in bfloat16, 1025 in float16.  Wit
 reaches the sum itself.)  The reference is computed in numpy's longest float.
 
 A node's data is cut into C chunks of equal length, rounded up: the last ones are shorter, or empty.
-Chunk c has the length of its place among the chunks that start at the first node of its pre, so
-that the C chunks of one node add up to the node's data.
+A chunk's place among all that start at the first node of its pre gives its length: the C chunks of
+one node add up to the node's data.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class DataDemand:
     """The data expected at every node of a chunk's post.
 
     Args:
-        value: in a type at least as precise as the data's.
+        value: the value in a type at least as precise as the data's.
         tolerance: the largest difference allowed for each element; None: exact.
     """
 
@@ -78,7 +78,7 @@ class DataDemand:
     tolerance: Array | None
 
     def wrong(self, result: Array) -> Array:
-        """For each element whether a result is not what is demanded."""
+        """For each element whether a result differs from the demand by more than the tolerance."""
         if self.tolerance is None:
             return np.asarray(result != self.value)
         return np.asarray(~(np.abs(exactly(result) - self.value) <= self.tolerance))

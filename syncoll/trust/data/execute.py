@@ -28,7 +28,7 @@ __all__ = ["Execution", "Mismatch", "NodeMemory", "execute"]
 Label = frozenset[int]
 
 COPY: Label = frozenset()
-"""The label of a chunk that nothing is reduced into."""
+"""The label of a chunk without a reduction."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Execution:
         steps: the number of completed steps.
         bytes_sent: over all links together.
         largest_error: the largest difference of any element from the definition.
-        mismatch: None when every node of post holds the expected data.
+        mismatch: None if every node of post holds the expected data.
     """
 
     steps: int
@@ -65,13 +65,13 @@ class Execution:
 
     @property
     def ok(self) -> bool:
-        """Whether the algorithm did the collective."""
+        """Whether the algorithm performed the collective."""
         return self.mismatch is None
 
 
 def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Execution:
-    """Runs an algorithm on data; stops at the first send that is impossible.  Raises
-    `UsageError` when the data does not fit in memory."""
+    """Runs an algorithm on data; stops at the first send that is impossible.  Raises `UsageError`
+    if the data does not fit in memory."""
     if wrong := _senseless(instance, algorithm):
         return Execution(0, 0, 0.0, wrong)
     _require_memory(instance, algorithm, workload)
@@ -112,7 +112,7 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
 
 
 def _labels(algorithm: Algorithm) -> list[Label]:
-    """Whose contributions each send carries."""
+    """The contributors of each send."""
     if algorithm.contributions is None:
         return [COPY] * algorithm.num_sends
     rows, kind = np.unique(algorithm.contributions, axis=0, return_inverse=True)
@@ -142,7 +142,7 @@ def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
     """A send with an unknown chunk, link or step, or contributions of the wrong kind."""
     nodes, carried = instance.topology.num_nodes, algorithm.contributions
     if instance.combining and (carried is None or carried.shape[1] != nodes):
-        return Mismatch("the algorithm does not say whose contributions its sends carry", 0, 0)
+        return Mismatch("the algorithm does not state whose contributions its sends carry", 0, 0)
     if not instance.combining and carried is not None:
         return Mismatch("the algorithm reduces, but the collective only moves data", 0, 0)
     links = set(instance.topology.links)
@@ -244,7 +244,7 @@ class NodeMemory:
 
 
 def _parts(label: Label, have: list[Label], hopeless: set[Label]) -> list[Label] | None:
-    """Disjoint labels of `have` with the union `label`, by exact cover; None if there are none."""
+    """Disjoint labels of `have` with the union `label`, by exact cover; None without a cover."""
     if not label:
         return []
     if label in hopeless:

@@ -50,7 +50,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 
 def rounding(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The distance from 1 to the next number, and the least number above 0; 0 and 0 of integers."""
+    """The distance from 1 to the next number, and the least number above 0; 0, 0 for integers."""
     if dtype == BFLOAT16:
         return 2.0**-7, 2.0**-133
     if dtype.kind != "f":
@@ -60,7 +60,7 @@ def rounding(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def widen(array: Array) -> Array:
-    """bfloat16s as the float32s that they are; other arrays as they are."""
+    """bfloat16s as float32s; other arrays unchanged."""
     if array.dtype != BFLOAT16:
         return array
     bits = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32)
@@ -78,12 +78,12 @@ def narrow(array: npt.NDArray[np.float32]) -> Array:
 
 
 def exactly(array: Array) -> Array:
-    """The elements in a type in which differences are exact enough to be judged by."""
+    """The elements in a type in which differences are exact enough for a verdict."""
     return widen(array).astype(np.longdouble)
 
 
 class ReduceOp(StrEnum):
-    """A reduction; all are associative and commutative, those of floats up to rounding."""
+    """A reduction; all are associative and commutative, for floats up to rounding."""
 
     SUM = "sum"
     PROD = "prod"
@@ -125,10 +125,10 @@ class Workload:
         size: L, bytes of one node's data, which C chunks share.
         dtype: one of `DTYPES`.
         operation: the reduction of combining collectives.
-        seed: of the random data.
+        seed: seed of the random data.
 
     Raises:
-        UsageError: when the type is unknown, or the size is no multiple of an element's.
+        UsageError: if the type is unknown, or the size is no multiple of an element's.
     """
 
     size: int = 1 << 20

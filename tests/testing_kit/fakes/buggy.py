@@ -44,7 +44,8 @@ def load() -> Any:
     return Enumeration()
 
 
-# Bugs, each of which the kit must find in more than one way ------------------------------------
+# Bugs; the kit must find each in more than one way
+# ---------------------------------------------------
 
 
 def changing(**changes: Callable[[Any], Any]) -> Any:
@@ -62,7 +63,7 @@ def one_more(array: Any) -> Any:
 
 
 class Answering(Enumeration):
-    """Answers rightly, then spoils it."""
+    """Answers rightly, then changes the answer."""
 
     def __init__(self, spoil: Callable[[Formula, Outcome], Outcome]) -> None:
         super().__init__()
@@ -93,7 +94,7 @@ def assigning(change: Callable[[Any], Any]) -> Any:
 
 
 class Late(Enumeration):
-    """Looks at no clock."""
+    """Never reads a clock."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -109,7 +110,7 @@ class Late(Enumeration):
 
 
 class Scribbling(Enumeration):
-    """Works in the arrays that it was given."""
+    """Writes into the arrays of the formula."""
 
     def solve(
         self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
@@ -122,7 +123,7 @@ class Scribbling(Enumeration):
 
 
 def enforcing_both_ways(formula: Formula, outcome: Outcome) -> Outcome:
-    """Takes a row behind a literal for one that holds exactly when the literal does."""
+    """Reads an enforced row as one that holds exactly if the enforcer does."""
     if formula.num_integers or not len(formula.cardinality_enforcers):
         return outcome
     models = brute_force_models(formula)
@@ -284,7 +285,7 @@ def record(load: Any = load, **changes: Any) -> BackendRecord:
 
 
 class Claiming(Enumeration):
-    """Calls a file a proof in which nothing is proved, and that need not be there."""
+    """Calls a file a proof that proves nothing and need not exist."""
 
     def __init__(self, proof: str | None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Frontiers with every kind of proof: certificates alone, refutations, and much left open."""
+"""Frontiers with every kind of proof: only certificates, refutations, and many open regions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 IRREGULAR = Path(__file__).with_name("irregular.json")
 """The frontier of an irregular collective for C = 1, as an earlier version wrote it."""
 
-"""A collective of which a bound for one C says nothing about others."""
+"""A collective for which a bound for one C proves nothing about others."""
 
 COMMANDS = {
     "prices": ["pareto", "dgx1", "allgather"],

@@ -1,4 +1,4 @@
-"""`syncoll check`: what holds passes without a solver, what was tampered with does not."""
+"""`syncoll check`: right files pass without a solver, changed ones do not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check(content: Json) -> Json:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_search_claims_holds(name: str, document: Callable[[str], Json]) -> None:
+def test_claims_of_a_search_are_right(name: str, document: Callable[[str], Json]) -> None:
     check(document(name))
 
 
@@ -91,7 +91,7 @@ sys.exit(main(["check", {str(path)!r}, "--collective", "alltoall"]))
 
 
 def test_a_changed_file_is_noticed(document: Callable[[str], Json]) -> None:
-    """Even where the change makes no claim wrong."""
+    """Even if the change makes no claim wrong."""
     content = document("prices")
     content["seconds"] += 1
     with pytest.raises(VerificationError, match="digest"):
@@ -126,7 +126,7 @@ def at(content: Any, path: tuple[Any, ...]) -> Any:
 
 
 def claims(content: Json) -> Any:
-    """Everything that the file says to its reader about costs and their proofs."""
+    """All statements of the file about costs and their proofs."""
     stripped = copy.deepcopy(content)
     proofs = [p["proof"] for p in stripped["points"]] + [e["proof"] for e in stripped["between"]]
     for proof in proofs:
@@ -140,15 +140,15 @@ def claims(content: Json) -> Any:
 
 
 FREE = ("seconds", "variables", "constraints", "search", "version")
-"""What a reader is told about the search itself, which nobody can prove afterwards."""
+"""Statements about the search itself, which cannot be proved afterwards."""
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "in-place"])
 def test_every_number_of_a_claim_is_checked(name: str, document: Callable[[str], Json]) -> None:
     """Any one number changed, and the digest made to fit: refused, unless all claims stay.
 
-    They may stay where a certificate is changed so that it still proves as much, or the machine so
-    that the same costs hold on it.
+    They may stay if a certificate is changed and still proves as much, or if the same costs hold on
+    the changed machine.
     """
     content = document(name)
     generator = random.Random(name)
@@ -254,7 +254,7 @@ def test_the_command(
     assert "is not alltoall" in capsys.readouterr().err
 
 
-def test_what_was_not_checked_is_said(
+def test_unchecked_claims_are_listed(
     tmp_path: Path, document: Callable[[str], Json], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A reason for every C is the file's word; a refutation without a proof is a solver's."""
@@ -301,7 +301,7 @@ def test_irregular_collectives_are_refused(
 
 
 def test_a_refutation_that_a_point_contradicts(document: Callable[[str], Json]) -> None:
-    """Also with other chunks: some can be left out, and copies go side by side."""
+    """Also with other chunks: some can be left out, and copies run in parallel."""
     good = document("refuted")
     point = good["points"][1]
     steps, rounds, chunks = point["steps"], point["rounds"], point["chunks"]
@@ -344,9 +344,7 @@ VALUES = ([], {}, "", None, -1, 0, 10**9, 10**39, 1.5, True, "1/0", "0", [0, 0],
 
 
 @pytest.mark.parametrize("name", ["refuted", "irregular", "inverse"])
-def test_no_change_ends_in_anything_but_an_error(
-    name: str, document: Callable[[str], Json]
-) -> None:
+def test_every_change_ends_in_an_error_in_words(name: str, document: Callable[[str], Json]) -> None:
     """Empty lists, other types, numbers that are huge or negative, repeats and gaps."""
     content, generator = document(name), random.Random(name)
     places = [

@@ -1,4 +1,4 @@
-"""What a search claims on random machines holds, and no algorithm contradicts it."""
+"""Claims of searches on random machines are right, and no algorithm contradicts them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from syncoll.trust.claims import check_claims
 def test_claims_hold_and_more_chunks_do_not_contradict_them(name: str) -> None:
     """A frontier for few chunks, checked; then one for more chunks, which must respect its proofs.
 
-    Whatever the first proves for every C binds the second.
+    Proofs of the first for every C bind the second.
     """
     plugins = PluginManager.discover()
     folders = [record.folder for record in plugins.spec_libraries.values()]

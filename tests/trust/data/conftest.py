@@ -18,7 +18,7 @@ Pair = tuple[Instance, Algorithm]
 
 
 def ring_allreduce(nodes: int) -> Pair:
-    """P chunks: each goes round once while everybody adds to it, and round again as a result."""
+    """P chunks: each goes round once while all nodes add to it, and round again as a result."""
     links = {(n, (n + 1) % nodes): 1 for n in range(nodes)}
     everybody = np.ones((nodes, nodes), dtype=bool)
     sends, carried = [], []

@@ -1,4 +1,4 @@
-"""Algorithms on data: right ones end with what the collective is, wrong ones say where."""
+"""Algorithms on data: right ones end with the collective's result, wrong ones show the place."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_sizes_that_do_not_divide_evenly(elements: int) -> None:
 
 
 @pytest.mark.parametrize(("machine", "collective"), SEARCHED)
-def test_what_the_search_finds_is_right(
+def test_algorithms_of_the_search_are_right(
     machine: str, collective: str, searched: dict[str, list[Pair]]
 ) -> None:
     pairs = searched[f"{machine} {collective}"]
@@ -92,7 +92,7 @@ def test_what_the_search_finds_is_right(
                     assert result.largest_error == 0
 
 
-def test_nodes_end_with_what_arithmetic_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_end_with_the_result_of_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against Python's own integers, reduced to the ring's range."""
     ends: dict[tuple[int, frozenset[int]], Array] = {}
     form = NodeMemory.form
@@ -125,7 +125,7 @@ def test_nodes_end_with_what_arithmetic_says(monkeypatch: pytest.MonkeyPatch) ->
         assert bool(wrapped) == (operation in (ReduceOp.SUM, ReduceOp.PROD))
 
 
-def test_a_step_reads_what_is_there_when_it_begins() -> None:
+def test_a_step_reads_data_from_its_beginning() -> None:
     instance, algorithm = line_broadcast()
     wrong = execute(instance, altered(algorithm, 2, step=0), INT64).mismatch
     assert wrong is not None
@@ -174,7 +174,7 @@ def test_a_contribution_that_would_count_twice() -> None:
     carried = np.array([[0, 1, 0], [0, 1, 0], [0, 1, 1]], dtype=bool)
     at_0 = replace(instance, post=np.array([[True, False, False]]))
     assert execute(at_0, Algorithm((1, 1), np.array(overlap), carried), INT64).ok
-    # Sums of 0 and 1, and of 1 and 2, are of no use at a node that has nothing else.
+    # Sums of 0 and 1, and of 1 and 2, are useless at a node without other data.
     far = replace(
         instance,
         topology=syncoll.model.Topology.from_links(
@@ -214,7 +214,7 @@ def test_contributions_belong_to_combining_algorithms_only() -> None:
     instance, algorithm = line_reduce()
     bare = execute(instance, replace(algorithm, contributions=None), INT64).mismatch
     assert bare is not None
-    assert "does not say whose" in bare.message
+    assert "does not state whose" in bare.message
     empty = execute(instance, altered(algorithm, 0, contributors=[]), INT64).mismatch
     assert empty is not None
     instance, algorithm = line_broadcast()
@@ -229,7 +229,7 @@ def test_contributions_belong_to_combining_algorithms_only() -> None:
 def test_wrong_data_is_noticed_and_explained(
     dtype: str, factor: int, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Were labels and data ever to part, the data would tell."""
+    """If labels and data ever differed, the data would show it."""
     keep = NodeMemory.keep
 
     def tamper(self: NodeMemory, chunk: int, label: frozenset[int], data: Array) -> None:
@@ -269,7 +269,7 @@ def test_one_wrong_element_is_noticed(dtype: str, monkeypatch: pytest.MonkeyPatc
 
 
 def mutant(rng: random.Random, instance: Instance, algorithm: Algorithm) -> Algorithm:
-    """One or two random changes, most of which break the algorithm."""
+    """One or two random changes, which mostly break the algorithm."""
     for _ in range(rng.choice((1, 1, 2))):
         row = rng.randrange(len(algorithm.sends))
         nodes, kind = instance.topology.num_nodes, rng.randrange(6)
@@ -294,7 +294,7 @@ def mutant(rng: random.Random, instance: Instance, algorithm: Algorithm) -> Algo
 
 
 def test_it_agrees_with_the_verifier_on_broken_algorithms(searched: dict[str, list[Pair]]) -> None:
-    """Two checks that share no code: what one refuses for its data, so does the other."""
+    """Two checks that share no code: both refuse the same data errors."""
     rng = random.Random(5)
     pairs = [pair for found in searched.values() for pair in found]
     pairs += [ring_allreduce(4), line_reduce(), line_broadcast()]
@@ -303,9 +303,9 @@ def test_it_agrees_with_the_verifier_on_broken_algorithms(searched: dict[str, li
         for _ in range(60):
             broken = mutant(rng, instance, algorithm)
             found = violations(instance, broken)
-            if any("is listed" in v.message for v in found):  # a send twice: it looks no further
+            if any("is listed" in v.message for v in found):  # a repeated send: it stops there
                 continue
-            matter = [v for v in found if v.kind != "bandwidth"]  # rounds are no matter of data
+            matter = [v for v in found if v.kind != "bandwidth"]  # rounds do not matter for data
             result = execute(instance, broken, Workload(64, "int64"))
             assert result.ok == (not matter), (matter, result.mismatch, broken.sends.tolist())
             refused += not result.ok
@@ -325,7 +325,7 @@ def test_nodes_share_no_memory() -> None:
     assert not kept.flags.writeable
 
 
-def test_data_depends_on_the_seed_and_on_nothing_else() -> None:
+def test_data_depends_only_on_the_seed() -> None:
     instance, _ = ring_allreduce(3)
     one, again, other = (
         Inputs(instance, Workload(120, "float64", seed=s)).of(1, 2).tolist() for s in (4, 4, 5)
@@ -367,7 +367,7 @@ def test_it_shares_no_code_with_the_verifier() -> None:
                 assert own or (node.module or "").split(".")[1] in shared
 
 
-def test_bfloat16_is_what_it_should_be() -> None:
+def test_bfloat16_has_the_right_values() -> None:
     """Each of the 65,536 is a float32 and back; halfway between two the even one is taken."""
     every = np.arange(1 << 16, dtype=np.uint16).view(BFLOAT16)
     wide = widen(every)
@@ -384,7 +384,7 @@ def test_bfloat16_is_what_it_should_be() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-def test_the_tolerance_of_sums_holds_and_tells(dtype: str) -> None:
+def test_the_tolerance_of_sums_is_kept_and_sharp(dtype: str) -> None:
     """Sums in any order stay within k eps sum |x|; a contribution more or less does not."""
     rng = random.Random(dtype)
     for nodes in (2, 8, 64):
