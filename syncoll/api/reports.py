@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from syncoll.planning import CostModel, Picture, members_for, unit_bandwidth
 from syncoll.reporting import (
     ASSUMED_ALPHA,
     ASSUMED_BANDWIDTH,
+    MESSAGES,
     Subject,
     Times,
     figure_files,
@@ -43,16 +44,13 @@ from syncoll.reporting import (
 )
 from syncoll.results import Frontier, Point
 from syncoll.session import Session
-from syncoll.simulating import Semantics, compare, physical_network
+from syncoll.simulating import Semantics, compare, floors, physical_network
 from syncoll.trust import require_valid
 from syncoll.wording import counted
 
 __all__ = ["ReportResult", "report"]
 
 _DESCRIBED = "as the machine is described"
-
-_SIZES = tuple(1 << power for power in range(10, 31))
-"""Of messages, that are simulated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,15 +174,25 @@ def _times(
     if not subject.entries:
         return Times.of(subject, *how)
     model, stored = how[0], [one.stored for one in subject.entries]
+    least_steps, least_cost = 0, Fraction(0)
     if subject.frontier is not None:
         shown = {(one.steps, one.bandwidth) for one in stored}
-        members = members_for(subject.frontier, model, _SIZES)
+        members = members_for(subject.frontier, model, MESSAGES)
         stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
+        if subject.frontier.evidence is not None:
+            least_steps = subject.frontier.least_steps
+            if subject.frontier.max_chunks is None:
+                least_cost = subject.frontier.least_bandwidth
     try:
         alpha = None if how[1] == _DESCRIBED else model.alpha
         network = physical_network(subject.topology, alpha, model.bandwidth)
         found, reasons = classics_of(session, stored[0].instance, classics, collective)
-        compared = compare(stored, found, network, Semantics(), _SIZES, reasons)
+        compared = compare(stored, found, network, Semantics(), MESSAGES, reasons)
+        node = [compared.message.node_bytes(size) for size in MESSAGES]
+        low = floors(
+            stored[0].instance, network, node, least_steps=least_steps, least_cost=least_cost
+        )
+        compared = replace(compared, floors=low)
     except UsageError as error:
         return Times.of(subject, *how, left_out={"simulated times": str(error)})
     return Times.of(subject, *how, compared)

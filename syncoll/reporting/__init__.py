@@ -1,4 +1,4 @@
-"""A report: one page that shows a frontier, what it does on the network, and what proves it.
+"""A report: one page that shows a frontier, its times, its traffic on the network and its proofs.
 
 ::
 
@@ -8,8 +8,8 @@
     times = Times.of(subject, CostModel(alpha, bandwidth), "given", "given")
     Path("report.html").write_text(page(subject, times))
 
-What is drawn is one JSON (`content`), in which costs are exact fractions and arrays are packed; the
-rest is HTML, style sheets and scripts in ``assets``, which are put into the page as they are.
+The page draws one JSON (`content`) with costs as exact fractions and packed arrays.  HTML, style
+sheets and scripts come from ``assets`` unchanged.
 """
 
 from syncoll.reporting.designs import *

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from syncoll.model import Topology
-from syncoll.reporting.layout import NetworkLayout, lay_out
+from syncoll.reporting.layout import lay_out
 from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.reporting.proofs import proof_entries
 from syncoll.reporting.subject import ReportEntry, Subject
+from syncoll.reporting.switches import cabled, cables_entry
 from syncoll.reporting.times import Times
 from syncoll.reporting.traffic import traffic
 from syncoll.results import Frontier
@@ -28,10 +29,9 @@ _MOST_MEMBERS = 400
 
 def content(subject: Subject, times: Times) -> dict[str, Any]:
     """The data to draw; costs and bounds are texts of exact fractions."""
-    room, layout = ByteRoom(_ROOM), lay_out(subject.topology)
-    frontier = subject.frontier
+    room, frontier = ByteRoom(_ROOM), subject.frontier
     proofs: dict[str, Any] = {"proofs": [], "certificates": []}
-    network = _network(subject.topology, layout)
+    network = _network(subject.topology)
     if frontier is not None:
         proofs = proof_entries(frontier, room)
     return {
@@ -44,13 +44,17 @@ def content(subject: Subject, times: Times) -> dict[str, Any]:
     }
 
 
-def _network(topology: Topology, layout: NetworkLayout) -> dict[str, Any]:
+def _network(topology: Topology) -> dict[str, Any]:
+    cables = cabled(topology)
+    layout = lay_out(topology, switched=cables is not None)
     bends, which = np.unique(np.round(layout.bends, 3), return_inverse=True)
     return {
         "nodes": topology.num_nodes,
         "kind": layout.kind,
         "places": np.round(layout.places, 3).tolist(),
-        "boxes": [list(box) for box in layout.boxes],
+        "boxes": layout.frames or layout.boxes,
+        "cables": None if cables is None else cables_entry(cables),
+        "switches": np.round(layout.switches, 3).tolist(),
         "links": pack(np.array(topology.links, dtype=np.int64).reshape(-1, 2)),
         "bends": {"values": bends.tolist(), "which": pack(which)},
         "broken": pack(layout.broken),
@@ -83,8 +87,8 @@ def _labels(topology: Topology) -> list[str]:
         else:
             where = counted(len(bound.links), "link")
         label = bound.label
-        told_apart = label and where and count[label] > 1
-        found.append(f"{label}, {where}" if told_apart else label or where)
+        ambiguous = label and where and count[label] > 1
+        found.append(f"{label}, {where}" if ambiguous else label or where)
     return found
 
 
@@ -109,7 +113,7 @@ def _algorithm(entry: ReportEntry) -> dict[str, Any]:
         "cost": str(stored.bandwidth),
         "bound": None if entry.bound is None else str(entry.bound),
         "state": entry.state,
-        "told": entry.told,
+        "scope": entry.scope,
         "found_by": entry.found_by,
         "sends": stored.algorithm.num_sends,
         "rounds_per_step": list(stored.algorithm.rounds_per_step),

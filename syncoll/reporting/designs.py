@@ -13,9 +13,10 @@ from typing import Any
 from syncoll.designing import Assessed, Design
 from syncoll.designing.design import reasons
 from syncoll.errors import UsageError
-from syncoll.model import Topology
+from syncoll.model import Collective, Topology
 from syncoll.pages.design import design_notes, machine_table
 from syncoll.pages.families import optimal_for
+from syncoll.planning import message_of_collective
 from syncoll.reporting.markup import (
     Markup,
     facts,
@@ -30,7 +31,7 @@ from syncoll.reporting.sections import naming_note
 from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
 from syncoll.results import Point
-from syncoll.simulating import physical_network
+from syncoll.simulating import bus_factor, physical_network
 from syncoll.version import __version__
 from syncoll.wording import counted
 
@@ -81,7 +82,7 @@ def _summary(design: Design, every: _Shown) -> Markup:
     entries: list[tuple[str, object]] = [("machines", len(every)), ("behind no other", front)]
     if design.question.searching is not None:
         entries.append(("verified algorithms", found))
-    words = "No algorithm on a machine can go below its bounds, however clever. " + (
+    words = "No algorithm on a machine costs less than its bounds. " + (
         "One machine is behind no other: " if front == 1 else "Behind no other: "
     )
     names = [one.candidate.name for one, ahead in every if ahead is None]
@@ -93,7 +94,7 @@ def _machines(design: Design, shown: _Shown) -> Markup:
     """Costs and bounds; rows are selectable."""
     columns, rows = machine_table(design, shown, "machine", "see the notes")
     columns = [column.replace(">=", "≥") for column in columns]
-    caption = "Machines, what each costs, and what is proved; a head sorts, a row is chosen"
+    caption = "Costs and proved bounds of machines; a column head sorts, a row is chosen"
     return table(columns, rows, caption, rows_are="machine")
 
 
@@ -108,7 +109,9 @@ def _behind(design: Design, shown: _Shown) -> Markup:
         for one, ahead in shown
         if ahead is not None
     ]
-    caption = "What the other machine has, which costs no more and of which no bound is higher"
+    caption = (
+        "Machines behind others: the other one costs no more, and none of its bounds is higher"
+    )
     return table(("machine", "is behind", "which has"), rows, caption) if rows else Markup("")
 
 
@@ -134,7 +137,7 @@ def _proved(design: Design, shown: _Shown) -> Markup:
         ">R/C ≥ with any S",
         "found, R/C by S",
     )
-    return table(columns, rows, "What is proved, and what was found") if rows else Markup("")
+    return table(columns, rows, "Bounds and algorithms by S") if rows else Markup("")
 
 
 def _points(one: Assessed, name: str) -> tuple[Point, ...]:
@@ -170,7 +173,7 @@ def _commands(design: Design) -> Markup:
         words.append(f"--synthesise --search-limit {question.searching:g}s")
     words += ["-o proofs", "--report design.html"]
     lines = shell_commands([" ".join(words), "syncoll check proofs"])
-    return joined([lines, naming_note("What a search finds in a given time")])
+    return joined([lines, naming_note("The result of a search with a limit of time")])
 
 
 def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
@@ -191,6 +194,11 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
                 "rate": one.candidate.rate and float(one.candidate.rate),
                 "alphas": _latencies(one.candidate.topology),
                 "behind": None if ahead is None else places.get(id(ahead)),
+                "messages": {
+                    of.name: _message(of, one.candidate.costs.nodes)
+                    for of in design.question.collectives
+                    if of.name in one.bounds
+                },
                 "bounds": {
                     name: {
                         "steps": proved.steps,
@@ -204,6 +212,13 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
             for one, ahead in shown
         ],
     }
+
+
+def _message(collective: Collective, nodes: int) -> list[float | None]:
+    """Bytes of the message for each byte of L, and busbw over algbw as nccl-tests define it."""
+    message = message_of_collective(collective, nodes)
+    factor = bus_factor(message.kind, nodes)
+    return [float(message.per_node), None if factor is None else float(factor)]
 
 
 def _latencies(topology: Topology) -> list[float] | None:
@@ -227,7 +242,7 @@ def _drawn(one: Assessed, name: str) -> list[dict[str, Any]]:
             "steps": point.steps,
             "cost": str(point.bandwidth),
             "state": state_of(frontier, point),
-            "told": optimal_for(point, frontier.proof(point)),
+            "scope": optimal_for(point, frontier.proof(point)),
         }
         for point in _points(one, name)
     ]

@@ -6,6 +6,7 @@ Drawn with matplotlib (`pip install 'syncoll[plot]'`); the same values give the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from syncoll.planning import (
 )
 from syncoll.reporting.layout import lay_out
 from syncoll.reporting.subject import ReportEntry, Subject
-from syncoll.reporting.times import Rival, Times
+from syncoll.reporting.times import Times
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -80,11 +81,11 @@ def _times(figure: Figure, subject: Subject, times: Times) -> None:
     sizes: Sequence[float] = np.geomspace(1 << 10, 1 << 30, 81).tolist()
     if simulated is not None:
         sizes = simulated.sizes
-    ours = [Rival(cost_label(one.stored), (one.stored,), False) for one in subject.entries]
     classics = 0
     # Solid lines in the order of steps; classics are dashed, each in its own way.
-    for i, one in enumerate([*ours, *times.rivals]):
-        values = [float(one.seconds(times.model, int(size))) for size in sizes]
+    for i, one in enumerate(times.compared(subject)):
+        lengths = [times.message.node_bytes(Fraction(size)) for size in sizes]
+        values = [float(one.seconds(times.model, length)) for length in lengths]
         if simulated is not None:
             values = list([*simulated.entries, *simulated.rivals][i])
         style: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "linewidth": 1.6}
@@ -96,7 +97,7 @@ def _times(figure: Figure, subject: Subject, times: Times) -> None:
     how = "simulated" if simulated is not None else "by S alpha + (R/C) L beta"
     axes.set_title(f"{subject.title}, {how}", fontsize=10)
     show_sizes(axes, sizes[0], sizes[-1])
-    axes.set_xlabel("size of one node's data")
+    axes.set_xlabel(f"message: {times.message.words}")
     show_times(axes)
     axes.legend(fontsize=7, frameon=False)
 
@@ -185,7 +186,7 @@ def _fullness(topology: Topology, load: npt.NDArray[np.int64], rounds: int) -> F
     """For each link the largest share that is used of the limits that it is in.
 
     Args:
-        load: ``[B]``, what each of them counts.
+        load: ``[B]``, the chunks that each of them counts.
     """
     found = np.zeros(len(topology.links))
     for number, (bound, members) in enumerate(

@@ -4,36 +4,37 @@ Three structures are recognised by the links alone: a grid of any dimension (suc
 tori and hypercubes), numbered row by row; boxes, whose nodes are on one switch or joined by links
 that carry more than all others; and a network in which most nodes are joined to most others, drawn
 as a circle.  Everything else is laid out by springs (Kamada & Kawai, An algorithm for drawing
-general undirected graphs, 1989), begun from a circle.
+general undirected graphs, 1989), begun from a circle.  `syncoll.reporting.switches` adds switches.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
 from math import ceil, cos, isqrt, pi, prod, sin
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import IntArray
-from syncoll.model import Topology
+from syncoll.arrays import FloatArray, IntArray
+from syncoll.model import Fabric, Topology
 from syncoll.model.width_clusters import connected_by
+from syncoll.reporting.switches import fastest_neighbours, place_switches
 
 __all__ = ["NetworkLayout", "lay_out"]
-
-Places = npt.NDArray[np.float64]
 
 _APART = 0.09
 """Offset of the middle of a link to its right, which separates both directions."""
 _LARGEST_BOX_CIRCLE = 24
+_LONGEST_COLUMN = 16
+_MOST_FACING = 4
+"""Boxes in two columns that face each other; more are in a square."""
 _MOST_SPRINGS = 400
 """Nodes that springs place within seconds; larger networks are drawn as a circle."""
-_LONGEST_ARC = 8.5
-"""Longer links from one end of a row to the other are broken."""
+_LONGEST_STRAIGHT = 1.8
+"""Longer links bend around other nodes, or are stubs if they wrap around a grid."""
 
 _FASTER = Fraction(5, 4)
 _DENSE = Fraction(1, 2)
@@ -49,33 +50,46 @@ class NetworkLayout:
         boxes: for each box its nodes; empty without boxes.
         bends: ``[L]``, the distance of the middle of each link's curve from the straight line, to
             the right as seen from its source.
-        broken: links that would cover too much: only their ends are drawn, which point away from
-            each other, as from one edge of a torus to the other.
+        broken: links that wrap around a grid: only their ends are drawn, as stubs that point away
+            from each other.
+        switches: ``[W, 2]``; empty if switches are not drawn.
+        frames: for each box its nodes and its switches, which are numbered from P on.
     """
 
     kind: str
-    places: Places
+    places: FloatArray
     boxes: tuple[tuple[int, ...], ...]
-    bends: Places
+    bends: FloatArray
     broken: tuple[int, ...] = ()
+    switches: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
+    frames: tuple[tuple[int, ...], ...] = ()
 
 
-def lay_out(topology: Topology) -> NetworkLayout:
-    """The places of the nodes of a topology."""
+def lay_out(topology: Topology, *, switched: bool = False) -> NetworkLayout:
+    """The places of the nodes of a topology, and of the switches of its fabric where `switched`."""
     nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     straight = np.full(len(links), _APART)
-    sizes = _grid_sizes(nodes, links)
+    sizes = None if switched else _grid_sizes(nodes, links)
     if sizes is not None and len(sizes) > 1:
         places = _grid_places(sizes)
         bends, broken = _grid_bends(sizes, links, places)
         return NetworkLayout(_grid_words(sizes, links), places, (), bends, broken)
+    fabric = topology.fabric if switched else None
     boxes = _boxes(topology)
     if boxes:
-        return NetworkLayout(f"{len(boxes)} boxes", _box_places(nodes, boxes), boxes, straight)
-    dense = len(links) >= _DENSE * nodes * (nodes - 1)
-    if sizes is not None or dense or nodes > _MOST_SPRINGS or not len(links):
-        return NetworkLayout("a circle", _circle(nodes), (), straight)
-    return NetworkLayout("springs", _springs(nodes, links), (), straight)
+        places, known = _box_places(nodes, boxes, fabric)
+        kind = f"{len(boxes)} boxes"
+    else:
+        known = dict[int, FloatArray]()
+        dense = len(links) >= _DENSE * nodes * (nodes - 1)
+        circular = sizes is not None or dense or nodes > _MOST_SPRINGS or not len(links)
+        places = _circle(nodes) if circular else _springs(nodes, links)
+        kind = "a circle" if circular else "springs"
+    if fabric is None:
+        return NetworkLayout(kind, places, boxes, straight)
+    facing = 1 < len(boxes) <= _MOST_FACING
+    placed = place_switches(fabric, places, boxes, known, facing)
+    return NetworkLayout(kind, places, boxes, straight, (), *placed)
 
 
 # Grids --------------------------------------------------------------------------------------------
@@ -133,7 +147,7 @@ def _grid_words(sizes: tuple[int, ...], links: IntArray) -> str:
     return f"a torus of {text}" if closed else f"a mesh of {text}"
 
 
-def _grid_places(sizes: tuple[int, ...]) -> Places:
+def _grid_places(sizes: tuple[int, ...]) -> FloatArray:
     """Rows and columns; a third dimension goes into the page, further ones repeat the whole."""
     at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1).astype(float)
     x, y = at[:, -1].copy(), at[:, -2].copy()
@@ -155,22 +169,22 @@ def _grid_places(sizes: tuple[int, ...]) -> Places:
 
 
 def _grid_bends(
-    sizes: tuple[int, ...], links: IntArray, places: Places
-) -> tuple[Places, tuple[int, ...]]:
+    sizes: tuple[int, ...], links: IntArray, places: FloatArray
+) -> tuple[FloatArray, tuple[int, ...]]:
     """Links between neighbours are nearly straight; longer ones bend around other nodes.
 
     Returns:
-        The bends, and the wraparound links of long rows.
+        The bends, and the wraparound links.
     """
     length = np.linalg.norm(places[links[:, 0]] - places[links[:, 1]], axis=1)
     at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
     wraps = np.abs(at[links[:, 0]] - at[links[:, 1]]).sum(axis=1) > 1
-    long = wraps | (length > 1.8)
+    long = length > _LONGEST_STRAIGHT
     # Both directions of a long link go round on the same side, one outside the other.
     forward = links[:, 0] < links[:, 1]
     round_about = np.where(forward, 0.62, -0.42)
-    broken = wraps & (length > _LONGEST_ARC)
-    bends = np.where(broken | ~long, _APART, round_about)
+    broken = wraps & long
+    bends = np.where(long & ~broken, round_about, _APART)
     return bends, tuple(np.flatnonzero(broken).tolist())
 
 
@@ -189,20 +203,13 @@ def _boxes(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
 def _boxes_by_switches(topology: Topology) -> tuple[tuple[int, ...], ...]:
     """The nodes whose fastest link leads to the same switch."""
-    fabric = topology.fabric
-    if fabric is None or not fabric.num_switches:
+    if topology.fabric is None:
         return ()
-    fastest: dict[int, tuple[Fraction, int]] = {}
-    for link in fabric.links:
-        if link.source < topology.num_nodes:
-            now = (link.bandwidth, -link.destination)
-            fastest[link.source] = max(now, fastest.get(link.source, now))
     members: dict[int, list[int]] = {}
-    for node in range(topology.num_nodes):
-        if node not in fastest or -fastest[node][1] < topology.num_nodes:
-            return ()
-        members.setdefault(fastest[node][1], []).append(node)
-    return tuple(sorted(map(tuple, members.values())))
+    for node, fastest in fastest_neighbours(topology.fabric).items():
+        members.setdefault(fastest, []).append(node)
+    covered = min(members, default=0) >= topology.num_nodes == sum(map(len, members.values()))
+    return tuple(sorted(map(tuple, members.values()))) if covered else ()
 
 
 def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
@@ -225,21 +232,44 @@ def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
     return ()
 
 
-def _box_places(nodes: int, boxes: tuple[tuple[int, ...], ...]) -> Places:
-    """Boxes in rows, their nodes in circles, or in rows where there are many."""
-    size = len(boxes[0])
-    inner = _circle(size) if size <= _LARGEST_BOX_CIRCLE else _rows(size)
+def _box_places(
+    nodes: int, boxes: tuple[tuple[int, ...], ...], fabric: Fabric | None
+) -> tuple[FloatArray, dict[int, FloatArray]]:
+    """Boxes in a square, or a few in two columns that mirror each other.
+
+    A box is a column of nodes if they are joined by its switch alone, else a circle, or rows.
+
+    Returns:
+        The places of the nodes, and of the switches of boxes.
+    """
+    size, facing = len(boxes[0]), len(boxes) <= _MOST_FACING
+    fastest = fastest_neighbours(fabric) if fabric is not None else {}
+    hubs = [fastest[box[0]] for box in boxes if fastest.get(box[0], 0) >= nodes]
+    column = bool(hubs) and facing and size <= _LONGEST_COLUMN
+    ends = [] if fabric is None else [(x.source, x.destination) for x in fabric.links]
+    if column and all(max(pair) >= nodes for pair in ends):
+        at, hub = (0.0, 1.8) if any(a == hubs[0] and b >= nodes for a, b in ends) else (1.8, 0.0)
+        inner = np.array([(at, n) for n in range(size)] + [(hub, (size - 1) / 2)])
+    else:
+        # A turn by a quarter of a step gives every node of a circle a height of its own.
+        inner = _circle(size, 0.25 * facing) if size <= _LARGEST_BOX_CIRCLE else _rows(size)
+        inner = np.vstack([inner, inner.mean(axis=0) - (size > _LARGEST_BOX_CIRCLE) * 0.5])
     inner = inner - inner.min(axis=0)
     width, height = inner.max(axis=0) + 1.6
-    columns = ceil(len(boxes) ** 0.5) if len(boxes) > 3 else len(boxes)
-    places = np.zeros((nodes, 2))
+    if facing and fabric is not None and fabric.num_switches > len(hubs):
+        width += 2.8 if fabric.num_switches >= nodes else 1.4  # for switches and network cards
+    columns = max(2, ceil(len(boxes) ** 0.5))
+    places, known = np.zeros((nodes, 2)), dict[int, FloatArray]()
     for number, box in enumerate(boxes):
         corner = np.array([number % columns * width, number // columns * height])
-        places[list(box)] = inner + corner
-    return places
+        mirrored = facing and number % columns == 1
+        own = inner * (-1, 1) + (inner[:, 0].max(), 0) if mirrored else inner
+        places[list(box)] = own[:-1] + corner
+        known.update(dict.fromkeys(hubs[number : number + 1], own[-1] + corner))
+    return places, known
 
 
-def _rows(nodes: int) -> Places:
+def _rows(nodes: int) -> FloatArray:
     columns = isqrt(nodes - 1) + 1
     return np.array([(n % columns, n // columns) for n in range(nodes)], dtype=float)
 
@@ -247,16 +277,16 @@ def _rows(nodes: int) -> Places:
 # Everything else ----------------------------------------------------------------------------------
 
 
-def _circle(nodes: int) -> Places:
-    """Clockwise from the top, neighbours 1 apart; a row for one or two."""
+def _circle(nodes: int, turned: float = 0.0) -> FloatArray:
+    """Clockwise from the top, turned by a part of a step; a row for one or two nodes."""
     if nodes < 3:
         return np.array([(n, 0) for n in range(nodes)], dtype=float)
     radius = 0.5 / sin(pi / nodes)
-    turns = [2 * pi * n / nodes for n in range(nodes)]
+    turns = [2 * pi * (n + turned) / nodes for n in range(nodes)]
     return np.array([(radius * sin(turn), -radius * cos(turn)) for turn in turns])
 
 
-def _springs(nodes: int, links: IntArray) -> Places:
+def _springs(nodes: int, links: IntArray) -> FloatArray:
     """Kamada & Kawai, scaled so that most neighbours are 1 apart."""
     import igraph
 
@@ -267,5 +297,5 @@ def _springs(nodes: int, links: IntArray) -> Places:
     ends = np.array(edges)
     length = float(np.median(np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1)))
     places = places / (length or 1.0) * 1.3
-    found: Places = np.round(places - places.min(axis=0), 3)
+    found: FloatArray = np.round(places - places.min(axis=0), 3)
     return found

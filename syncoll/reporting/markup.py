@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from html import escape
 
 from syncoll.pages.page import visible
@@ -20,6 +21,12 @@ __all__ = [
     "text",
 ]
 
+
+def short_fraction(value: Fraction) -> str:
+    exact = str(value)
+    return exact if len(exact) <= 7 or value.denominator == 1 else f"{float(value):.5g}"
+
+
 _MANY_ROWS = 24
 """A longer table is no higher than a window."""
 
@@ -31,8 +38,13 @@ class Markup(str):
 
 
 def text(value: object) -> Markup:
-    """A value as text; HTML stays as it is."""
-    return value if isinstance(value, Markup) else Markup(escape(visible(str(value))))
+    """A value as text; HTML stays as it is, and long fractions are decimals."""
+    if isinstance(value, Markup):
+        return value
+    exact = str(value)
+    if isinstance(value, Fraction) and (short := short_fraction(value)) != exact:
+        return element("span", short, title=exact)
+    return Markup(escape(visible(exact)))
 
 
 def joined(parts: Iterable[object], between: str = "") -> Markup:

@@ -51,7 +51,7 @@ def page(subject: Subject, times: Times) -> str:
     places = {
         "title": text(subject.title),
         "kind": _kind(subject),
-        "summary": summary(subject),
+        "summary": summary(subject, times),
         "scripted": "The pictures need",
         "points": points(subject),
         "assumptions": assumptions(subject, times),
@@ -78,7 +78,7 @@ def filled(
         styles: names of assets.
         scripts: names of assets, in the order of their dependencies.
         places: HTML for each place.
-        data: what the scripts draw, as JSON.
+        data: the JSON for the scripts.
     """
     style = "\n".join(map(_asset, styles))
     script = "\n".join(['"use strict";', "(() => {", *map(_asset, scripts), "})();"])
@@ -98,7 +98,7 @@ def filled(
         "version": text(__version__),
         "data": _json(data),
     }
-    # In one pass: what is put in is not looked at again.
+    # In one pass: inserted text is not searched again.
     return _PLACE.sub(lambda match: every[match[1]], whole)
 
 

@@ -10,6 +10,7 @@ from syncoll.model import Topology
 from syncoll.pages.bounds import prices_of
 from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.results import Frontier
+from syncoll.wording import counted
 
 __all__ = ["certificate_entry", "proof_entries"]
 
@@ -99,20 +100,20 @@ def _words(one: Certificate, topology: Topology) -> list[str]:
         covers = (topology.bounds[i].chunks_per_round for i, _ in bound.certificate.prices)
         room = sum(covers, Fraction(0))
         way = "enter" if bound.mirrored else "leave"
-        what = "chunks, or partial results of them," if one.shape.combining else "chunks"
+        crossing = counted(bound.rounds * room, "chunk")
+        crossing += ", or partial results of them," if one.shape.combining else ""
         return [
-            f"With {per_node}, {bound.rounds * room} {what} have to {way} the marked nodes, "
-            "whatever the algorithm.",
-            f"The links that {way} them carry {room} chunks per round together, {end}",
+            f"With {per_node}, {crossing} must {way} the marked nodes in every algorithm.",
+            f"The links that {way} them carry {counted(room, 'chunk')} per round together, {end}",
         ]
     if bound.method == "sends":
         return [
             "Nodes of one colour are one part of the machine. A chunk with contributors in a parts "
             "that is needed in b of them takes at least a + b - 2 sends between parts.",
-            "Each such send pays the price of its link, which is at least 1; a round has room for "
-            f"so many as all prices times their room, {end}",
+            "Each such send pays the price of its link, which is at least 1. A round has room for "
+            f"the sum of all prices times the room of their links, {end}",
         ]
-    first = "Put a price on links such that all that a round can carry costs at most 1" + (
+    first = "Put a price on links such that everything that a round can carry costs at most 1" + (
         "." if bound.steps is None else " in each step."
     )
     second = _PAID[bound.method].format(bound.rounds)
@@ -120,12 +121,12 @@ def _words(one: Certificate, topology: Topology) -> list[str]:
 
 
 _PAID = {
-    "completions": "Whichever node knows a sum first, all contributions have to get there, and "
-    "every other node that needs the sum has to be sent what completes it.",
+    "completions": "Some node knows a sum first. All contributions have to reach that node, and "
+    "every other node that needs the sum has to receive its missing contributions.",
     "gossip": "The sends of a chunk hold a tree from every contributor and one into every node "
     "that needs the sum; each send divides its price among them.",
-    "switches": "What leaves a node pays once however many it goes to, and so does what switches "
-    "add up for one: of all ways to form a sum in so many steps and to copy it the cheapest.",
+    "switches": "A value pays once where switches copy it, and once where switches add it up. "
+    "The price counts the cheapest way to form a sum in these steps and to copy it.",
     "trees": "A chunk needs a tree of sends to all its destinations; the cheapest trees of all "
     "chunks cost {} together.",
     "prices": "Even on the cheapest ways, everything that has to be sent costs {} together.",

@@ -21,13 +21,14 @@ from syncoll.reporting.markup import (
     table,
 )
 from syncoll.reporting.subject import Subject
-from syncoll.reporting.times import Times
+from syncoll.reporting.times import ANSWERED, MESSAGES, Times
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.spec.parser import parse_reference
 from syncoll.spec.source import Source
+from syncoll.units import format_size
 from syncoll.version import __version__
-from syncoll.wording import counted
+from syncoll.wording import counted, gap
 
 __all__ = ["assumptions", "commands", "naming_note", "points", "summary"]
 
@@ -50,8 +51,8 @@ _OPTIONS = (
 """Settings of a search, in the order of its options."""
 
 
-def summary(subject: Subject) -> Markup:
-    """The facts in brief."""
+def summary(subject: Subject, times: Times) -> Markup:
+    """The answer, then the facts in brief."""
     topology, frontier = subject.topology, subject.frontier
     found: list[tuple[str, object]] = [
         ("nodes", topology.num_nodes),
@@ -66,7 +67,39 @@ def summary(subject: Subject) -> Markup:
             found.append(("steps, at least", frontier.least_steps))
         if frontier.least_bandwidth:
             found.append(("R/C, at least", frontier.least_bandwidth))
-    return facts(found, _headline(subject))
+    return joined([_answer(subject, times), facts(found, _headline(subject))])
+
+
+def _answer(subject: Subject, times: Times) -> Markup:
+    """Time, speed-up and distance from the bound at three message sizes."""
+    if not subject.entries:
+        return Markup("")
+    rows = []
+    for size in ANSWERED:
+        ranked = times.seconds(subject, size)
+        seconds, best = next(pair for pair in ranked if not pair[1].classic)
+        classic = next((pair for pair in ranked if pair[1].classic), None)
+        floors = () if times.simulated is None else times.simulated.floors
+        floor = floors[MESSAGES.index(size)] if floors else 0
+        above = gap(seconds, floor) if floor else ""
+        rows.append(
+            (
+                format_size(size),
+                f"{seconds * 1e6:.{1 if seconds >= 1e-3 else 2}f}",
+                f"{classic[0] / seconds:.3g}x" if classic and seconds else "",
+                "optimal" if floor and seconds <= floor * (1 + 1e-5) else above,
+                f"{size / seconds / 1e9:.4g}" if seconds else "",
+                best.name,
+                classic[1].name.replace("_", " ") if classic else "",
+            )
+        )
+    caption = (
+        f"The fastest algorithm by message size ({times.message.words}), "
+        f"{'by the formula' if times.simulated is None else 'simulated'}; its speed-up over the "
+        "best classic, and its distance from the proved bound"
+    )
+    columns = (">message", ">time, µs", ">speed-up", ">above the bound", ">GB/s", "algorithm")
+    return element("div", table((*columns, "best classic"), rows, caption), class_="answer")
 
 
 def _headline(subject: Subject) -> str:
@@ -78,8 +111,7 @@ def _headline(subject: Subject) -> str:
     if states and all(state == "optimal" for state in states):
         which = "Every" if len(states) > 1 else "The"
         sentences.append(
-            f"{which} point is optimal: nothing of as few steps costs less, however it cuts the "
-            "data."
+            f"{which} point is optimal: no algorithm of as few steps costs less for any C."
         )
     elif states:
         best = str(states.count("optimal") or "None")
@@ -91,7 +123,7 @@ def _headline(subject: Subject) -> str:
                 f"{best} of the {len(states)} points {verb} proved optimal for every C."
             )
     if frontier.scope == BOUNDS_ALONE:
-        sentences.append("These are lower bounds alone: no algorithms were looked for.")
+        sentences.append("These are lower bounds alone: no algorithms were searched.")
     elif not subject.entries:
         sentences.append("No algorithm was found.")
     return " ".join(sentences)
@@ -108,7 +140,7 @@ def points(subject: Subject) -> Markup:
                 one.stored.chunks,
                 one.stored.bandwidth,
                 "" if one.bound is None else one.bound,
-                element("span", one.told, class_=f"state {one.state}"),
+                element("span", one.scope, class_=f"state {one.state}"),
                 f"{one.stored.algorithm.num_sends:,}",
                 one.found_by,
             )
@@ -136,13 +168,14 @@ def assumptions(subject: Subject, times: Times) -> Markup:
         entries.append(f"Times: {times.words}.")
         entries.append(
             "By the formula S · alpha + (R/C) · L · beta, steps are in lockstep: each waits for "
-            "the one before it. L is the data of one node (of a collective with sizes, one unit), "
-            "cut into C chunks."
+            f"the one before it. L is {times.message.of_size}, cut into C chunks. The message is "
+            f"{times.message.words}: {times.message.per_node} L."
         )
     if times.simulated is not None:
         entries.append(
             "Simulated, a send leaves when its data is there and its lane is free, and switches "
-            "cut through; of the forms of a classic the fastest counts at each size."
+            "cut through. The fastest form of a classic counts at each size. The proved bound on "
+            "the time is that of `syncoll simulate`."
         )
     entries += [f"Left out, {name}: {why}." for name, why in times.left_out.items()]
     if frontier is not None:
@@ -162,7 +195,7 @@ def _checked(subject: Subject) -> Iterator[object]:
     if subject.frontier is None:
         return
     if checked is None:
-        yield "The file carries no proofs: what it says of bounds and optimality is not checked."
+        yield "The file carries no proofs: its claims of bounds and optimality are not checked."
         return
     evidence = subject.frontier.evidence
     if evidence is not None:
@@ -176,13 +209,13 @@ def _limits(frontier: Frontier) -> Iterator[object]:
     scope = f"Searched: {frontier.scope}" if frontier.scope != BOUNDS_ALONE else "Not searched"
     yield f"{scope}; {frontier.seconds:.1f} s."
     if frontier.interrupted:
-        yield "The search was interrupted: what it had found by then is what is here."
+        yield "The search was interrupted: this page shows the points found until then."
     elif not frontier.complete:
         yield "The search was stopped by a limit before it came to its end."
     if frontier.max_chunks is not None:
         yield (
-            f"Bounds and what is open hold for C <= {frontier.max_chunks}: what "
-            f"{frontier.collective} asks for depends on C."
+            f"Bounds and open questions hold for C <= {frontier.max_chunks}: the definition of "
+            f"{frontier.collective} depends on C."
         )
     for chunks, reason in frontier.left_out[:8]:
         yield f"C = {chunks} was left out: {reason}."
@@ -210,22 +243,22 @@ def commands(subject: Subject, times: Times) -> Markup:
     lines.append(f"syncoll report {shlex.quote(file)} {model} -o report.html")
     parts = [shell_commands(lines)]
     if not is_named:
-        what = f"{subject.topology.name} is no name of the library, as where "
-        parts.append(paragraph(what, code("syncoll repair"), " made the file.", class_="note"))
+        unnamed = f"{subject.topology.name} is no name of the library, as after "
+        parts.append(paragraph(unnamed, code("syncoll repair"), ".", class_="note"))
     if subject.digest:
         parts.append(paragraph("The file this page was made from: ", code(subject.digest), "."))
-    return joined([*parts, naming_note("Where a search is ended by time, what it finds")])
+    return joined([*parts, naming_note("The result of a search with a limit of time")])
 
 
 def naming_note(found: str) -> Markup:
-    """How to name definitions in the commands of a page; `found`: what depends on the machine."""
-    own = "A machine or a collective out of a spec file of your own is named as "
-    rest = f". {found} depends on the machine it runs on."
+    """How to name definitions in the commands of a page, and the text `found` that varies."""
+    own = "A machine or a collective of your own spec file is named "
+    rest = f". {found} depends on the computer."
     return paragraph(own, code("FILE:NAME"), rest, class_="note")
 
 
 def _is_named(topology: str) -> bool:
-    """Whether a command may name the topology so: the name of a damaged machine is in words."""
+    """Whether a command can name the topology: the name of a damaged machine is in words."""
     try:
         parse_reference(Source("topology", topology))
     except SyncollError:

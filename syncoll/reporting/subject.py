@@ -25,14 +25,14 @@ class ReportEntry:
 
     Args:
         state: ``optimal`` for every C, ``limited`` to some C or R, or ``open``.
-        told: the scope of its optimality, in words.
+        scope: the algorithms among which it is optimal, in words.
         found_by: its encoding or seed, and backend; may be empty.
         bound: proved for its number of steps; None without one.
     """
 
     stored: StoredAlgorithm
     state: str
-    told: str
+    scope: str
     found_by: str = ""
     bound: Fraction | None = None
 
@@ -96,6 +96,11 @@ class Subject:
         """An answer to one question, which may have no algorithm."""
         entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
         return cls(topology, collective, entries, None, None, answer, source)
+
+    @property
+    def stored(self) -> list[StoredAlgorithm]:
+        """The algorithms."""
+        return [one.stored for one in self.entries]
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""Times for each size, and the assumptions behind them."""
+"""Times for each message size, and the assumptions behind them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from typing import Any
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.planning import CostModel, MessageMeasure, message_of
+from syncoll.reporting.markup import short_fraction
 from syncoll.reporting.subject import Subject
 from syncoll.simulating import Comparison, Timed
 from syncoll.units import format_bandwidth, format_time
 
-__all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "Rival", "Simulated", "Times"]
+__all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "MESSAGES", "Rival", "Simulated", "Times"]
 
 ASSUMED_ALPHA = Fraction(1, 10**6)
 ASSUMED_BANDWIDTH = Fraction(25 * 10**9)
 """Used if the speed of the machine is unknown."""
 
-_SIMULATED = "the simulator: a send leaves when its data is there and its lane is free"
+MESSAGES = tuple(1 << power for power in range(10, 31))
+"""Sizes that are simulated, in bytes as nccl-tests count them."""
+
+ANSWERED = (4 << 10, 1 << 20, 256 << 20)
+"""Message sizes of the answer at the top."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +40,8 @@ class Rival:
     forms: tuple[StoredAlgorithm, ...]
     classic: bool
 
-    def seconds(self, model: CostModel, size: int) -> Fraction:
-        """By the formula, for a size of one node's data."""
+    def seconds(self, model: CostModel, size: Fraction) -> Fraction:
+        """By the formula, for L bytes of one node's data."""
         return min(model.seconds(one.steps, one.bandwidth, size) for one in self.forms)
 
 
@@ -45,14 +50,16 @@ class Simulated:
     """Simulated asynchronous times.
 
     Args:
-        sizes: of one node's data, in bytes.
+        sizes: bytes of the message.
         entries: for each entry of the report a time for each size, in seconds.
         rivals: the same for each rival.
+        floors: a lower bound on the time of every algorithm, for each size; empty if unknown.
     """
 
-    sizes: tuple[float, ...]
+    sizes: tuple[int, ...]
     entries: tuple[tuple[float, ...], ...]
     rivals: tuple[tuple[float, ...], ...]
+    floors: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +97,9 @@ class Times:
         Args:
             compared: of the subject's algorithms in their order, then members of pipelines; with
                 classics.
-            left_out: why there is none.
+            left_out: omissions, with the reasons.
         """
-        message = message_of(one.stored.instance for one in subject.entries)
+        message = message_of(one.instance for one in subject.stored)
         how = (model, alpha_from, beta_from, message)
         if compared is None:
             return cls(*how, left_out=dict(left_out or {}))
@@ -111,8 +118,7 @@ class Times:
             _floats([min(times) for times in zip(*(one.seconds for one in each), strict=True)])
             for each in forms.values()
         ]
-        sizes = _floats([message.node_bytes(size) for size in compared.sizes])
-        simulated = Simulated(sizes, tuple(rows), tuple(fastest))
+        simulated = Simulated(compared.sizes, tuple(rows), tuple(fastest), compared.floors)
         return cls(*how, tuple(rivals), simulated, dict(compared.left_out))
 
     @property
@@ -123,6 +129,22 @@ class Times:
             f"chunk per round carries {format_bandwidth(self.model.bandwidth)} ({self.beta_from})"
         )
 
+    def compared(self, subject: Subject) -> list[Rival]:
+        """The algorithms of the report, then the rivals, as `simulated` has them."""
+        named = [(f"S = {x.steps}, R/C = {short_fraction(x.bandwidth)}", x) for x in subject.stored]
+        return [*(Rival(name, (one,), False) for name, one in named), *self.rivals]
+
+    def seconds(self, subject: Subject, message: int) -> list[tuple[float, Rival]]:
+        """The time of each one compared, simulated if the network is known; the fastest first."""
+        every = self.compared(subject)
+        if self.simulated is None:
+            length = self.message.node_bytes(message)
+            found = [float(one.seconds(self.model, length)) for one in every]
+        else:
+            at = self.simulated.sizes.index(message)
+            found = [row[at] for row in (*self.simulated.entries, *self.simulated.rivals)]
+        return sorted(zip(found, every, strict=True), key=lambda pair: pair[0])
+
     def entry(self) -> dict[str, Any]:
         """For the page; times are in seconds, bandwidths in bytes per second."""
         simulated = None if self.simulated is None else vars(self.simulated)
@@ -132,7 +154,7 @@ class Times:
             "alpha_from": self.alpha_from,
             "beta_from": self.beta_from,
             "per_node": float(self.message.per_node),
-            "message": self.message.words if self.message.measured else "",
+            "message": self.message.words,
             "rivals": [
                 {
                     "name": one.name,
@@ -141,7 +163,7 @@ class Times:
                 }
                 for one in self.rivals
             ],
-            "simulated": simulated and {"words": _SIMULATED, **simulated},
+            "simulated": simulated,
         }
 
 

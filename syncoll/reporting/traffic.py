@@ -25,11 +25,11 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
     """The traffic of an algorithm, as far as there is room for it.
 
     Returns:
-        ``loads`` ``[L, S]``: chunks on each link in each step; ``counted`` ``[B, S]``: what each
-        bound counts of them, where that is not every one; ``moves``: the link and the chunk of
-        each send, by step, link and chunk, ``moves_per_step``, and the ``kinds`` of chunks for
-        colours; ``arrived`` ``[S + 1, P]``: per cent of what each node needs that it has before
-        each step and in the end, 255 where it needs nothing.  What is left out is None.
+        ``loads`` ``[L, S]``: chunks on each link in each step; ``counted`` ``[B, S]``: the chunks
+        that each bound counts, where it does not count every one; ``moves``: the link and the chunk
+        of each send, by step, link and chunk, ``moves_per_step``, and the ``kinds`` of chunks for
+        colours; ``arrived`` ``[S + 1, P]``: per cent of the needed data that each node has before
+        each step and in the end, 255 where it needs nothing.  None stands for an omission.
     """
     topology = instance.topology
     found: dict[str, Any] = dict.fromkeys(("counted", "loads", "moves", "kinds", "arrived"))

@@ -21,7 +21,7 @@ from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import Simulation, simulate_algorithm, simulated_seconds
 
-__all__ = ["Comparison", "Measurement", "Timed", "compare"]
+__all__ = ["Comparison", "Measurement", "Timed", "bus_factor", "compare"]
 
 _COUNTED_BY_RANK = (
     Kind.ALLGATHER,
@@ -109,7 +109,7 @@ class Comparison:
         """The rows of an algorithm, one for each size."""
         nodes = self.network.topology.num_nodes
         by_rank = nodes if self.message.kind in _COUNTED_BY_RANK else 1
-        factor = _bus_factor(self.message.kind, nodes)
+        factor = bus_factor(self.message.kind, nodes)
         for size, seconds in zip(self.sizes, timed.seconds, strict=True):
             algbw = size / seconds if seconds else None
             busbw = None if algbw is None or factor is None else algbw * factor
@@ -199,7 +199,7 @@ def _fastest(group: Sequence[Timed], seconds: Callable[[Timed], Fraction]) -> Ti
     return ordered[fastest([seconds(one) for one in ordered])]
 
 
-def _bus_factor(kind: Kind, nodes: int) -> Fraction | None:
+def bus_factor(kind: Kind, nodes: int) -> Fraction | None:
     """The factor of nccl-tests from algbw to busbw; None if it does not know the collective."""
     if kind is Kind.CUSTOM:
         return None

@@ -1,4 +1,4 @@
-"""A headless Chromium, told what to do by its DevTools protocol over two pipes.
+"""A headless Chromium, controlled by its DevTools protocol over two pipes.
 
 Nothing but the browser is needed: messages are JSON, each ended by a zero byte.
 """
@@ -30,24 +30,41 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 
+CELLS = (
+    "[...document.querySelectorAll('{0} tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+)
+OVERLAPS = """
+(() => {
+  const texts = [...document.querySelectorAll('%s text')];
+  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
+  const found = [];
+  boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+    const across = p.left < q.right - 1 && q.left < p.right - 1;
+    if (across && p.top < q.bottom - 3 && q.top < p.bottom - 3) found.push([a, b]);
+  }));
+  return found;
+})()
+"""
+"""The pairs of texts of a chart that overlap."""
+
 SECONDS = 60.0
 """For one answer; a browser that hangs must not hang the tests."""
 
 
 def executable() -> str | None:
-    """A browser of this machine that can be driven so; None where there is none."""
+    """The path of a browser with this protocol, or None."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return next(filter(None, map(shutil.which, names)), None)
 
 
 class Browser:
-    """A browser with one page, and everything that the page complained of or asked for."""
+    """A browser with one page, and the complaints and requests of the page."""
 
     def __init__(self, program: str) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        # The browser reads from 3 and writes to 4, whatever numbers are free here.
+        # The browser reads from 3 and writes to 4; other numbers are free here.
         script = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
         profile = f"--user-data-dir={self._folder.name}"
         self._process = subprocess.Popen(
@@ -182,3 +199,18 @@ class Browser:
         """The page as it is printed."""
         printed = self.ask("Page.printToPDF", printBackground=True)
         return base64.b64decode(printed["data"])
+
+
+def use(browser: Browser, control: str, value: object) -> None:
+    """Sets a control as a person would."""
+    script = "(e => { e.value = %s; for (const k of ['input', 'change']) "
+    script += "e.dispatchEvent(new Event(k, {bubbles: true})); })(document.querySelector(%s))"
+    browser.value(script % (json.dumps(str(value)), json.dumps(control)))
+    browser.settle()
+
+
+def press(browser: Browser, words: str) -> None:
+    browser.value(
+        f"[...document.querySelectorAll('button')].find(b => b.innerText === '{words}').click()"
+    )
+    browser.settle()

@@ -35,14 +35,14 @@ def unpacked(packed: dict[str, Any]) -> npt.NDArray[np.int64]:
 
 
 def data_of(html: str) -> Any:
-    """What a page draws."""
+    """The data of a page."""
     match = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
     assert match is not None
     return json.loads(match[1])
 
 
 def shown(subject: Subject) -> str:
-    """The page of a subject, with a model that nobody said."""
+    """The page of a subject, with an assumed model."""
     times = Times.of(subject, *usual_model(subject.topology))
     return page(subject, times)
 
@@ -77,3 +77,16 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no Chromium is installed")
     with Browser(program) as found:
         yield found
+
+
+@pytest.fixture
+def clean(browser: Browser) -> Any:
+    """No page may complain, or ask for anything but itself."""
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.look()
+    browser.resize(1440)
+    yield
+    assert not browser.complaints
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in browser.requests)
+    assert len({url for url in browser.requests if url.startswith("file:")}) == 1

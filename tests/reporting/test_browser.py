@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import syncoll
 from syncoll.reporting import Subject
-from syncoll.simulating import physical_network
 
-from .browser import Browser
+from .browser import CELLS, OVERLAPS, Browser, press, use
 from .conftest import BEFORE, only_families, shown
 
-CELLS = (
-    "[...document.querySelectorAll('{0} tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
-)
+pytestmark = pytest.mark.usefixtures("clean")
+
 PIXELS = "document.getElementById('{0}').toDataURL()"
-
-
-@pytest.fixture(autouse=True)
-def clean(browser: Browser) -> Any:
-    """No page may complain, or ask for anything but itself."""
-    browser.complaints.clear()
-    browser.requests.clear()
-    browser.look()
-    browser.resize(1440)
-    yield
-    assert not browser.complaints
-    assert all(url.startswith(("file:", "data:", "blob:")) for url in browser.requests)
-    assert len({url for url in browser.requests if url.startswith("file:")}) == 1
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +31,7 @@ def pixels(browser: Browser, canvas: str) -> str:
     return hashlib.sha256(browser.value(PIXELS.format(canvas)).encode()).hexdigest()
 
 
-def use(browser: Browser, control: str, value: object) -> None:
-    """Sets a control as a person would."""
-    script = "(e => { e.value = %s; for (const k of ['input', 'change']) "
-    script += "e.dispatchEvent(new Event(k, {bubbles: true})); })(document.querySelector(%s))"
-    browser.value(script % (json.dumps(str(value)), json.dumps(control)))
-    browser.settle()
-
-
-def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) -> None:
+def test_numbers_equal_the_file(browser: Browser, report: Path, dgx1: Path) -> None:
     browser.open(report)
     document = json.loads(dgx1.read_text())
     rows = browser.value(CELLS.format("#frontier"))
@@ -73,7 +48,7 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
     )
     assert [label.partition(",")[0] for label in points] == ["S = 2", "S = 3"]
     # Times by the simulator, then by the formula, the fastest first.
-    simulated = syncoll.simulate(dgx1, alpha="0.7us", beta="25GB/s", sizes=[8 << 20])
+    simulated = syncoll.simulate(dgx1, alpha="0.7us", beta="25GB/s", sizes=[1 << 20])
     fastest: dict[str, float] = {}
     for timed in (*simulated.algorithms, *simulated.classics):
         stored = timed.algorithm
@@ -87,17 +62,17 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
     best_classic = min(seconds for name, seconds in fastest.items() if "=" not in name)
     assert rows[0][3].startswith(f"{best_classic / min(fastest.values()):.4g}")
     browser.value(
-        "[...document.querySelectorAll('button')].find(b => b.innerText === 'Lockstep').click()"
+        "[...document.querySelectorAll('button')].find(b => b.innerText === 'Formula').click()"
     )
     browser.settle()
     size, times = 1 << 20, {}
     for one in document["points"]:
         cost = Fraction(one["bandwidth"])
-        seconds = one["steps"] * 0.7e-6 + float(cost) * size / 25e9
+        seconds = one["steps"] * 0.7e-6 + float(cost) * size / 8 / 25e9
         times[f"S = {one['steps']}, R/C = {cost}"] = f"{seconds * 1e6:.4g} µs"
     found = dict(row[:2] for row in browser.value(CELLS.format("#times-table")))
     assert {name: found[name] for name in times} == times
-    # What each limit carries in step 1 of the second point.
+    # The load of each limit in step 1 of the second point.
     browser.value("document.querySelectorAll('tr[data-algorithm]')[1].click()")
     browser.settle()
     use(browser, "#step", 1)
@@ -118,7 +93,7 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
     }
     assert found == expected
     prices = browser.value(CELLS.format("#proof-table"))
-    assert prices, "what proves the bound of the chosen point"
+    assert prices, "the proof of the bound of the chosen point"
 
 
 def test_slider_play_and_follow_change_the_picture(browser: Browser, report: Path) -> None:
@@ -126,7 +101,7 @@ def test_slider_play_and_follow_change_the_picture(browser: Browser, report: Pat
     seen = {pixels(browser, "traffic-canvas")}
     use(browser, "#step", 1)
     seen.add(pixels(browser, "traffic-canvas"))
-    assert "Step 1 of 0 to 1" in browser.value("document.getElementById('traffic-told').innerText")
+    assert "Step 1 of 0 to 1" in browser.value("document.getElementById('traffic-words').innerText")
     use(browser, "#follow", 3)
     seen.add(pixels(browser, "traffic-canvas"))
     use(browser, "#follow", "")
@@ -174,6 +149,128 @@ def test_every_width(browser: Browser, report: Path, width: int) -> None:
     assert small == 0, "every word in a chart can be read"
 
 
+def test_edited_alpha_shows_the_formula_alone(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    heads = "[...document.querySelectorAll('#times-table th')].map(h => h.innerText)"
+    words = "document.getElementById('times-words').innerText"
+    simulated = browser.value(CELLS.format("#times-table"))
+    assert browser.value(heads)[1] == "time, simulated"
+    use(browser, "#times-controls input", 3)
+    assert browser.value(heads)[1] == "time, formula"
+    assert browser.value(words).startswith("Formula")
+    pressed = "[...document.querySelectorAll('[aria-pressed=true]')].map(b => b.innerText)"
+    assert "Formula" in browser.value(pressed)
+    assert "Simulated" not in browser.value(pressed)
+    rows = dict(row[:2] for row in browser.value(CELLS.format("#times-table")))
+    seconds = 2 * 3e-6 + 1.5 * (1 << 20) / 8 / 25e9
+    assert rows["S = 2, R/C = 3/2"] == f"{seconds * 1e6:.4g} µs"
+    press(browser, "Simulated")
+    assert browser.value("document.querySelector('#times-controls input').value") == "0.7"
+    assert browser.value(words).startswith("Simulated")
+    assert browser.value(CELLS.format("#times-table")) == simulated
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_do_not_collide(browser: Browser, report: Path, width: int) -> None:
+    browser.resize(width, mobile=width < 600)
+    browser.open(report)
+    for mode in ("Speed-up", "Time", "Bandwidth"):
+        press(browser, mode)
+        assert browser.value(OVERLAPS % "#times-chart") == []
+    assert browser.value(OVERLAPS % "#frontier-chart") == []
+
+
+def test_every_classic_has_its_own_line(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    looks = browser.value(
+        "[...document.querySelectorAll('#times-legend .curve.classic')].map(c => "
+        "getComputedStyle(c).stroke + getComputedStyle(c).strokeDasharray)"
+    )
+    assert len(looks) > 3
+    assert len(set(looks)) == len(looks)
+
+
+def texts(browser: Browser, action: str) -> list[str]:
+    """The texts that an action draws on canvases."""
+    browser.value(
+        "window.drawn = []; window.usual ??= CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (words, ...rest) "
+        "{ window.drawn.push(words); window.usual.call(this, words, ...rest); }"
+    )
+    browser.value(action)
+    browser.settle()
+    found: list[str] = browser.value("window.drawn")
+    return found
+
+
+STEP = (
+    "(e => {{ e.value = {0}; e.dispatchEvent(new Event('input', {{bubbles: true}})); }})"
+    "(document.getElementById('step'))"
+)
+
+
+def test_many_chunks_on_a_link_are_a_number(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "star.html"
+    found = syncoll.pareto("ring(4)", "allgather", max_steps=2, max_chunks=4, progress="none")
+    (number,) = (i for i, p in enumerate(found.points) if p.steps == 2)
+    rounds = found.points[number].algorithm.rounds_per_step
+    chunks = found.points[number].chunks
+    syncoll.report(found, path, classics=False)
+    browser.open(path)
+    browser.value(f"document.querySelectorAll('tr[data-algorithm]')[{number}].click()")
+    browser.settle()
+    names = sorted(map(str, range(4)))
+    for step in range(2):
+        drawn = texts(browser, STEP.format(step))
+        rest = sorted(drawn)[:]
+        for name in names:
+            rest.remove(name)
+        # A whole load on each of eight links is a number from three chunks on.
+        assert rounds[step] <= chunks
+        if rounds[step] >= 3:
+            assert set(rest) == {str(rounds[step])}
+    press(browser, "All steps")
+    assert len(texts(browser, STEP.format(0))) > 4
+
+
+def test_phone_says_which_tables_scroll(browser: Browser, report: Path) -> None:
+    wide = "document.querySelectorAll('.scroll.wide').length"
+    browser.resize(390, mobile=True)
+    browser.open(report)
+    browser.settle()
+    assert browser.value(
+        "[...document.querySelectorAll('.scroll')].every(s => "
+        "s.classList.contains('wide') === s.scrollWidth > s.clientWidth + 1)"
+    )
+    assert browser.value(wide) > 0
+    browser.resize(1440)
+    assert browser.value(wide) == 0
+
+
+def test_switches_are_drawn_and_described(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "boxes.html"
+    found = syncoll.pareto("dgx_h100(boxes=2)", "allgather", max_steps=2, max_chunks=1)
+    syncoll.report(found, path, classics=False)
+    browser.open(path)
+    drawn = texts(browser, STEP.format(0))
+    # Each GPU sends its chunk to the seven others of its box, over one cable.
+    assert drawn.count("7") > 16
+    assert "switch" in browser.value("document.getElementById('traffic-legend').innerText")
+    place = browser.value(
+        "(c => { const r = c.getBoundingClientRect(); return [r.width, r.height]; })"
+        "(document.getElementById('traffic-canvas'))"
+    )
+    hints = set()
+    for share in range(100):
+        browser.value(
+            "(c => { const r = c.getBoundingClientRect(); c.dispatchEvent(new PointerEvent("
+            f"'pointermove', {{clientX: r.left + {place[0] * share / 100}, "
+            f"clientY: r.top + {place[1] / 2}}})); }})(document.getElementById('traffic-canvas'))"
+        )
+        hints.add(browser.value("document.querySelector('#network .hint').innerText"))
+    assert any(hint.startswith("switch ") for hint in hints)
+
+
 def test_dark_light_and_paper(browser: Browser, report: Path) -> None:
     browser.open(report)
     light = pixels(browser, "traffic-canvas")
@@ -198,7 +295,7 @@ def test_it_cannot_load_anything(browser: Browser, report: Path) -> None:
     browser.complaints.clear()
 
 
-def test_a_page_names_the_parts_without_room(
+def test_page_names_data_without_room(
     browser: Browser, dgx1: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("syncoll.reporting.content._ROOM", 0)
@@ -207,7 +304,7 @@ def test_a_page_names_the_parts_without_room(
     browser.open(path)
     browser.value("document.querySelectorAll('tr[data-algorithm]')[1].click()")
     browser.settle()
-    assert "no room" in browser.value("document.getElementById('traffic-told').innerText")
+    assert "no room" in browser.value("document.getElementById('traffic-words').innerText")
     assert "no room" in browser.value("document.getElementById('proof-table').innerText")
     assert browser.value(CELLS.format("#traffic-table")) == []
 
@@ -222,150 +319,3 @@ def test_odd_ones(browser: Browser, tmp_path: Path, name: str) -> None:
     browser.open(path)
     assert browser.value("document.getElementById('trouble').hidden")
     assert browser.value("document.getElementById('network').hidden") == (name == "outcome_unsat")
-
-
-@pytest.fixture(scope="module")
-def networks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, syncoll.DesignResult]:
-    """The page about a few machines, one of which is behind another."""
-    path = tmp_path_factory.mktemp("design") / "networks.html"
-    found = syncoll.design(
-        ["circulant(n,1,i)", "torus(2,a)", "ring(8)"],
-        ["allgather", "alltoall"],
-        where="P == 8",
-        steps=2,
-    )
-    rings = syncoll.design("ring(8)", "allgather", synthesise=True, store="none")
-    searched = {one.candidate.name: one.bounds["allgather"] for one in rings.assessed}
-    assessed = tuple(
-        replace(one, bounds={**one.bounds, "allgather": searched[one.candidate.name]})
-        if one.candidate.name in searched
-        else one
-        for one in found.assessed
-    )
-    found = replace(found, assessed=assessed)
-    found.report(path)
-    return path, found
-
-
-def heads(browser: Browser) -> list[str]:
-    found: list[str] = browser.value(
-        "[...document.querySelectorAll('#machines th')].map(h => h.innerText.trim())"
-    )
-    return found
-
-
-def press_head(browser: Browser, number: int) -> None:
-    browser.value(f"document.querySelectorAll('#machines th button')[{number}].click()")
-    browser.settle()
-
-
-def test_machines_are_sorted_by_exact_numbers(
-    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
-) -> None:
-    path, found = networks
-    browser.open(path)
-    column = heads(browser).index("alltoall: R/C ≥")
-    meant = sorted(one.bounds["alltoall"].bandwidth for one in found.assessed)
-    for order in (meant, meant[::-1]):
-        press_head(browser, column)
-        cells = browser.value(CELLS.format("#machines"))
-        assert [Fraction(row[column]) for row in cells] == order
-    names = {row[0]: row[column] for row in cells}
-    assert names == {
-        one.candidate.name: str(one.bounds["alltoall"].bandwidth) for one in found.assessed
-    }
-    # Who is behind nobody has an empty cell, which comes last whichever way.
-    for _ in range(2):
-        press_head(browser, len(heads(browser)) - 1)
-        last = [row[-1] for row in browser.value(CELLS.format("#machines"))]
-        assert last == [name for name in last if name] + [""] * last.count("")
-        assert 0 < last.count("") < len(last)
-
-
-def test_a_machine_that_is_chosen_shows_its_bounds(
-    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
-) -> None:
-    path, found = networks
-    browser.open(path)
-    marks = "document.querySelectorAll('#machines-chart .machine')"
-    assert browser.value(f"{marks}.length") == len(found.assessed)
-    assert browser.value(
-        "document.querySelectorAll('#machines-chart .machine.front').length"
-    ) == sum(one is None for one in found.behind())
-    for number, one in enumerate(found.assessed):
-        # By its row, which stays its own wherever it is sorted to.
-        press_head(browser, 0)
-        browser.value(f"document.querySelector('tr[data-machine=\"{number}\"]').click()")
-        browser.settle()
-        assert browser.value("document.getElementById('chosen-name').innerText") == (
-            one.candidate.name
-        )
-        told = browser.value("document.getElementById('chosen-told').innerText")
-        proved = one.bounds["allgather"]
-        assert f"S at least {proved.steps}, R/C at least {proved.bandwidth}." in told
-        points = proved.frontier.points if proved.frontier else ()
-        assert browser.value("document.querySelectorAll('#chosen-place .point').length") == len(
-            points
-        )
-    browser.value(f"{marks}[0].focus()")
-    browser.press("Enter", 13)
-    chosen = browser.value("document.querySelector('tr[data-machine].chosen').cells[0].innerText")
-    assert browser.value("document.getElementById('chosen-name').innerText") == chosen
-
-
-def test_times_of_machines_follow_the_formula(
-    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
-) -> None:
-    path, found = networks
-    browser.open(path)
-    use(browser, "#sizes-controls input", 5)  # µs a step; a link has 25 GB/s
-    rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
-
-    def least(one: Any, size: int) -> float:
-        proved = one.bounds["allgather"]
-        return min(
-            float(s * Fraction(5, 10**6) + proved.at(s) * size / (25 * 10**9))
-            for s in range(proved.steps, 20)
-        )
-
-    for size, name in ((1 << 10, "1 KiB"), (1 << 20, "1 MiB")):
-        times = {one.candidate.name: least(one, size) for one in found.assessed}
-        best = min(times.values())
-        assert rows[name][1] == f"{best * 1e6:.4g} µs"
-        for machine in rows[name][0].split(" and ")[0].split(", "):
-            assert times[machine] == pytest.approx(best)
-        (ring,) = (one for one in found.assessed if one.candidate.name == "ring(8)")
-        assert ring.bounds["allgather"].frontier is not None
-        points = ring.bounds["allgather"].frontier.points
-        taken = min(p.steps * 5e-6 + float(p.bandwidth) * size / 25e9 for p in points)
-        assert rows[name][2:] == ["ring(8)", f"{taken * 1e6:.4g} µs"]
-
-
-def test_latencies_that_machines_state(browser: Browser, tmp_path: Path) -> None:
-    found = syncoll.design(["dgx_h100", "ring(8)"], "allgather")
-    page = tmp_path / "page.html"
-    found.report(page)
-    browser.open(page)
-    (h100,) = (one for one in found.assessed if one.candidate.rate is not None)
-    use(browser, "#sizes-controls select", "8 nodes, with units")
-    network = physical_network(h100.candidate.topology)
-    proved, rate = h100.bounds["allgather"], h100.candidate.rate or Fraction(1)
-    rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
-    for size, name in ((1 << 10, "1 KiB"), (1 << 30, "1 GiB")):
-        least = proved.steps * network.least_latency + proved.bandwidth * size / rate
-        unit, factor = ("ns", 1e9) if least < 1e-6 else ("ms", 1e3)
-        assert rows[name] == [h100.candidate.name, f"{float(least) * factor:.4g} {unit}"]
-    told = browser.value("document.getElementById('sizes-told').innerText")
-    assert "Latencies are as stated" in told
-    use(browser, "#sizes-controls select", "8 nodes")
-    rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
-    assert rows["1 KiB"][0] == "ring(8)"
-
-
-def test_the_page_of_machines_on_a_phone(
-    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
-) -> None:
-    browser.resize(360, mobile=True)
-    browser.open(networks[0])
-    assert browser.value("document.documentElement.scrollWidth") <= 360
-    assert browser.pdf().startswith(b"%PDF")

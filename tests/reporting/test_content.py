@@ -1,4 +1,4 @@
-"""What a page draws is what the algorithms do and what the certificates say, number by number."""
+"""The data of a page equals the algorithms and the certificates, number by number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_arrays_come_back(bits: int, count: int) -> None:
     assert np.array_equal(unpacked(pack(values)), values)  # type: ignore[arg-type]
 
 
-def test_only_parts_that_do_not_fit_are_left_out() -> None:
+def test_arrays_beyond_the_room_are_left_out() -> None:
     long, short = pack(np.arange(5000)), pack([1])
     room = ByteRoom(100)
     assert room.take(long) is None
@@ -40,7 +40,7 @@ def whole(instance: Any, algorithm: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("combining", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_loads_and_moves_agree_with_the_algorithm(seed: int, combining: bool) -> None:
+def test_loads_and_moves_equal_the_algorithm(seed: int, combining: bool) -> None:
     instance, algorithm = random_orbit(seed)
     if combining:
         instance, algorithm = invert(instance, algorithm, "reducescatter")
@@ -62,7 +62,7 @@ def test_arrivals_are_counted_as_one_would_by_hand(combining: bool) -> None:
     found = arrived(instance, listed)
     assert found is not None
     nodes = range(instance.topology.num_nodes)
-    # What each node knows: pairs of a chunk and whose it is, or just the chunk.
+    # The knowledge of each node: pairs of a chunk and a contributor, or chunks alone.
     knows: list[set[Any]] = [set() for _ in nodes]
     needs: list[set[Any]] = [set() for _ in nodes]
     for c, n in zip(*np.nonzero(instance.pre), strict=True):
@@ -90,7 +90,7 @@ def test_many_sends_are_shown_by_loads_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert found["loads"] is not None
 
 
-def test_proofs_agree_with_the_frontier(dgx1: Path) -> None:
+def test_proofs_equal_the_frontier(dgx1: Path) -> None:
     frontier = syncoll.load(dgx1)
     data = data_of(syncoll.report(dgx1).html)
     evidence = frontier.evidence  # type: ignore[union-attr]

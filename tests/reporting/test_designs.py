@@ -30,9 +30,7 @@ def cells(html: str, section: str) -> list[list[str]]:
     return [[unescape(one) for one in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows[1:]]
 
 
-def test_a_page_has_the_values_of_a_design(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_equal_the_design(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, folder = tmp_path / "page.html", tmp_path / "made"
     where = ["circulant(n,1,i)", "dgx1", "--where", "P == 8"]
     command = ["design", *where, "allgather", "alltoall", "--steps", "2", "-o", str(folder)]
@@ -104,7 +102,7 @@ def test_it_loads_nothing_and_names_are_text() -> None:
     assert data_of(html)["machines"][0]["name"] == EVIL
 
 
-def test_reasons_name_the_smaller_values() -> None:
+def test_reasons_name_the_smaller_numbers() -> None:
     ring = syncoll.topology("ring(4)")
 
     def machine(ports: int, links: int, **bounds: Proved) -> Assessed:
@@ -123,7 +121,7 @@ def test_reasons_name_the_smaller_values() -> None:
     assert reasons(one, machine(2, 8), ["x", "y"]) == []
 
 
-def test_many_machines_leave_out_the_dominated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_of_many_machines_drops_dominated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     found = syncoll.design(["torus(a,b)", "circulant(n,1,i)"], "alltoall", where="P == 12")
     front = [o.candidate.name for o, a in zip(found.assessed, found.behind(), strict=True) if not a]
     assert len(front) < len(found.assessed) - 1

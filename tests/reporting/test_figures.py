@@ -1,4 +1,4 @@
-"""Figures for papers: there for whatever has an algorithm, and the same each time."""
+"""Figures for papers: present for every page with an algorithm, and reproducible."""
 
 from __future__ import annotations
 

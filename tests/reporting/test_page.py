@@ -1,4 +1,4 @@
-"""The page is one file that loads nothing, runs only what it brought, and shows what holds."""
+"""The page is one file that loads nothing, runs only its own script, and shows verified facts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Topology
 from syncoll.reporting import Subject
+from syncoll.reporting.markup import text
 from syncoll.results import Frontier
+from syncoll.wording import gap
 from tests.oracles.orbits import random_orbit
 
 from .conftest import BEFORE, data_of, family, only_families, shown
@@ -89,7 +91,7 @@ def test_the_same_file_gives_the_same_page(dgx1: Path) -> None:
     assert syncoll.report(dgx1).html == syncoll.report(dgx1).html
 
 
-def test_numbers_agree_with_the_file(dgx1: Path) -> None:
+def test_numbers_equal_the_file(dgx1: Path) -> None:
     document, html = json.loads(dgx1.read_text()), syncoll.report(dgx1).html
     data = data_of(html)
     for one, point in zip(data["algorithms"], document["points"], strict=True):
@@ -101,7 +103,7 @@ def test_numbers_agree_with_the_file(dgx1: Path) -> None:
     assert document["digest"] in html
 
 
-def test_a_wrong_claim_gives_no_page(dgx1: Path, tmp_path: Path) -> None:
+def test_invalid_files_give_no_page(dgx1: Path, tmp_path: Path) -> None:
     document = json.loads(dgx1.read_text())
     document["points"][0]["algorithm"]["sends"].pop()
     del document["digest"]
@@ -157,7 +159,7 @@ def test_a_frontier_of_families_shows_some_members() -> None:
     assert data["frontier"]["families"][0]["limit"] == str(family().limit)
 
 
-def test_a_page_states_the_proofs_of_a_familys_members() -> None:
+def test_page_of_a_family_states_proved_members() -> None:
     found = syncoll.pareto("line(3)", "broadcast", backend="pipelines")
     plain = syncoll.report(found).html
     assert "Proved up to S = 12: S = 2 to 12 optimal for every C." in plain
@@ -234,6 +236,7 @@ def test_machines_with_latencies_say_alpha(tmp_path: Path) -> None:
     assert (times.alpha_from, times.beta_from) == ("as the machine is described",) * 2
     assert (times.model.alpha, times.model.bandwidth) == (Fraction(2, 10**6), 25 * 10**9)
     assert times.simulated is not None
+    assert times.simulated.sizes[0] == 1024  # the message: of an allgather the output
     assert times.simulated.entries[0][0] == pytest.approx(2e-6 + 1024 / 3 / 25e9)
     assert found.report(alpha="1us", classics=False).times.alpha_from == "given"
 
@@ -244,3 +247,34 @@ def test_a_notebook_shows_it_in_a_frame(dgx1: Path) -> None:
     assert tag == "iframe"
     assert attributes["srcdoc"] == made.html
     assert attributes["sandbox"] == "allow-scripts"
+
+
+def test_the_answer_stands_before_everything_else(dgx1: Path) -> None:
+    sizes = [4 << 10, 1 << 20, 256 << 20]
+    made = syncoll.simulate(dgx1, sizes=sizes, alpha="1us", beta="25GB/s")
+    html = syncoll.report(dgx1, alpha="1us", beta="25GB/s").html
+    (table,) = re.findall(r'<div class="answer">(.*?)</table>', html, re.DOTALL)
+    assert html.index('class="answer"') < html.index('class="facts"')
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    assert [row[0] for row in rows] == ["4 KiB", "1 MiB", "256 MiB"]
+    for number, row in enumerate(rows):
+        best, seconds = made.best(number), float(made.best(number).seconds[number])
+        assert float(row[1]) == pytest.approx(seconds * 1e6, abs=0.06)
+        assert row[2] == f"{float(made.speedup(number) or 0):.3g}x"
+        floor = made.floor(number)
+        assert floor
+        assert row[3] == ("optimal" if seconds <= floor * 1.00001 else gap(seconds, floor))
+        assert row[4] == f"{sizes[number] / seconds / 1e9:.4g}"
+        assert row[5] == f"S = {best.algorithm.steps}, R/C = {best.algorithm.bandwidth}"
+        classic = made.best_classic(number)
+        assert classic is not None
+        assert row[6] == classic.classic.replace("_", " ")
+
+
+def test_page_without_algorithms_has_no_answer() -> None:
+    assert 'class="answer"' not in syncoll.report(BEFORE / "outcome_unsat.json").html
+
+
+def test_long_fractions_are_decimals_with_an_exact_title() -> None:
+    assert text(Fraction(7, 6)) == "7/6"
+    assert text(Fraction(7249, 8760)) == '<span title="7249/8760">0.82751</span>'

@@ -1,4 +1,4 @@
-// Axes: from values to places, with ticks at round numbers.
+// Axes and labels of charts: from values to places, with ticks at round numbers.
 
 /** A scale from values to pixels. */
 function scaled(low, high, from, to, logarithmic) {
@@ -7,7 +7,7 @@ function scaled(low, high, from, to, logarithmic) {
   return (number) => from + ((by(number) - a) / (b - a || 1)) * (to - from);
 }
 
-/** Round numbers in a range, at most so many. */
+/** At most `most` round numbers in a range. */
 function ticks(low, high, most, logarithmic) {
   if (logarithmic && high / low >= 8) {
     const found = [];
@@ -34,6 +34,9 @@ function chart(place, label, height = null) {
   return { svg, width, height: tall, left: 52, right: width - 14, top: 14, bottom: tall - 44 };
 }
 
+/** The left edge of a chart with room for its numbers and the name of the axis. */
+const besideNumbers = (texts) => 34 + 6.8 * Math.max(...texts.map((one) => one.length));
+
 /** Lines and names of an axis on the left and one below. */
 function axes(area, x, xTicks, xWords, y, yTicks, yWords, xText = String, yText = digits) {
   const { svg, left, right, top, bottom } = area;
@@ -51,3 +54,37 @@ function axes(area, x, xTicks, xWords, y, yTicks, yWords, xText = String, yText 
 }
 
 const path = (places) => places.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+
+/** Puts texts next to marks where they overlap no mark and no other text. */
+function labelsOf(area) {
+  const taken = [];
+  const free = ([left, top, right, bottom]) => left >= area.left && right <= area.width && top >= 0 && bottom <= area.bottom
+    && taken.every(([a, b, c, d]) => right <= a || left >= c || bottom <= b || top >= d);
+  const box = (words, x, y, anchor) => {
+    const width = 7 * words.length + 4;
+    const left = x - (anchor === "end" ? width : anchor === "middle" ? width / 2 : 0);
+    return [left, y - 12, left + width, y + 4];
+  };
+  return {
+    block: (x, y, r) => taken.push([x - r, y - r, x + r, y + r]),
+    text: (words, x, y, anchor) => taken.push(box(words, x, y, anchor)),
+    put(words, x, y, kind, into) {
+      for (const [dx, dy, anchor] of [[10, -9, "start"], [-10, -9, "end"], [10, 19, "start"], [-10, 19, "end"], [0, -15, "middle"], [0, 25, "middle"]]) {
+        const own = box(words, x + dx, y + dy, anchor);
+        if (!free(own)) continue;
+        taken.push(own);
+        into.append(draw("text", { class: kind, x: x + dx, y: y + dy, "text-anchor": anchor }, words));
+        return;
+      }
+    },
+  };
+}
+
+/** Heights as near to the wanted ones as a distance between them allows. */
+function apart(wanted, least, low, high) {
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]);
+  const found = [...wanted];
+  order.forEach((i, n) => { found[i] = Math.max(wanted[i], n ? found[order[n - 1]] + least : low); });
+  order.reverse().forEach((i, n) => { found[i] = Math.min(found[i], n ? found[order[n - 1]] - least : high); });
+  return found;
+}

@@ -1,4 +1,4 @@
-// What the page is about: JSON, and arrays as reporting/packing.py packs them; numbers for people.
+// The data of the page: JSON, arrays as reporting/packing.py packs them, and numbers as texts.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -38,5 +38,11 @@ const rate = (number) => inUnits(number, [["GB/s", 1e9], ["MB/s", 1e6], ["kB/s",
 const percent = (share) => `${digits(100 * share)} %`;
 const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : noun.endsWith("h") ? "es" : "s"}`;
 
-/** What an algorithm of the page is called. */
-const named = (one) => `S = ${one.steps}, R/C = ${one.cost}`;
+/** A distance from a bound: in per cent, from 100 % on as a factor. */
+const gapOf = (ratio) => ratio <= 1.00001 ? "optimal" : ratio < 1.995 ? `${Number((100 * (ratio - 1)).toPrecision(2))} %` : `${Number(ratio.toPrecision(2))}x`;
+
+/** An exact fraction, as a decimal if it has more than seven characters. */
+const short = (text) => text.length > 7 && text.includes("/") ? String(Number(value(text).toPrecision(5))) : text;
+
+/** The name of an algorithm on the page. */
+const named = (one) => `S = ${one.steps}, R/C = ${short(one.cost)}`;

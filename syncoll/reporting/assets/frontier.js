@@ -1,4 +1,4 @@
-// The frontier: R/C over S, what was found, what is proved, and what lies between.
+// The frontier: R/C over S, with points, proved bounds and the gap between them.
 
 const MOST_LABELS = 14;
 
@@ -18,7 +18,7 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
   const lowest = Math.min(...positive, highest);
   let chosen = 0;
 
-  /** The least of (steps, cost) rows with at most so many steps. */
+  /** The least cost of (steps, cost) rows with at most `steps` steps. */
   const within = (rows, steps) => rows.reduce((best, [s, cost]) => (s <= steps ? Math.min(best, cost) : best), Infinity);
   const found = [...points.map((one) => [one.steps, one.at]), ...shown.map((one) => [one.steps, one.cost])];
   const proved = (steps) => {
@@ -38,6 +38,7 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
     const [lowY, highY] = logY ? [lowest * 0.7, highest * 1.3] : [0, highest * 1.16];
     const x = scaled(lowX, highX, left, right, logX);
     const y = scaled(lowY, highY, bottom, top, logY);
+    const labels = labelsOf(area);
     const clip = (cost) => y(Math.min(highY, Math.max(lowY, cost)));
     svg.append(draw("defs", {}, draw("pattern", { id: "hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
       draw("line", { class: "hatching", x1: 0, x2: 0, y1: 0, y2: 7 }))));
@@ -65,13 +66,14 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
     }
     if (bottom - middle > 26 && least > 0) {
       svg.append(draw("text", { class: "ruled-out", x: (left + right) / 2, y: middle, "text-anchor": "middle" }, "proved: no algorithm is here"));
+      labels.text("proved: no algorithm is here", (left + right) / 2, middle, "middle");
     }
     svg.append(draw("path", { class: "bound", d: path(boundLine) }));
     if (foundLine.length) svg.append(draw("path", { class: "found", d: path(foundLine) }));
     for (const one of shown) svg.append(draw("circle", { class: "member", cx: x(one.steps), cy: y(one.cost), r: 2.6 }));
 
     const r = points.length > 40 ? 3.5 : 6;
-    let labelled = -Infinity;
+    for (const one of points) labels.block(x(one.steps), y(one.at), r);
     const layer = draw("g", { role: "listbox", "aria-label": "Points" });
     svg.append(layer);
     for (const one of points) {
@@ -82,7 +84,7 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
         role: "option",
         tabindex: one.number === chosen ? 0 : -1,
         "aria-selected": String(one.number === chosen),
-        "aria-label": `${named(one)}, optimal for: ${one.told}`,
+        "aria-label": `${named(one)}, optimal for: ${one.scope}`,
         onclick: () => choose(one.number),
         onkeydown: (event) => {
           const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -93,15 +95,14 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
             place.querySelector(".point.chosen")?.focus();
           }
         },
-      }, draw("title", {}, `${named(one)} · optimal for: ${one.told}`),
+      }, draw("title", {}, `${named(one)} · optimal for: ${one.scope}`),
         draw("circle", { class: "halo", cx, cy, r: 13 }), draw("circle", { class: "mark", cx, cy, r }),
         one.state === "limited" ? draw("path", { class: "half", d: `M${cx} ${cy - r}A${r} ${r} 0 0 0 ${cx} ${cy + r}Z` }) : null);
-      if (one.number === chosen || (points.length <= MOST_LABELS && cx - labelled > 30)) {
-        mark.append(draw("text", { class: "strong", x: cx + 10, y: cy - 9 }, one.cost));
-        labelled = cx;
-      }
       layer.append(mark);
     }
+    // The chosen point is labelled first, then the ends, which are the best of all.
+    const order = points.map((_, i) => i).sort((a, b) => (b === chosen) - (a === chosen) || Math.abs(b - (points.length - 1) / 2) - Math.abs(a - (points.length - 1) / 2));
+    for (const i of order.slice(0, MOST_LABELS)) labels.put(digits(points[i].at), x(points[i].steps), y(points[i].at), "strong", layer.children[i]);
   }
 
   const sample = (...inside) => draw("svg", { width: 22, height: 14, viewBox: "0 0 22 14", "aria-hidden": "true", class: "chart-sample" }, ...inside);
@@ -110,10 +111,10 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
   const entries = [
     states.has("optimal") && [dot("optimal", null), "found, optimal for every C"],
     states.has("limited") && [dot("limited", draw("path", { class: "half", d: "M11 2A5 5 0 0 0 11 12Z" })), "optimal within a limit"],
-    states.has("open") && [dot("open", null), "found and verified, not proved optimal"],
-    shown.length && [sample(draw("circle", { class: "member", cx: 11, cy: 7, r: 3 })), "members of a pipeline, which go on for ever"],
-    [sample(draw("path", { class: "bound", d: "M0 7H22" })), "proved: nothing is below"],
-    [sample(draw("rect", { class: "gap", width: 22, height: 14 })), "open: neither found nor ruled out"],
+    states.has("open") && [dot("open", null), "verified, not proved optimal"],
+    shown.length && [sample(draw("circle", { class: "member", cx: 11, cy: 7, r: 3 })), "members of a pipeline, which has one for every m"],
+    [sample(draw("path", { class: "bound", d: "M0 7H22" })), "proved bound"],
+    [sample(draw("rect", { class: "gap", width: 22, height: 14 })), "open: neither found nor excluded"],
   ];
   legend.replaceChildren(...entries.filter(Boolean).map(([mark, words]) => make("span", {}, mark, words)));
   redrawn(place, paint);

@@ -1,4 +1,4 @@
-// Puts the views together: what is chosen in one is shown in all.
+// Connects the views: a point that is chosen in one is chosen in all.
 
 async function start() {
   const views = [];
@@ -17,11 +17,12 @@ async function start() {
     views.push((number) => show(algorithms[number]?.steps));
   }
   await choose(0);
+  markWide();
   document.documentElement.dataset.ready = "yes";
 }
 
 start().catch((error) => {
   at("trouble").hidden = false;
-  at("trouble").textContent = `The pictures could not be drawn (${error.message}); the tables and facts are complete. A browser of 2023 or newer is needed.`;
+  at("trouble").textContent = `The pictures cannot be drawn (${error.message}); the tables and facts are complete. A browser of 2023 or newer is needed.`;
   console.error(error);
 });

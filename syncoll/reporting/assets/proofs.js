@@ -1,41 +1,38 @@
-// What proves a bound: prices on links and steps, the nodes of a cut, or the parts of a machine.
+// The proof of a bound: prices on links and steps, the nodes of a cut, or the parts of a machine.
 
 function proofsView(network) {
   const { proofs, certificates } = data;
   const state = { proof: 0, place: 0, step: null, prices: null };
   const picture = new Picture(at("proof-canvas"), network, describe);
-  const title = (one) => `${one.steps === null ? "any number of steps" : `at most ${counted(one.steps, "step")}`}: R/C ≥ ${one.bound}`;
+  const title = (one) => `${one.steps === null ? "any number of steps" : `at most ${counted(one.steps, "step")}`}: R/C ≥ ${short(one.bound)}`;
   const current = () => certificates[proofs[state.proof].certificates[state.place]];
   const moment = (step) => state.step === null || step === state.step;
 
-  /** The price of each link, in one step or in all of them together. */
-  function linkPrices() {
-    const price = new Float64Array(network.links.length);
-    for (const { limit, step, amount } of state.prices ?? []) {
-      if (moment(step)) for (const link of network.limits[limit].links) price[link] += amount;
-    }
-    return price;
+  /** The price of each lane, in one step or in all of them together. */
+  function lanePrices() {
+    const price = new Float64Array(network.limits.length);
+    for (const { limit, step, amount } of state.prices ?? []) if (moment(step)) price[limit] += amount;
+    return Float64Array.from(network.limitsOf, (limits) => limits.reduce((sum, limit) => sum + price[limit], 0));
   }
 
   function describe(kind, i) {
-    if (kind === "node") return `node ${i}`;
-    const [a, b] = network.links[i];
-    return `${a} → ${b}: price ${digits(linkPrices()[i])}`;
+    if (kind === "node") return i < network.nodes ? `node ${i}` : network.name(i);
+    const [a, b] = network.lanes[i].map(network.name);
+    return `${a} → ${b}: price ${digits(lanePrices()[i])}`;
   }
 
   function paint() {
     const certificate = current();
-    const price = linkPrices(), colour = ramp();
-    const most = Math.max(1e-12, ...(state.prices ?? []).map(() => 0), price.reduce((a, b) => Math.max(a, b), 0));
+    const price = lanePrices(), colour = ramp();
+    const most = price.reduce((a, b) => Math.max(a, b), 1e-12);
     const inside = certificate?.inside ? new Set(certificate.inside) : null;
     const parts = certificate?.parts, kinds = parts ? Math.max(...parts) + 1 : 0;
     const full = themed("full"), accent = themed("accent-faint"), edge = themed("accent");
     picture.paint({
-      link: (i) => {
-        const [a, b] = network.links[i];
+      lane: (i) => {
         if (inside) {
-          const crosses = certificate.inwards ? !inside.has(a) && inside.has(b) : inside.has(a) && !inside.has(b);
-          return crosses ? { colour: full, width: 3, above: 2 } : {};
+          const [a, b] = certificate.inwards ? [...network.lanes[i]].reverse() : network.lanes[i];
+          return (network.rooms ? price[i] : inside.has(a) && !inside.has(b)) ? { colour: full, width: 3, above: 2 } : {};
         }
         if (!price[i]) return {};
         return { colour: colour(0.999 * price[i] / most), width: 1.4 + 2.6 * (price[i] / most), above: price[i] };
@@ -48,9 +45,9 @@ function proofsView(network) {
     });
   }
 
-  function tell() {
+  function explain() {
     const certificate = current(), proof = proofs[state.proof];
-    at("proof-told").replaceChildren(make("strong", {}, `${proof.words[0].toUpperCase()}${proof.words.slice(1)}. `), ...(certificate?.words.map((one) => `${one} `) ?? []));
+    at("proof-words").replaceChildren(make("strong", {}, `${proof.words[0].toUpperCase()}${proof.words.slice(1)}. `), ...(certificate?.words.map((one) => `${one} `) ?? []));
     at("proof-canvas").setAttribute("aria-label", `The proof on the network: ${proof.words}. The table below has its prices.`);
     const entries = [];
     const sample = (kind, words) => entries.push(make("span", {}, kind, words));
@@ -63,12 +60,12 @@ function proofsView(network) {
     }
     at("proof-legend").replaceChildren(...entries);
     const rows = (state.prices ?? []).filter(({ step }) => moment(step)).map(({ limit, step, text }) =>
-      [network.limits[limit].label, ...(certificate.by_step ? [String(step)] : []), network.limits[limit].roomText, text]);
+      [network.limits[limit].label, ...(certificate.by_step ? [String(step)] : []), network.limits[limit].roomText, short(text)]);
     if (rows.length) {
       const caption = certificate.inside ? "The links of the cut: each pays its share of a round" : "The prices";
       folded(at("proof-table"), caption, ["link or limit", ...(certificate.by_step ? [">step"] : []), ">room per round", ">price"], rows);
     } else {
-      at("proof-table").replaceChildren(certificate && !certificate.prices ? "There was no room in this page for its prices; the frontier's file has them." : "");
+      at("proof-table").replaceChildren(certificate && !certificate.prices ? "This page has no room for its prices; the file of the frontier has them." : "");
     }
   }
 
@@ -93,7 +90,7 @@ function proofsView(network) {
     step.replaceChildren(make("option", { value: "" }, "all steps"), ...steps.map((one) => make("option", { value: one }, `step ${one}`)));
     step.value = state.step ?? "";
     paint();
-    tell();
+    explain();
   }
 
   const select = make("select", { id: "proof", onchange: () => { Object.assign(state, { proof: Number(select.value), place: 0 }); show(); } },

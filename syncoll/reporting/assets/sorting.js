@@ -2,7 +2,7 @@
 
 /** A cell's place: numbers and exact fractions by value, other texts as words. */
 function sortKey(cell) {
-  const words = cell.textContent.trim();
+  const words = (cell.querySelector("[title]")?.title ?? cell.textContent).trim();
   return /^-?[\d.]+(\/\d+)?$/.test(words) ? value(words) : words;
 }
 

@@ -1,7 +1,8 @@
-// What an algorithm does in each step: loads as colours, chunks on their ways, arrivals at nodes.
+// The traffic of an algorithm in each step: loads as colours, chunks on their ways, arrivals at nodes.
 
 const STEP_MILLISECONDS = 1400;
-const MOST_DOTS = 1200;
+/** Chunks on a lane from which on a picture shows widths and numbers in place of chunks. */
+const MANY_CHUNKS = 3;
 
 async function readTraffic(one) {
   const [loads, counted, moves, kinds, arrived] = await Promise.all(
@@ -16,16 +17,16 @@ async function trafficView(network, choose) {
   const read = new Map();
   const state = { one: null, traffic: null, step: 0, whole: false, share: null, follow: null, table: "step" };
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const count = network.links.length;
   const picture = new Picture(at("traffic-canvas"), network, describe);
   let frame = 0, began = 0;
 
+  const spoken = (amount) => String(Number(amount.toPrecision(3)));
   const load = (link, step) => state.traffic.loads[link * state.one.steps + step];
   const total = (link) => { let sum = 0; for (let s = 0; s < state.one.steps; s++) sum += load(link, s); return sum; };
   const carried = (link) => (state.whole ? total(link) : load(link, state.step));
   const rounds = () => (state.whole ? state.one.rounds : state.one.rounds_per_step[state.step]);
 
-  /** What a limit counts: every chunk on its links, or those that switches copy or add up once. */
+  /** The chunks that a limit counts: all on its links, or one for each value that switches copy or add up. */
   function held(limit, i) {
     const { traffic, one } = state;
     if (!traffic.counted) return limit.links.reduce((sum, link) => sum + carried(link), 0);
@@ -33,7 +34,7 @@ async function trafficView(network, choose) {
     return state.whole ? own.reduce((sum, chunks) => sum + chunks, 0) : own[state.step];
   }
 
-  /** For each limit the chunks that it carries, and which share of its room that is. */
+  /** For each limit the chunks that it carries, and its share of room in use. */
   function uses() {
     const r = rounds();
     return network.limits.map((limit, i) => {
@@ -42,19 +43,33 @@ async function trafficView(network, choose) {
     });
   }
 
+  /** For each lane its chunks, and the share in use of the tightest limit that it is in. */
+  function loads(used) {
+    const amounts = onLanes(network, carried), r = rounds();
+    return Array.from(amounts, (amount, i) => {
+      if (i >= network.cables) return { amount: 0, share: 0 };
+      const limits = network.limitsOf[i].map((limit) => used[limit]);
+      if (!network.rooms) return { amount, share: Math.max(0, ...limits.map((limit) => limit.share)) };
+      if (limits.length) return { amount: limits[0].chunks, share: limits[0].share };
+      return { amount, share: r ? amount / (network.rooms[i] * r) : 0 };
+    });
+  }
+
   function describe(kind, i) {
     const { traffic, one } = state;
     if (!traffic?.loads) return "";
     const when = state.whole ? "in all steps" : `in step ${state.step}`;
     if (kind === "node") {
+      if (i >= network.nodes) return network.name(i);
       const share = traffic.arrived?.[(state.whole ? one.steps : state.step) * network.nodes + i];
-      return `node ${i}` + (share === undefined || share === 255 ? "" : `: has ${share} % of what it needs ${state.whole ? "in the end" : `before step ${state.step}`}`);
+      return `node ${i}` + (share === undefined || share === 255 ? "" : `: has ${share} % of the data that it needs ${state.whole ? "in the end" : `before step ${state.step}`}`);
     }
-    const [a, b] = network.links[i];
-    return `${a} → ${b}: ${counted(carried(i), "chunk")} ${when}`;
+    const [a, b] = network.lanes[i].map(network.name);
+    const { amount, share } = loads(uses())[i];
+    return `${a} → ${b}: ${amount === 1 ? "1 chunk" : `${spoken(amount)} chunks`} ${when}, ${percent(share)} used`;
   }
 
-  /** What the followed chunk has done by now: the links it went over and the nodes that have it. */
+  /** The way of the followed chunk until now: its lanes, and the nodes that have it. */
   function trail() {
     const { traffic, follow } = state;
     if (follow === null || !traffic.moves) return null;
@@ -64,7 +79,7 @@ async function trafficView(network, choose) {
       for (let i = traffic.starts[s]; i < traffic.starts[s + 1]; i++) {
         if (traffic.moves[traffic.half + i] !== follow) continue;
         const link = traffic.moves[i];
-        (s === last && !state.whole ? now : before).add(link);
+        for (const { lanes } of network.ways[link]) for (const lane of lanes) (s === last && !state.whole ? now : before).add(lane);
         reached.add(network.links[link][0]);
         if (s < last || state.whole) reached.add(network.links[link][1]);
       }
@@ -72,31 +87,39 @@ async function trafficView(network, choose) {
     return { before, now, reached };
   }
 
+  /** The chunks of the step, by the first lane of their ways. */
+  function queues() {
+    const { traffic, step, follow } = state;
+    const found = new Map();
+    for (let i = traffic.starts[step]; i < traffic.starts[step + 1]; i++) {
+      const [link, chunk] = [traffic.moves[i], traffic.moves[traffic.half + i]];
+      if (follow !== null && chunk !== follow) continue;
+      const { lanes } = network.ways[link][0];
+      if (!found.has(lanes[0])) found.set(lanes[0], []);
+      found.get(lanes[0]).push({ chunk, lanes });
+    }
+    return found;
+  }
+
+  /** Whether lanes show numbers of chunks: from three on one lane, or where chunks are unknown. */
+  const many = (amounts) => state.follow === null && (state.whole || !state.traffic.moves || amounts.some(({ amount }) => amount >= MANY_CHUNKS));
+
   function dots() {
-    const { traffic, one, step, share, follow } = state;
+    const { traffic, one, share, follow } = state;
     if (state.whole || !traffic.moves) return [];
     const kinds = one.kinds_are === "chunk" ? one.chunks_in_all : network.nodes;
-    const found = [], [first, end] = [traffic.starts[step], traffic.starts[step + 1]];
-    const each = Math.max(1, Math.floor(MOST_DOTS / Math.max(1, network.links.filter((_, i) => load(i, step)).length)));
-    state.sampled = false;
-    for (let start = first, next = first; start < end; start = next) {
-      const link = traffic.moves[start];
-      while (next < end && traffic.moves[next] === link) next++;
-      let queue = Array.from({ length: next - start }, (_, i) => traffic.moves[traffic.half + start + i]);
-      if (follow !== null) queue = queue.filter((chunk) => chunk === follow);
-      // As many as there is room for on the link, spread over all of its chunks.
-      const most = Math.min(each, Math.max(1, Math.floor(picture.curves[link][3] / (2.4 * picture.dotSize()))));
-      if (queue.length > most) {
-        const every = queue.length / most;
-        queue = Array.from({ length: most }, (_, i) => queue[Math.floor((i + 0.5) * every)]);
-        state.sampled = true;
-      }
-      // Standing still they are spread over the link; moving, they follow one another.
-      const gap = 0.7 / queue.length;
-      queue.forEach((chunk, i) => {
-        const at = share === null ? (i + 1) / (queue.length + 1) : share * (1 + gap * (queue.length - 1)) - i * gap;
+    const found = [];
+    for (const queue of queues().values()) {
+      // A chunk that a switch copies goes once over the first lane.
+      const ranks = traffic.counted ? [...new Set(queue.map(({ chunk }) => chunk))] : queue;
+      // Standing still they are spread over the first lane; moving, they follow one another.
+      const gap = 0.7 / ranks.length;
+      queue.forEach(({ chunk, lanes }, i) => {
+        const rank = traffic.counted ? ranks.indexOf(chunk) : i;
+        const at = share === null ? (rank + 1) / (ranks.length + 1) / lanes.length : share * (1 + gap * (ranks.length - 1)) - rank * gap;
         if (at < 0 || at > 1) return;
-        found.push({ link, chunk, share: at, colour: follow === null ? kindColour(traffic.kinds[chunk], kinds) : themed("follow") });
+        const hop = Math.min(lanes.length - 1, Math.floor(at * lanes.length));
+        found.push({ lane: lanes[hop], chunk, share: at * lanes.length - hop, colour: follow === null ? kindColour(traffic.kinds[chunk], kinds) : themed("follow") });
       });
     }
     return found;
@@ -105,24 +128,23 @@ async function trafficView(network, choose) {
   function paint() {
     const { traffic, one } = state;
     if (!traffic?.loads) {
-      if (traffic) picture.paint({ link: () => ({}), node: () => ({}) });
+      if (traffic) picture.paint({ lane: () => ({}), node: () => ({}) });
       return;
     }
-    const used = uses(), colour = ramp(), seen = trail();
-    let most = 1;
-    for (let i = 0; i < count; i++) most = Math.max(most, carried(i));
+    const colour = ramp(), seen = trail(), amounts = loads(uses());
+    const most = amounts.reduce((found, { amount }) => Math.max(found, amount), 1);
+    const numbered = many(amounts), wider = numbered ? 4 : 2.6;
     const follow = themed("follow"), fill = themed("node-filled");
     picture.paint({
-      dots,
-      link: (i) => {
+      dots: numbered ? () => [] : dots,
+      counts: numbered ? () => amounts.flatMap(({ amount }, lane) => (amount ? [{ lane, share: state.share, words: spoken(amount) }] : [])) : () => [],
+      lane: (i) => {
         if (seen) {
           const now = seen.now.has(i);
           return now || seen.before.has(i) ? { colour: follow, width: now ? 3.4 : 1.8, above: now ? 2 : 1 } : {};
         }
-        const own = carried(i);
-        if (!own) return {};
-        const share = Math.max(0, ...network.limitsOf[i].map((limit) => used[limit].share));
-        return { colour: colour(share), width: 1.2 + 2.6 * (own / most), above: share };
+        const { amount, share } = amounts[i];
+        return amount ? { colour: colour(share), width: 1.2 + wider * (amount / most), above: share } : {};
       },
       node: (i) => {
         const row = state.whole ? one.steps : state.step + (state.share !== null && state.share > 0.97 ? 1 : 0);
@@ -133,11 +155,11 @@ async function trafficView(network, choose) {
     });
   }
 
-  function tell() {
+  function summarise() {
     const { one, traffic } = state;
     if (!traffic.loads) {
       at("traffic-table").replaceChildren();
-      at("traffic-told").textContent = "There was no room in this page for the loads of this algorithm; `syncoll show` has its sends.";
+      at("traffic-words").textContent = "This page has no room for the loads of this algorithm; `syncoll show` prints its sends.";
       return;
     }
     const used = uses();
@@ -145,11 +167,10 @@ async function trafficView(network, choose) {
     const sent = state.whole ? one.sends : traffic.moves ? one.moves_per_step[state.step]
       : network.links.reduce((sum, _, i) => sum + load(i, state.step), 0);
     const where = state.whole ? `All ${counted(one.steps, "step")}` : `Step ${state.step} of 0 to ${one.steps - 1}`;
-    at("traffic-told").replaceChildren(
+    at("traffic-words").replaceChildren(
       make("strong", {}, where), `: ${counted(rounds(), "round")}, ${counted(sent, "send")}; `
       + `${full.toLocaleString("en")} of ${counted(used.length, "limit")} full${state.whole ? " from the first to the last round" : ""}. `,
-      state.sampled && !state.whole ? "Of the chunks on a link only some are drawn. " : "",
-      traffic.moves ? "" : `With ${one.sends.toLocaleString("en")} sends it is shown by the loads of links alone, without its chunks. `);
+      traffic.moves ? "" : `Its ${one.sends.toLocaleString("en")} sends are shown as loads of links, without chunks. `);
     at("traffic-canvas").setAttribute("aria-label",
       `${data.title}, ${named(one)}, ${where}: ${sent} sends, ${full} limits full. The table below has the loads.`);
     const rows = used.map((limit, i) => ({ ...limit, i })).filter((limit) => limit.chunks > 0)
@@ -166,7 +187,7 @@ async function trafficView(network, choose) {
     stepWords.textContent = state.whole ? "all" : String(state.step);
     wholeButton.setAttribute("aria-pressed", String(state.whole));
     paint();
-    tell();
+    summarise();
   }
 
   function halt() {
@@ -233,12 +254,17 @@ async function trafficView(network, choose) {
     followLabel.hidden = !traffic.moves;
     slider.max = Math.max(0, one.steps - 1);
     const block = (kind) => make("i", { class: `block ${kind}`, "aria-hidden": "true" });
-    const meaning = { start: "chunks, by the node where they start", end: "chunks, by the node where they must end", chunk: "chunks" };
+    const meaning = { start: "one or two chunks on a link, by the node where they start", end: "one or two chunks on a link, by the node where they end", chunk: "one or two chunks on a link" };
+    const icon = (...inside) => draw("svg", { width: 14, height: 14, "aria-hidden": "true" }, ...inside);
     const colours = FEW.slice(0, 4).map((colour, i) => draw("circle", { cx: 6 + 10 * i, cy: 6, r: 4.5, fill: colour }));
     at("traffic-legend").replaceChildren(
-      make("span", {}, make("span", { class: "nowrap" }, "0 %"), make("i", { class: "ramp", "aria-hidden": "true" }), "of the tightest limit that a link is in"),
+      make("span", {}, make("span", { class: "nowrap" }, "0 %"), make("i", { class: "ramp", "aria-hidden": "true" }), "of the tightest limit of a link"),
       make("span", {}, block("full"), "full"), make("span", {}, block("idle"), "idle"),
-      ...(traffic.arrived ? [make("span", {}, block("filled"), "share of what a node needs that it has")] : []),
+      make("span", {}, make("b", {}, "4"), "chunks on a link, which is wider for more"),
+      ...(network.switches.length ? [make("span", {}, icon(draw("rect", { class: "switch", x: 1.5, y: 1.5, width: 11, height: 11, rx: 2 })), "switch")] : []),
+      ...(picture.cards.size ? [make("span", {}, icon(draw("rect", { class: "switch", x: 1.5, y: 4, width: 11, height: 6, rx: 2 })), "network card")] : []),
+      ...(network.broken.size ? [make("span", {}, icon(draw("path", { class: "stub", d: "M1 7H13" })), "link around the grid, with the node at its other end")] : []),
+      ...(traffic.arrived ? [make("span", {}, block("filled"), "share of the data that a node needs and has")] : []),
       ...(traffic.moves ? [make("span", {}, draw("svg", { width: 42, height: 12, "aria-hidden": "true" }, ...colours), meaning[one.kinds_are])] : []));
     refresh();
   }
