@@ -175,7 +175,7 @@ def assumptions(subject: Subject, times: Times) -> Markup:
         entries.append(
             "Simulated, a send leaves when its data is there and its lane is free, and switches "
             "cut through. The fastest form of a classic counts at each size. The proved bound on "
-            "the time is that of `syncoll simulate`."
+            "the time is that of syncoll simulate."
         )
     entries += [f"Left out, {name}: {why}." for name, why in times.left_out.items()]
     if frontier is not None:
