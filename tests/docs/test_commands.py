@@ -24,6 +24,7 @@ from .conftest import (
     blocks,
     commands,
     compare,
+    lines,
     name_of,
     plain,
     spans,
@@ -33,7 +34,10 @@ from .conftest import (
 README = ROOT / "README.md"
 SHOWN = [command for page in PAGES for command in commands(page)]
 HERE = [command for command in SHOWN if command.page != "plugins.md"]  # see test_plugins_page
-RUN = {tuple(words(text)) for text in FIRST}
+SCREEN = next(block for block in blocks(README) if block.language == "console")
+(SCREEN_COMMAND,) = lines(SCREEN)
+RUN = {tuple(words(text)) for text in (*FIRST, SCREEN_COMMAND.text)}
+"""Commands that other tests run."""
 ONCE = {tuple(words(command.text)): command for command in HERE}
 """One place of each command."""
 
@@ -94,13 +98,24 @@ def test_a_command_runs(
         compare(plain(command.shown), plain(captured.out))
 
 
-def test_the_first_screen_shows_the_true_output(folder: Path) -> None:
-    shown = next(block for block in blocks(README) if block.language == "console")
-    command, _, output = shown.text.partition("\n")
-    assert command == f"$ {FIRST[0]}"
-    assert plain(output) == plain((folder / "first-screen").read_text("utf-8"))
-    assert all(len(line) <= 100 for line in output.splitlines()), "as wide as the page"
-    assert [b.text for b in blocks(DOCS / "index.md") if b.language == "console"] == [shown.text]
+def test_the_first_screen_is_the_start_page_s() -> None:
+    assert all(len(line) <= 100 for line in SCREEN.text.splitlines()), "as wide as the page"
+    assert [b.text for b in blocks(DOCS / "index.md") if b.language == "console"] == [SCREEN.text]
+
+
+def times(output: str) -> dict[str, float]:
+    """The microseconds for each message of a recommendation."""
+    rows = re.findall(r"^ +([0-9]+ [KMG]iB) +\S+ +([0-9.]+) ", output, re.MULTILINE)
+    return {message: float(time) for message, time in rows}
+
+
+@pytest.mark.slow
+def test_the_first_screen_shows_the_true_times(capsys: pytest.CaptureFixture[str]) -> None:
+    """A search by counted work finds as much as the one on the page, in every run."""
+    assert main([*words(SCREEN_COMMAND.text), "--work", "10"]) == 0
+    found = times(capsys.readouterr().out)
+    assert len(found) == 3
+    assert times(SCREEN.text) == pytest.approx(found, rel=0.03)
 
 
 def marked(name: str) -> str:
@@ -115,9 +130,7 @@ def test_the_line_that_sets_up_and_runs() -> None:
     venv, install, run = marked("quickstart").split(" && ")
     assert venv == "python3 -m venv .venv"
     assert install == ".venv/bin/pip install -q -e ."
-    assert run.startswith(".venv/bin/syncoll ")
-    first_screen = next(block for block in blocks(README) if block.language == "console")
-    assert first_screen.text.startswith(f"$ {run.removeprefix('.venv/bin/')}\n")
+    assert run == f".venv/bin/{SCREEN_COMMAND.text}"
 
 
 def test_the_line_that_sets_up_and_tests() -> None:
