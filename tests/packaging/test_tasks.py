@@ -78,6 +78,8 @@ def test_counts_add_up(name: str, monkeypatch: pytest.MonkeyPatch, capsys: Capsy
         ("messages", "the links that are so many", ["so many"]),
         ("docs", "It shows what `what` is. What is it?", ["what"]),
         ("docstrings", "Args:\n    x: those of which there is one", ["those of"]),
+        ("docstrings", "Tree::\n\n    what\n\n    beside\n\nNobody reads it.", ["nobody"]),
+        ("docs", "A proof holds whatever its chunks and rounds.", []),
         ("comments", "such a link is none, so nobody is told", ["is none", "nobody", "told"]),
         ("help", "Word " * 31 + ". Short.", ["31 words, at most 30"]),
         ("help", "Word " * 30 + ". Short.", []),
@@ -95,6 +97,7 @@ def test_texts_of_python_have_kinds(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True)
     file.write_text(
         '"""Help."""\n# why\ndef f(n):\n    """Doc."""\n    return f"no {n} on this machine"\n'
+        'SQL = "SELECT a FROM b WHERE a > 0"\n'
     )
     found = [(text.kind, text.line, text.words) for text in texts_of(file, tmp_path)]
     assert found == [
