@@ -60,7 +60,8 @@ _SECONDS = 10.0
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether every chunk goes from one node to all."""
     if collective.combining:
-        return Answer(False, "it combines; this seed makes broadcasts, which the search reverses")
+        reason = "the collective combines; the search reverses broadcasts of this seed instead"
+        return Answer(False, reason)
     if topology.num_nodes < 2:
         return Answer(False, "a collective needs at least two nodes")
     # A free group has at most as many elements as there are nodes.

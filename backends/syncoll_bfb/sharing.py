@@ -3,7 +3,7 @@
 A step is one linear program over all receivers u, the sources v whose chunks arrive there, and the
 links into u that may carry them:
 
-    minimise U, where the shares of each (v, u) add up to 1 and the links of each bound carry at
+    minimise U, where the shares of each (v, u) sum to 1 and the links of each bound carry at
     most U times its chunks per round
 
 (Pal et al., arXiv 2202.03356, section 5.1, with shared bounds).  Symmetry reduces it to one u and

@@ -56,7 +56,7 @@ class Ask:
     def least(self) -> ClassicDemand:
         """The demand for the least C."""
         chunks = self.collective.least_chunks(self.nodes, 4 * self.nodes)
-        assert chunks is not None  # `refusal` looked
+        assert chunks is not None  # checked by `refusal`
         return read_demand(self.collective, self.nodes, chunks)
 
     @property

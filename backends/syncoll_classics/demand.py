@@ -82,7 +82,7 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
     if collective.combining and not adds_up:
         return (
             f"{collective.name} combines; the search composes it of collectives without sums "
-            "if it is an inverse or a sequence of them"
+            "if it is the inverse or a sequence of such collectives"
         )
     chunks = collective.least_chunks(nodes, 4 * nodes)
     if chunks is None:

@@ -247,7 +247,7 @@ def _no_root(ask: Ask) -> str:
 def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
     if not ask.collective.combining:
         root = ask.least.one_source
-        assert root is not None  # `_no_source` looked
+        assert root is not None  # checked by `_no_source`
         ways = [exchanges.rooted(tree) for tree in exchanges.broadcast_trees(ask.nodes, root)]
         for segments in ask.segments():
             yield from ask.spread(

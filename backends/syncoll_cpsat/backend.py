@@ -87,7 +87,9 @@ class CpSatBackend:
             return Outcome(verdict, **measured)
         if status == "MODEL_INVALID":
             why = cp_model_helper.CpSatHelper.validate_model(model)
-            return Outcome.unknown(StopReason.GAVE_UP, f"CP-SAT refuses it: {why}", **measured)
+            return Outcome.unknown(
+                StopReason.GAVE_UP, f"CP-SAT refuses the model: {why}", **measured
+            )
         return Outcome.unknown(_reason(limits, left, seconds["solve"], work), **measured)
 
 

@@ -43,7 +43,7 @@ class ForestPlan:
         bottleneck: the bound; for a reduction on the reversed fabric, whose cuts are the
             complements.
         seconds: the time of each stage.
-        ways: how often each way of packing was used.
+        ways: the number of uses of each packing method.
 
     If switches copy, trees may have switches as leaves.
     """
@@ -71,7 +71,7 @@ def plans(
     """The optimal forests of a collective, one for each phase (of broadcast: Blink's).
 
     Args:
-        fabric: its switches must receive as much bandwidth as they send, or copy or add up.
+        fabric: switches that neither copy nor reduce must receive as much bandwidth as they send.
         root: of a broadcast or reduce.
         fixed_k: trees for each node; by default as many as the optimum needs.
 
@@ -263,7 +263,7 @@ def best_scale(
         ]
         improved = _least_scale(leaving, inside)
         if improved <= scale or inside > total:
-            raise AssertionError("a violated cut asks for no larger scale")
+            raise AssertionError("a violated cut needs no larger scale")
         scale = improved
 
 

@@ -62,7 +62,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
 
 def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
-        return "it combines; this seed makes broadcasts, which the search reverses"
+        return "the collective combines; the search reverses broadcasts of this seed instead"
     if topology.num_nodes < 2:
         return "a collective needs at least two nodes"
     fabric = _fabric(topology)
@@ -204,7 +204,7 @@ class _Forests:
         """The k whose trees were not shortened to the end for lack of time."""
 
     def go_on(self) -> None:
-        """Drops unfinished trees, to construct them anew with more time."""
+        """Drops unfinished trees, to construct them again with more time."""
         for k in self.unfinished:
             del self._trees[k]
         self.unfinished.clear()

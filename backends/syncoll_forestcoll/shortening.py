@@ -3,8 +3,8 @@
 At one node any two trees may swap their entering links, unless one would then hang from its own
 branch.  The loads stay the same, even if links take several physical paths.  The best exchange at a
 node is an exactly solved assignment that minimises the sum of ``3**depth`` over all nodes of all
-trees.  Nodes, and switches at which trees branch, take turns until none can improve; last, trees
-leave switches from which they do not go on.
+trees.  Nodes, and switches at which trees branch, take turns until none can improve; last,
+switches that are leaves are removed from trees.
 """
 
 from __future__ import annotations

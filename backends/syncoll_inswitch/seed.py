@@ -27,9 +27,9 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if not topology.counts_copies:
         return Answer(False, "no switch copies or reduces")
     if not collective.combining:
-        return Answer(False, "it does not combine contributions")
+        return Answer(False, "the collective does not combine contributions")
     if len(topology.links) > _MOST_LINKS:
-        return Answer(False, "there are too many links")
+        return Answer(False, "the topology has too many links")
     if collective.least_chunks(topology.num_nodes) != 1:
         return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
     table = collective.tabulate(topology.num_nodes, 1)
@@ -39,7 +39,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if groups is None:
         return Answer(False, "no rails join the boxes of the nodes")
     if not any(boxes.are_joined_by_switches for boxes, _ in groups):
-        return Answer(False, "no two nodes of a group are around one switch")
+        return Answer(False, "no two nodes of a group share a switch")
     if least_chunks(groups) > MOST_CHUNKS:
         return Answer(False, f"a wave would have more than {MOST_CHUNKS} chunks")
     return Answer(True)

@@ -1,6 +1,6 @@
 """Algorithm 1 of the MultiTree paper: grow all trees at once, a time step at a time.
 
-At the begin of a time step every link is free.  Trees take turns to add one node each, over a free
+When a time step begins, every link is free.  Trees take turns to add one node each, over a free
 link from a node that the tree had before this step.  Nodes are tried in order of arrival, their
 neighbours in a given order; the link is then taken.  If no tree can add a node the next step
 begins.
@@ -93,7 +93,7 @@ class TimedTrees:
 
 
 class Turns:
-    """The missing nodes of trees, and the order of turns from them; arguments as of `grow`."""
+    """The missing nodes of trees, and the order of turns from them; arguments as in `grow`."""
 
     def __init__(
         self,

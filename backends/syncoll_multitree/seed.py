@@ -268,7 +268,7 @@ def _over_switches(
 ) -> _Way:
     """Trees over the fabric's switches: a connection carries a chunk in a time step."""
     fabric = topology.fabric
-    assert fabric is not None  # the caller looked
+    assert fabric is not None  # checked by the caller
     chunk_of = _turn_order(table_roots)
     roots = table_roots[chunk_of].tolist()
     order, turns, search = (str(options[name]) for name in ("order", "turns", "search"))

@@ -54,7 +54,7 @@ def multitree_on_fabric(
 
     Args:
         unit: the bandwidth of a connection; links have ``floor(bandwidth / unit)`` of them.
-        search: one of `SEARCHES`; the others as of `multitree`, but `turns` is not ``any``.
+        search: one of `SEARCHES`; the others as in `multitree`, but `turns` is not ``any``.
 
     Raises:
         ModelError: on a bad unit, or if a tree cannot reach a node over links with at least one
@@ -89,8 +89,8 @@ def multitree_on_fabric(
         waiting.sort(growing)
         free, leaving = dict(full), dict(out)
         before = {tree: len(came[tree]) for tree in growing}
-        # Connections only become fewer: a search that failed within a radius fails until the end of
-        # # the time step, so each tree goes through its (radius, node) pairs once.
+        # Connections only become fewer: a search that failed within a radius fails until the end
+        # of the time step, so each tree goes through its (radius, node) pairs once.
         walks = {tree: product(radii, range(before[tree])) for tree in growing}
         at = {tree: next(walks[tree]) for tree in growing}
         taking = growing

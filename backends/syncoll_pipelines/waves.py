@@ -39,7 +39,7 @@ def find_waves(
 ) -> tuple[TreeWaves | None, bool]:
     """The best waves of `chunks` trees in these rounds and steps (or None), and whether proved.
 
-    Limits are as of `find_trees`; `known` waves of as many trees in as many steps, or one step
+    Limits are as in `find_trees`; `known` waves of as many trees in as many steps, or one step
     less, are the warm start.
     """
     model = _Model(topology, root, chunks, rounds, depth)

@@ -56,7 +56,7 @@ class PySatBackend:
         if (lengths == 0).any():
             if limits.proof is not None:
                 limits.proof.write_text("0\n", encoding="ascii")
-            message = "it has an empty clause"
+            message = "the formula has an empty clause"
             return Outcome(Verdict.UNSAT, seconds=seconds, message=message, proof=limits.proof)
         name, message = str(options["solver"]), ""
         if limits.proof is not None and name not in _PROVING:

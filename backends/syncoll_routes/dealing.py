@@ -26,7 +26,7 @@ def overlaps(
     order, other = np.argsort(mine, kind="stable"), np.argsort(its, kind="stable")
     keys = np.unique(np.concatenate([mine, its]))
     first, second = np.searchsorted(keys, mine[order]), np.searchsorted(keys, its[other])
-    # The begin of each key's interval on the line.
+    # The start of each key's interval on the line.
     begins = np.arange(len(keys)) * (int(amount.sum()) + int(room.sum()) + 1)
     low, high = _laid(first, amount[order], begins)
     below, above = _laid(second, room[other], begins)

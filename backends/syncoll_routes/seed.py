@@ -44,7 +44,7 @@ _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether each chunk goes from one node to one; on one tier, whether the exchange is uneven."""
     if collective.combining:
-        return Answer(False, "it combines; this seed only moves data")
+        return Answer(False, "the collective combines; this seed only moves data")
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return Answer(False, "no small C is admitted")

@@ -69,7 +69,8 @@ _BEGUN_WITH = 200
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether the collective has no sums, and the tables are small enough."""
     if collective.combining:
-        return Answer(False, "it combines; this seed makes broadcasts, which the search reverses")
+        reason = "the collective combines; the search reverses broadcasts of this seed instead"
+        return Answer(False, reason)
     if topology.num_nodes < 2:
         return Answer(False, "a collective needs at least two nodes")
     if len(topology.links) * topology.num_nodes > _MOST_CELLS:

@@ -169,7 +169,7 @@ class PairFinder:
         return found, np.array([least])
 
     def _looked_at(self, most: int) -> list[IntArray]:
-        """The most promising choices, grouped by the begin and the duration of their exchange."""
+        """The most promising choices, grouped by the start and the duration of their exchange."""
         noise = self._random.exponential(_NOISE, len(self._choices))
         order = np.argsort(self._costs + noise)
         chosen = order[:most]
@@ -316,7 +316,7 @@ class PairPacking(AllreducePacking):
 
 
 def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
-    """Pairs shifted to every begin with which they end within the steps."""
+    """Pairs shifted to every first step with which they end within the steps."""
     found = []
     for pair in pairs:
         left = steps - 1 - int(pair.steps[-1] - pair.steps[0])

@@ -42,7 +42,7 @@ class WavePacking(AllreducePacking):
     steps.
 
     Args:
-        network: where.
+        network: the topology and its orbits.
         most_depth: most steps of a pair of shortest-path trees; None for combs alone.
         most_links: most links from a root to a leaf, along any paths; None for shortest paths.
     """

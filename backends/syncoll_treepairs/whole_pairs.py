@@ -155,7 +155,7 @@ def own_sends(topology: Topology, dealt: DealtChunks[Pair]) -> Algorithm:
     """The algorithm of one chunk of each orbit, without rounds."""
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     sends, carried = [], []
-    whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # independent of the begin
+    whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # independent of the first step
     first = 0
     steps = 0
     for pair, number in dealt.columns[0]:

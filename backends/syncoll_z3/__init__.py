@@ -29,7 +29,7 @@ RECORD = BackendRecord(
     should_run=up_to(
         "literals",
         200_000,
-        "are too large for Z3 in most cases; cpsat and pysat go further",
+        "are too large for Z3 in most cases; cpsat and pysat solve larger ones",
         "small enough for Z3",
     ),
     counts_work=True,

@@ -171,8 +171,8 @@ def _largest_sum(formula: Formula) -> int:
 
 def _set_parameters(solver: Any, limits: Limits, logic: str | None) -> None:
     if logic is None:
-        # Relevancy saves work in theories and quantifiers, which formulas here lack; it costs half
-        # # of the time.
+        # Relevancy saves work in theories and quantifiers, which formulas here lack; it takes half
+        # of the time.
         solver.set("relevancy", 0)
     # Z3 counts the memory of the whole process, which holds only this formula.
     if limits.memory_bytes is not None:

@@ -205,7 +205,7 @@ class Attributes:
         self._values: dict[str, Value] = {}
         for attribute in message.attr:
             if attribute.name in self._values:
-                raise VerificationError(f"{where}: attribute {attribute.name!r} is there twice")
+                raise VerificationError(f"{where}: attribute {attribute.name!r} occurs twice")
             kind = attribute.WhichOneof("value") or ""
             value: Any = getattr(attribute, kind) if kind else None
             self._values[attribute.name] = list(value.values) if kind.endswith("_list") else value
@@ -235,14 +235,14 @@ class Attributes:
             if not 0 <= one < below:
                 raise self._wrong(f"attribute {name} has {one}; expected 0 to {below - 1}")
         if len(set(value)) < len(value):
-            raise self._wrong(f"attribute {name} has a number twice")
+            raise self._wrong(f"attribute {name} lists a number twice")
         return value
 
     def typed(self, name: str, kind: type[_Typed], word: str) -> _Typed:
         """A text or boolean; `word` names its type in the error."""
         value = self._values.get(name)
         if not isinstance(value, kind):
-            raise self._wrong(f"there is no {word} as attribute {name}")
+            raise self._wrong(f"attribute {name} is missing, or not a {word}")
         return value
 
     def _wrong(self, message: str) -> VerificationError:
@@ -305,7 +305,7 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
     for number, node in nodes.items():
         for other in (*node.waits, *node.reads):
             if other not in nodes:
-                raise trace.wrong(number, f"it depends on node {other}, which is not there")
+                raise trace.wrong(number, f"it depends on node {other}, which does not exist")
             if other == number:
                 raise trace.wrong(number, "it depends on itself")
     return trace
@@ -348,7 +348,7 @@ def _message(
     last = num_ranks - 1
     mine, other = ("comm_src", "comm_dst") if kind is NodeKind.SEND else ("comm_dst", "comm_src")
     if attributes.integer(mine, low=0, high=last, default=rank) != rank:
-        raise VerificationError(f"{place}: its {mine} is another rank than its own")
+        raise VerificationError(f"{place}: its {mine} is not its own rank")
     peer = attributes.integer(other, low=0, high=last)
     if peer == rank:
         raise VerificationError(f"{place}: rank {rank} exchanges a message with itself")

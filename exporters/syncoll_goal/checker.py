@@ -141,7 +141,7 @@ class Notes:
                     f"{place}: it reads {match[2]}, which is no label above it in its rank"
                 )
         if len(set(nodes)) < len(nodes) or len(set(chunks)) < len(chunks):
-            raise VerificationError(f"{place}: it reads something twice")
+            raise VerificationError(f"{place}: it reads one input twice")
         return tuple(nodes), tuple(chunks)
 
     def expected(self, num_ranks: int) -> Expected | None:
@@ -229,7 +229,7 @@ class _Reader:
         if self.inside:
             raise self.wrong(f"the file ends within rank {len(self.graphs)}; expected }}")
         if not self.num_ranks:
-            raise VerificationError(f"{self.where}: there is no num_ranks")
+            raise VerificationError(f"{self.where}: num_ranks is missing")
         if len(self.graphs) < self.num_ranks:
             raise VerificationError(
                 f"{self.where}: there are {len(self.graphs)} ranks; num_ranks is {self.num_ranks}"
@@ -246,7 +246,7 @@ class _Reader:
                 self.notes.take(comment[1:].rstrip("\r"), rank, self.line)
         elif item["num_ranks"]:
             if self.num_ranks or self.inside:
-                raise self.wrong("num_ranks is there twice, or within a rank")
+                raise self.wrong("num_ranks occurs twice, or within a rank")
             self.num_ranks = self.number(item, "num_ranks", _MOST_RANKS)
             if not self.num_ranks:
                 raise self.wrong("num_ranks is 0")
@@ -281,7 +281,7 @@ class _Reader:
 
     def end(self) -> None:
         if not self.inside:
-            raise self.wrong("} without a rank")
+            raise self.wrong("} outside of a rank")
         if self.notes.reads is not None:
             raise self.wrong("a note //@ reads without an operation after it")
         nodes = {}
@@ -319,7 +319,7 @@ class _Reader:
         """Peer, tag and size."""
         sends = item["verb"] == "send"
         if (item["way"] == "to") != sends:
-            raise self.wrong(f"{item['verb']} goes with {'to' if sends else 'from'}")
+            raise self.wrong(f"{item['verb']} must name its peer by {'to' if sends else 'from'}")
         if _ANY in (item["peer"], item["tag"]):
             if sends:
                 raise self.wrong("a send has a destination and a tag; -1 is for receives")

@@ -65,7 +65,7 @@ def require_stated(expected: Expected, name: str, where: str) -> None:
     """Raises VerificationError unless the collective's name is the one in the files."""
     if name != expected.name():
         raise VerificationError(
-            f"{where}: its name is {name}, but by the chunks of its ranks it is {expected.name()}"
+            f"{where}: the collective is named {name}, but its chunks make it {expected.name()}"
         )
 
 
@@ -88,8 +88,8 @@ def require_same(
         )
     if expected != expected_of_instance(instance):
         raise VerificationError(
-            f"{graphs[0].where}: by its own words it is about other chunks, which start or end "
-            f"elsewhere than in {instance.collective}"
+            f"{graphs[0].where}: the stated chunks do not start and end at the same ranks as "
+            f"those of {instance.collective}"
         )
     links = set(topology.links)
     for graph in graphs:
@@ -175,7 +175,7 @@ def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expe
         node = graph.nodes[number]
         if node.kind is NodeKind.RECEIVE:
             if node.reads or node.inputs:
-                raise graph.wrong(number, "it states inputs, but a receive reads nothing")
+                raise graph.wrong(number, "it states inputs, but a receive has none")
             contents[place] = contents[played.senders[place]]
             continue
         content = contents[place] = _read(graph, number, expected, contents)

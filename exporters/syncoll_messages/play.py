@@ -1,10 +1,10 @@
 """Plays all ranks together, as a simulator does, but without time.
 
-A node starts when all its predecessors are done, or have started, as it asks.  A send starts its
-message and is done, or, by rendezvous, is done when its message is received.  A receive is done
-when a message of the same source, destination, tag and size has arrived, in the order of sending.
-A computation is done when it has started.  No node can disable another, so if one order ends all
-do.
+A node starts when all nodes of `waits` are done and all of `starts_after` have started.  A send
+starts its message and is done, or, by rendezvous, is done when its message is received.  A receive
+is done when a message of the same source, destination, tag and size has arrived, in the order of
+sending.  A computation is done when it has started.  No node can disable another, so if one order
+ends all do.
 
 Simulators leave with exit status 0 when ranks hang; here it is an error, with the reason.
 """
@@ -34,8 +34,8 @@ class MessageNode:
     """A send, receive or computation of a rank.
 
     Args:
-        number: by which other nodes of the rank name it.
-        name: for people; may be empty.
+        number: its identifier among the nodes of the rank.
+        name: shown in messages; may be empty.
         waits: the nodes that must be done before it starts.
         data_waits: the nodes among them that are done in any case before it reads data.
         peer: the other rank of a send or receive; otherwise -1.

@@ -63,8 +63,8 @@ class MscclXmlChecker:
             return found
         if options.get("ends") == "same":
             raise first
-        told = "messages stated differently at their ends"
-        return replace(found, facts={**found.facts, told: f"{differing} ({first})"})
+        fact = "messages stated differently at their ends"
+        return replace(found, facts={**found.facts, fact: f"{differing} ({first})"})
 
 
 class _Check:
@@ -117,8 +117,8 @@ class _Check:
             placements = [True] * bool(algorithm.inplace) + [False] * bool(algorithm.outofplace)
         if True in placements and spec is not None and spec.collective in _NEVER_IN_PLACE:
             raise VerificationError(
-                f"line {algorithm.line}: {algorithm.coll} in place is not chosen alike by all "
-                "ranks: only the root has both buffers"
+                f"line {algorithm.line}: in place, the ranks would not all choose this file for "
+                f"{algorithm.coll}: only the root has both buffers"
             )
         if self.instance is not None and spec is None:
             raise UncheckedError(

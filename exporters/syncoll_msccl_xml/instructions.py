@@ -11,7 +11,7 @@ as the order of a rank's list allows:
 
 Both ends of a message should state the same source and destination.  The runtimes read only the
 slots that they use: of ``s`` the source, of ``r`` the destination, of ``rrs`` the slot it adds.
-The others are for people, and for programs that compare the ends of every message.  msccl-tools
+The others serve readers, and programs that compare the ends of every message.  msccl-tools
 writes the sender's source and the receiver's destination on both.  A public verifier
 (*MSCCL-XML-Verifier* of dromniscience) refuses a file in which they differ, or an ``rcs`` with two
 slots.

@@ -131,7 +131,7 @@ def _facts(plan: ExecutionPlan, found: OwnSpecification | None) -> dict[str, int
         "scratch chunks": max(gpu.scratch_chunks for gpu in plan.gpus),
     }
     if found is not None and plan.stated is not None and not isinstance(found, Specification):
-        facts["by its own words"] = found.collective
+        facts["stated collective"] = found.collective
     if found is None:
         facts["result"] = f"not checked: {plan.collective} does not define a result"
     elif found.root is not None:

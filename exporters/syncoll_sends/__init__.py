@@ -1,4 +1,4 @@
-"""The sends of an algorithm as a table, for people and their tools: CSV and Parquet.
+"""The sends of an algorithm as a table for analysis: CSV and Parquet.
 
 One row a send, in order of step, chunk, source and destination:
 
@@ -34,7 +34,7 @@ def _is_csv(_path: Path, head: bytes) -> bool:
 
 CSV = ExporterRecord(
     name="csv",
-    summary="the sends as a table of comma-separated values, for people",
+    summary="the sends as a table of comma-separated values",
     load="syncoll_sends.csv_writer:CsvExporter",
     load_checker="syncoll_sends.csv_checker:CsvChecker",
     recognises=_is_csv,

@@ -183,7 +183,7 @@ class OwnSpecification:
                     has, needs = _chunks(given[rank]), _chunks(wanted[rank])
                     raise VerificationError(
                         f"in the file the {buffer} of rank {rank} holds {has}, and collective "
-                        f"{instance.collective} asks for {needs} there"
+                        f"{instance.collective} needs {needs} there"
                     )
 
     def _require_alike(self, instance: Instance, name: str) -> None:
@@ -260,7 +260,7 @@ class Specification(OwnSpecification):
         return 0, rank * self.pieces if self.input_size > self.output_size else 0
 
     def require_same(self, instance: Instance) -> None:
-        """Passes if an instance asks for this collective.
+        """Passes if the collective of an instance is this one.
 
         Chunks of an instance have no place in a buffer; hence the numbers of chunks that start, and
         must end, at the same nodes must agree.  A file may cut each chunk into several.
@@ -277,7 +277,7 @@ class Specification(OwnSpecification):
         if times < 1 or given != Counter({key: n * times for key, n in asked.items()}):
             raise VerificationError(
                 f"the file does {name} with {counted(self.pieces, 'chunk')} a part, and collective "
-                f"{instance.collective} asks for something else: its chunks start and end elsewhere"
+                f"{instance.collective} needs other chunks: they start and end at other ranks"
             )
 
     def find_root(self, output: Callable[[int, int], Value | None]) -> int:

@@ -220,7 +220,7 @@ def find_candidates(
     every = applying(conditions, families, _OF_COSTS)
     looking = _Looking(collectives, until, enough, progress)
     result = looking.result
-    result.unseen = {family.reference: "no member looked at" for family in families}
+    result.unseen = {family.reference: "no member examined" for family in families}
     try:
         for family, own in zip(families, every, strict=True):
             looking.at(family, own, most)
@@ -256,7 +256,7 @@ class _Looking:
         early = [one for one in early if "P" in one.names]
         every = list(members(family, conditions, most))
         for done, values in enumerate(every):
-            result.unseen[name] = f"{done} of {counted(len(every), 'member')} looked at"
+            result.unseen[name] = f"{done} of {counted(len(every), 'member')} examined"
             self._tell(done, len(every), name)
             self.until.check()
             try:
@@ -282,7 +282,7 @@ class _Looking:
         """Reports progress, at most every `_PROGRESS_SECONDS`."""
         if time.perf_counter() >= self._next:
             found = counted(len(self.result.found), "machine")
-            self.progress(done, total, f"members of {name} looked at, {found} found")
+            self.progress(done, total, f"members of {name} examined, {found} found")
             self._next = time.perf_counter() + _PROGRESS_SECONDS
 
     def _add(self, new: MachineCandidate) -> None:

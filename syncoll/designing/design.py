@@ -217,7 +217,7 @@ class Design:
         others: with one more link, the pairs that were not examined.
         shared_pairs: with one more link, the number of pairs left out since their links share
             bandwidth, so the effect of a second cable is undefined.
-        unseen: by family, how many members were examined, in words, if not all.
+        unseen: by family, a text on the number of examined members, if not all.
     """
 
     question: Question

@@ -118,8 +118,8 @@ def extensions(
     found.sort(key=promise)
     if topology.fabric is None and not topology.counts_copies:
         return found
-    # With switches data may take other routes after a new link, and several sends may count as one:
-    # # no limit is proved.
+    # With switches, data may take other routes after a new link, and several sends may count as
+    # one; so no limit is proved.
     unknown = dict.fromkeys(bounds)
     return [replace(one, at_least=unknown) for one in found]
 

@@ -145,8 +145,8 @@ def draw_frontier(frontier: Frontier) -> Picture:
     """Points, bounds and their gap; UsageError without points, or if matplotlib is missing."""
     if not frontier.points:
         raise UsageError(
-            f"the frontier of {frontier.collective} on {frontier.topology.name} has no points; "
-            "there is nothing to draw"
+            f"the frontier of {frontier.collective} on {frontier.topology.name} has no points "
+            "to draw"
         )
     require_matplotlib("a frontier")
     return Picture(lambda figure: _paint_frontier(figure, frontier), (7.0, 4.2))

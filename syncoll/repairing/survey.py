@@ -255,7 +255,7 @@ def survey(
     began = time.perf_counter()
     failures = single_failures(whole.topology, collective, kind)
     if not failures:
-        raise UsageError(f"{whole.topology.name} has no {kind}; there is nothing to survey")
+        raise UsageError(f"{whole.topology.name} has no {kind} to survey")
     found = [Surveyed(one) for one in failures]
     complete, interrupted = True, False
     try:

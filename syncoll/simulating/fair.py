@@ -124,7 +124,7 @@ class _Run:
         self.log: list[tuple[int, int, float]] = []
 
     def run(self) -> None:
-        """Simulates from the begin to the end."""
+        """Simulates all sends from first to last."""
         begins = np.array(self.starts)[self.work.sends[:, 1]]
         for i, start in enumerate(np.unique(begins).tolist()):
             self.starters.append(np.flatnonzero(begins == start).tolist())

@@ -3,7 +3,7 @@
 Two terms bound the time: the way of data to the farthest node that needs it, and the bytes that
 must pass the bottleneck.  The first is a shortest path by latencies.  The second is the proved
 bound on R/C: if lanes are no faster than in B, some bound of B is busy for at least these rounds.
-In lockstep steps do not overlap, and both terms add up: with at most S steps R/C is at least the
+In lockstep, steps do not overlap, so the terms are added: with at most S steps R/C is at least the
 bound for S.
 """
 

@@ -60,7 +60,7 @@ class Strand:
     """The way of a part of each send over a link.
 
     Args:
-        share: of the send's bytes; the shares of a link add up to 1.
+        share: of the send's bytes; the shares of a link sum to 1.
         lanes: numbers of lanes, in order.
     """
 

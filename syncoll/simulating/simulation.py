@@ -168,7 +168,7 @@ def _workload(stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Sema
 
 
 def _begin(semantics: Semantics) -> Fraction:
-    """The begin of the first step in lockstep: when the last node has begun."""
+    """The time at which the first step begins in lockstep: when the last node has begun."""
     return semantics.overhead + max((one.seconds for one in semantics.late), default=Fraction(0))
 
 

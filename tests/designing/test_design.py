@@ -316,12 +316,12 @@ def test_machines_found_before_the_end_are_bounded(
     command = ["design", "ring(n)", "line(n)", "allgather", "--most", "5", "--progress", "plain"]
     assert main([*command, "--where", "links >= 2"]) == code
     told = capsys.readouterr()
-    assert "3/5 members of ring(n) looked at, 2 machines found" in told.err
+    assert "3/5 members of ring(n) examined, 2 machines found" in told.err
     assert f"syncoll: {why}" in told.err
     assert "continuing with the 2 machines" in told.err
     assert "bounds of allgather on 2 machines" in told.out
-    assert "of ring(n) 3 of 5 members looked at" in told.out
-    assert "of line(n) no member looked at" in told.out
+    assert "of ring(n) 3 of 5 members examined" in told.out
+    assert "of line(n) no member examined" in told.out
     made.clear()
     assert main([*command, "--where", "links > 40"]) == (code or 3)
 

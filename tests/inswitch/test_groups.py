@@ -146,7 +146,7 @@ def test_where_no_rail_is_left_there_are_no_waves() -> None:
     assert "no rails join" in found.reason
     alone = RECORD.fits(TWO, within(ALLREDUCE, [[n, n + 8] for n in range(8)]))
     assert not alone.ok
-    assert "around one switch" in alone.reason
+    assert "share a switch" in alone.reason
 
 
 @pytest.mark.parametrize("groups", range(1, 10))

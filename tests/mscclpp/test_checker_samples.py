@@ -61,8 +61,8 @@ def test_an_instance_is_compared(plans: Plans) -> None:
     check(plan, instance(3, 1, allgather()))  # each chunk in two
     for wrong, match in (
         (instance(4, 2, allgather()), "3 ranks, the instance for 4"),
-        (instance(3, 6, alltoall()), "asks for something else"),
-        (instance(3, 4, allgather()), "asks for something else"),
+        (instance(3, 6, alltoall()), "needs other chunks"),
+        (instance(3, 4, allgather()), "needs other chunks"),
     ):
         with pytest.raises(VerificationError, match=match):
             check(plan, wrong)
@@ -80,7 +80,7 @@ def test_files_that_do_not_load(plans: Plans) -> None:
     good = plans["full_allgather"]()
     refuse(b"<algo/>", "plan.json: not JSON")
     refuse(b"[" * 200_000, "plan.json: not JSON")
-    refuse(b'{"name": NaN}', "NaN is no number")
+    refuse(b'{"name": NaN}', "NaN is not a number")
     refuse(b"[1]", "expected an object")
     refuse({}, "'name' is missing")
     for key in ("name", "collective", "protocol", "inplace", "gpus"):
@@ -96,7 +96,7 @@ def test_files_that_do_not_load(plans: Plans) -> None:
         ("max_message_size", 1 << 64, "out of range"),
         ("gpus", [], "gpus is empty"),
         ("gpus", good["gpus"][::-1], r"gpus\[0\]: id is 2"),
-        ("gpus", good["gpus"][:2], "which is no other rank"),
+        ("gpus", good["gpus"][:2], "which is not another rank"),
     ):
         refuse({**good, key: value}, match)
     refuse({**good, "min_message_size": 9, "max_message_size": 8}, "no message")
@@ -127,9 +127,9 @@ def test_the_old_schema_is_named() -> None:
             'type is "x"; expected "i" or "o" or "s"',
         ),
         (lambda g: g["remote_buffers"][0].update(type="s"), "has no chunks"),
-        (lambda g: g["remote_buffers"][0].update(rank=0), "no other rank"),
+        (lambda g: g["remote_buffers"][0].update(rank=0), "not another rank"),
         (lambda g: g["remote_buffers"][0].update(access_channel_types=["port"]), "not among"),
-        (lambda g: g["channels"][0].update(connected_to=[1, 0]), "no other rank"),
+        (lambda g: g["channels"][0].update(connected_to=[1, 0]), "not another rank"),
         (lambda g: g["channels"][0].update(connected_to=[1, 1]), "waits forever"),
         (lambda g: g["channels"][0].update(channel_type="sm"), 'is "sm"; expected "memory"'),
         (
@@ -387,7 +387,7 @@ def test_pipelines(plans: Plans) -> None:
     plan = copy.deepcopy(plans["piped_alltoall"]())
     for gpu in plan["gpus"]:
         gpu["threadblocks"][0]["ops"][-1]["iter_context"]["num_chunks"] = 2
-    refuse(plan, "goes over 2 chunks, and its put has 1")
+    refuse(plan, "covers 2 chunks, and its put has 1")
     plan = copy.deepcopy(plans["piped_alltoall"]())
     for gpu in plan["gpus"]:
         inner = gpu["threadblocks"][0]["ops"][-1]["ops"]

@@ -110,7 +110,7 @@ def test_a_plan_states_the_places_of_chunks() -> None:
     assert plan["syncoll"]["inputs"] == [[0, 1, 2], [], [3, 4, 5, 6], [7, 8, 9]]
     assert plan["syncoll"]["outputs"] == [[3, 4, 5, 7], [0, 1], [2, 8, 9], [6]]
     assert [gpu["input_chunks"] for gpu in plan["gpus"]] == [3, 1, 4, 3], "never 0"
-    assert checked.facts["by its own words"] == "own"
+    assert checked.facts["stated collective"] == "own"
     assert checked.num_chunks == 10
 
 
@@ -208,7 +208,7 @@ def test_an_instance_is_compared_chunk_by_chunk() -> None:
     check(plan, instance(asked, 1))  # each chunk in two
     for wrong, match in (
         (instance(collective("allgather").within([[0, 2], [1, 3]]), 2), "put of rank . holds"),
-        (instance(collective("allgather"), 2), "asks for 2 chunks .0, 4. there"),
+        (instance(collective("allgather"), 2), "needs 2 chunks .0, 4. there"),
         (instance(asked, 2, 5), "4 ranks, the instance for 5"),
         (
             instance(collective("allreduce").within([[0, 1], [2, 3]]), 2),

@@ -163,8 +163,8 @@ class _Reader:
             if not tag.opens:
                 if tag.name != parent.name:
                     raise VerificationError(
-                        f"line {tag.line}: </{tag.name}>, but it is <{parent.name}> of line "
-                        f"{parent.line} that is open"
+                        f"line {tag.line}: </{tag.name}> cannot close <{parent.name}> of line "
+                        f"{parent.line}"
                     )
                 return
             if tag.name == known:

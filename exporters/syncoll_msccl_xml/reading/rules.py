@@ -127,7 +127,7 @@ def _wrong_header(algorithm: XmlAlgorithm, dialect: Runtime) -> Iterator[str]:
         if len(algorithm.name) > LONGEST_NAME:
             yield f"the name has more than {LONGEST_NAME} characters"
         if algorithm.name == TAKEN_NAME and algorithm.coll == "alltoall":
-            yield "an alltoall of the name 2D is not executed; the runtime has its own"
+            yield "an alltoall of the name 2D runs the runtime's own code instead of the file"
         if algorithm.nthreads is not None and (algorithm.nthreads < 0 or algorithm.nthreads % 32):
             yield f"nthreads is {algorithm.nthreads}; it must be a multiple of 32"
     if not 1 <= algorithm.nchannels <= dialect.most_channels:

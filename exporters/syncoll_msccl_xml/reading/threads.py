@@ -4,10 +4,10 @@ A step of cnt chunks becomes cnt instructions.  Steps with hasdep raise their th
 their position; a wait for step d is a wait for the first flag of at least d.  A nop is no event of
 its own: its dependency belongs to the next step.
 
-A send without a barrier at its end (`Runtime.open_sends`) raises its flag, and its threads go on,
-while some of them still read.  The next step of the thread block begins with a barrier if it sends
-or waits, and otherwise ends with one.  In the latter case ``r`` and ``cpy`` write each element by
-the thread that sent the element at the same offset; ``re`` assigns elements differently.
+A send without a barrier at its end (`Runtime.open_sends`) raises its flag, and some threads
+continue while others still read.  The next step of the thread block begins with a barrier if it
+sends or waits, and otherwise ends with one.  In the latter case ``r`` and ``cpy`` write each
+element by the thread that sent the element at the same offset; ``re`` assigns elements differently.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
 def threads_of(
     algorithm: XmlAlgorithm, spec: Specification | None, in_place: bool, *, open_sends: bool = False
 ) -> tuple[Program, list[int], list[int]]:
-    """The program of a file that `require_loadable` passed, and the begins of inputs and outputs.
+    """The program of a file that `require_loadable` passed, and the starts of inputs and outputs.
 
     Without `spec` buffers have the declared sizes.  Raises VerificationError if a step overwrites
     data that the send before it may still read.

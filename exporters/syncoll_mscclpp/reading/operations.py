@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt")
-"""Operations on data with a flag in every packet, as of protocol LL."""
+"""Operations on data with a flag in every packet, as in protocol LL."""
 
 MULTICAST = ("glres", "gstore")
 """Operations through a switch, to the memory of a group of ranks at once."""

@@ -315,7 +315,7 @@ def _refuse_old_schema(value: Mapping[str, Any]) -> None:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _by_kind(

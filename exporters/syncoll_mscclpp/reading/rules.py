@@ -100,7 +100,7 @@ def require_sizes(plan: ExecutionPlan, spec: OwnSpecification) -> None:
     """Raises VerificationError unless buffers suit a collective that is stated by its chunks."""
     if plan.inplace:
         raise VerificationError(
-            f"inplace is true; this is not defined for {spec.collective}, which is no standard "
+            f"inplace is true; this is not defined for {spec.collective}, which is not a standard "
             "collective"
         )
     _require_buffers(plan, spec, "there")
@@ -214,10 +214,10 @@ def _wrong_gpu(plan: ExecutionPlan, gpu: PlanGpu) -> Iterator[str]:
     for kind, peers in gpu.channels.items():
         for peer in peers:
             if peer >= ranks or peer == gpu.id:
-                yield f"a {kind} channel is connected to rank {peer}, which is no other rank"
+                yield f"a {kind} channel is connected to rank {peer}, which is not another rank"
     for i, remote in enumerate(gpu.remote_buffers):
         if remote.rank >= ranks or remote.rank == gpu.id:
-            yield f"remote_buffers[{i}] is of rank {remote.rank}, which is no other rank"
+            yield f"remote_buffers[{i}] is of rank {remote.rank}, which is not another rank"
         elif plan.gpus[remote.rank].chunks(remote.buffer) == 0:
             yield (
                 f"remote_buffers[{i}] is the scratch of rank {remote.rank}, which has no chunks; "
@@ -341,7 +341,7 @@ class PlanStep:
             for one in inner.pieces:
                 if one.size < op.loop.chunks:
                     yield (
-                        f"goes over {op.loop.chunks} chunks, and its {inner.name} has {one.size}; "
+                        f"covers {op.loop.chunks} chunks, and its {inner.name} has {one.size}; "
                         "the runtime runs beyond them"
                     )
 

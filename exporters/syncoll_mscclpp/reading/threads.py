@@ -445,6 +445,6 @@ class _Maker:
 
 
 def _share(size: int, number: int, group: int) -> int:
-    """The begin of the part of a thread block in a group, as the runtime computes it."""
+    """The start of a thread block's part in a group, as the runtime computes it."""
     least, rest = divmod(size, group)
     return number * least + min(number % size, rest)
