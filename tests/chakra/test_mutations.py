@@ -179,7 +179,7 @@ def test_files_of_other_ranks_or_machines() -> None:
     refused(files, "4 ranks; .* 5 nodes", wider)
     pre, post = instance.pre, instance.post
     other = Instance(instance.topology, "Other", 1, 3, 3, pre[::-1], post)
-    refused(files, "other chunks", other)
+    refused(files, "do not start and end at the same ranks", other)
     links = tuple(sorted((i, (i - 1) % 4) for i in range(4)))
     bounds = tuple(BandwidthBound((link,), Fraction(1)) for link in links)
     backwards = Topology("backwards", 4, links, bounds)
@@ -191,7 +191,7 @@ def test_a_wrong_name_and_missing_claims(take_apart: TakeApart, attribute_of: At
     traces = take_apart(files)
     for metadata in traces.metadata:
         attribute_of(metadata, "syncoll_collective").string_val = "allreduce"
-    refused(traces.files(), "its name is allreduce, .* is allgather")
+    refused(traces.files(), "is named allreduce, .* make it allgather")
     traces = take_apart(files)
     traces.metadata[1].ClearField("attr")
     refused(traces.files(), r"sample\.1\.et: the chunks that its rank")
@@ -201,7 +201,7 @@ def test_a_wrong_name_and_missing_claims(take_apart: TakeApart, attribute_of: At
     traces = take_apart(files)
     for metadata in traces.metadata:
         attribute_of(metadata, "syncoll_chunks").int64_val = 1 << 31
-    refused(traces.files(), "is custom")
+    refused(traces.files(), "make it custom")
 
 
 Message = tuple[int, int, int, list[int]]

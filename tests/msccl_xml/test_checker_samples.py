@@ -129,7 +129,7 @@ LEXICAL = {
     ),
     "not closed": (MINIMAL.replace("</algo>", ""), "line 1: <algo> is not closed"),
     "cut off": (MINIMAL[:700], "ends within a tag|not closed"),
-    "wrong end": (MINIMAL.replace("  </gpu>", "  </tb>", 1), "it is <gpu> of line 2"),
+    "wrong end": (MINIMAL.replace("  </gpu>", "  </tb>", 1), "</tb> cannot close <gpu> of line 2"),
     "not first": ("<algos>" + MINIMAL + "</algos>", "<algo …> must come first"),
     "garbage number": (MINIMAL.replace('cnt="1"', 'cnt="one"', 1), "not a whole number"),
     "octal": (MINIMAL.replace('cnt="1"', 'cnt="08"', 1), "octal"),
