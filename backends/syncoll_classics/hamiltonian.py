@@ -68,8 +68,7 @@ def known_cycles(topology: Topology) -> list[Cycle]:
 
 def _grid_cycles(grid: Grid) -> list[list[int]]:
     """Two cycles of a torus without a common link if a construction is known; otherwise at most
-    one.
-    """
+    one."""
     rows, columns = grid.nodes.shape
     if grid.closed and (pair := _diagonal_pair(grid.nodes)):
         return pair

@@ -200,7 +200,7 @@ _NEXT = {
     "trees": "checking the trees",
     "verify": "lowering the trees",
 }
-"""By stage of a forest what comes next, for reports of progress."""
+"""The stage after each stage of a forest, for progress reports."""
 
 
 class _Clock:

@@ -46,8 +46,7 @@ _EACH = 24
 
 _CHANGED = (0.0, 0.3, 0.6)
 """Relative random changes of prices, in turn; plus 0.1, also the parts of a tree in use that are
-dropped.
-"""
+dropped."""
 
 _MOST_CHUNKS = 512
 _SLACK = Fraction(2, 1000)

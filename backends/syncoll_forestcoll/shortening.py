@@ -156,8 +156,7 @@ class _Exchange:
 
     def _branch(self, trees: IntArray, node: int) -> BoolArray:
         """``[tree, column]``: whether it is in the branch below a node or junction, itself
-        included.
-        """
+        included."""
         parents = self._parents[trees]
         above = np.where(parents < 0, self._roots[trees][:, None], parents)
         branch = np.zeros(parents.shape, dtype=np.bool_)
@@ -183,8 +182,7 @@ class _Exchange:
 
 def _assign(costs: IntArray, allowed: BoolArray, room: IntArray) -> IntArray | None:
     """An assignment of an allowed column to each row, of least total cost, within each column's
-    room.
-    """
+    room."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     rows, columns = costs.shape

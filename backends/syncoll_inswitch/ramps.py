@@ -51,8 +51,7 @@ _HOPELESS = 1.2
 
 _SLACK = 0.002
 """Least gain for which more chunks are taken; row dgx_h100(boxes=4,nvls=true) of
-benchmarks/results/switches.md.
-"""
+benchmarks/results/switches.md."""
 
 
 @dataclass(frozen=True)

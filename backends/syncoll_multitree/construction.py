@@ -50,8 +50,7 @@ Additions = list[tuple[int, int, int]]
 
 TURNS = ("root", "height", "missing")
 """``root``: in the order of the roots.  ``height``: trees whose missing nodes are farthest first.
-``missing``: trees with the most missing nodes first.
-"""
+``missing``: trees with the most missing nodes first."""
 
 _MOST_HEIGHTS = 1 << 17
 """Most trees x nodes for which ``height`` is the default."""

@@ -45,8 +45,7 @@ _MOST_IDLE = 2
 
 _SHARE_OF_FIRST_PASS = 0.2
 """The part of the solver's work for each solve in a first pass over all multiples: later work
-mostly proves that nothing better exists.
-"""
+mostly proves that nothing better exists."""
 
 _LARGEST_DENOMINATOR = 64
 """Of a rate; limits the number of trees that are chosen together."""

@@ -39,8 +39,7 @@ _SHORT = 3
 
 _ENOUGH = 0.6
 """Loads inside boxes below this part of the cards' load do not lengthen ways: small loads make the
-steps before and after the cards shorter.
-"""
+steps before and after the cards shorter."""
 
 _PARTS, _PASSES = 24, 4
 """Parts and passes for ways inside boxes if direct links are not enough."""

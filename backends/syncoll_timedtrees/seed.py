@@ -40,8 +40,7 @@ _MOST_IMAGES = 4
 
 _MOST_CELLS = MOST_CELLS << 6
 """Largest tables of the search for trees: links times nodes, and steps times pairs of nodes; limits
-memory.
-"""
+memory."""
 
 _FIRST_SECONDS = 0.3
 """Seconds for the first packing, and again to round it, for an early answer.  Limits work."""

@@ -32,8 +32,7 @@ _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 _FEW_PARTS = 8
 """Most parts for the integer program; for 3/2, 3 and 6 times as many, shares are rounded.  Table
-"Allreduce" of benchmarks/results/treepacking.md.
-"""
+"Allreduce" of benchmarks/results/treepacking.md."""
 
 _SECONDS_EACH = 2.0
 """Seconds of an integer program; limits work."""

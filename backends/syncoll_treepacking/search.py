@@ -41,8 +41,7 @@ _TREES_PER_PROGRAM, MOST_TREES = 12, 600
 
 _LIGHT = 1000 * TINY
 """The cost of a link, relative to all data on the widest: ties go to packings with fewer links.  It
-only matters with switches: without, spanning trees have equally many links.
-"""
+only matters with switches: without, spanning trees have equally many links."""
 
 
 @dataclass(frozen=True, eq=False)

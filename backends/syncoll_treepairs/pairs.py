@@ -33,8 +33,7 @@ _MOST_FIXED = MOST_CELLS >> 4
 
 _NOISE = 0.1
 """Mean random change of the estimated costs that rank cores; row a100(boxes=2) of
-benchmarks/results/allreduce.md.
-"""
+benchmarks/results/allreduce.md."""
 
 _TUNING = Tuning(kept=0.6, gain=1e-3, patience=12, complete=False)
 """Chosen by rows torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""

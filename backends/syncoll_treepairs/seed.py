@@ -28,14 +28,12 @@ __all__ = ["ExchangeSeed", "TreePairSeed"]
 
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
 """The part of the remaining time for a packing, and the least seconds; rounding takes three times
-the least, and the search for symmetry four times, since all else profits from it.
-"""
+the least, and the search for symmetry four times, since all else profits from it."""
 
 _DEALS, _WORTH = 4, 1e-4
 """Times that a converged packing is rounded, and the least gain for which it is.  A packing within
 five times this gain of the least R/C counts as optimal; waves must gain ten times as much.  Rows
-torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md.
-"""
+torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
 
 _NEAR_LEAST, _GAIN = 1 + 5 * _WORTH, 1 - 10 * _WORTH
 
@@ -44,18 +42,15 @@ _LONG = 4
 
 _LARGE = 24
 """From this many nodes on waves come first: the linear programs of many steps take long.  Row
-mesh(6,6) of benchmarks/results/allreduce.md.
-"""
+mesh(6,6) of benchmarks/results/allreduce.md."""
 
 _DEEP = (1.4, 2.0)
 """Depths of pairs in waves, in multiples of the least: shallow pairs take fewer steps.  Row
-a100(boxes=2) of benchmarks/results/allreduce.md.
-"""
+a100(boxes=2) of benchmarks/results/allreduce.md."""
 
 _LOW = (2, 3, 4, 5, 6, 8, 10)
 """Heights of trees that need not follow shortest paths; row mi250(boxes=2,gpus=8) of
-benchmarks/results/allreduce.md.
-"""
+benchmarks/results/allreduce.md."""
 
 _MOST_CHUNKS = 24
 """Largest C of an exchange, in multiples of the least C; limits work."""

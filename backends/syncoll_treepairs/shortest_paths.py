@@ -42,21 +42,18 @@ _ALL_ORDERS = 3
 
 _PRIORITIES, _MANY_PAIRS = 16, MOST_CELLS >> 3
 """Random orders of the links of a topology that is no product, and most pairs of nodes in all of
-these orders together; limits work.
-"""
+these orders together; limits work."""
 
 _MOST_STAGES, _MOST_TRIED = 16, MOST_CELLS << 11
 """Most sequences of kinds of links, one a step, and most sequences times the cube of the nodes;
-limits work.
-"""
+limits work."""
 
 _SYMMETRY_SECONDS = 0.5
 """Seconds of the search for a free group."""
 
 _MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, MOST_CELLS >> 1
 """Limits of cores of some nodes: nodes of the topology, number of cores, and sends times nodes of
-each exchange; limits memory.
-"""
+each exchange; limits memory."""
 
 
 def everywhere(topology: Topology) -> Iterator[Core]:
@@ -116,8 +113,7 @@ def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
 
 def _by_stages(topology: Topology) -> Iterator[Core]:
     """Exchanges of all nodes in which each step has links of one kind: within the boxes of a
-    cluster or the groups of a dragonfly, and between them.
-    """
+    cluster or the groups of a dragonfly, and between them."""
     nodes, steps = topology.num_nodes, int(topology.distances.max())
     every = np.ones(nodes, dtype=bool)
     kinds = _link_kinds(topology)

@@ -31,8 +31,7 @@ __all__ = ["Waves", "family_of", "waves"]
 
 _LEAST_GAIN, _NEAR = 0.995, 1.01
 """More waves must lower R/C by the first factor, until it is within the second of the packing's; a
-third more waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md.
-"""
+third more waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md."""
 
 _LEAST_WAVES = 256
 """A wave has at most the inverse of this as its part of the largest C; limits memory."""

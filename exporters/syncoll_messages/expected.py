@@ -88,8 +88,8 @@ def require_same(
         )
     if expected != expected_of_instance(instance):
         raise VerificationError(
-            f"{graphs[0].where}: the stated chunks do not start and end at the same ranks as "
-            f"those of {instance.collective}"
+            f"{graphs[0].where}: {instance.collective} needs other chunks: they start or end "
+            "at other ranks"
         )
     links = set(topology.links)
     for graph in graphs:

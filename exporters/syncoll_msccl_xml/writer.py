@@ -284,8 +284,7 @@ class _Writing:
         self, instruction: XmlInstruction, instance: int
     ) -> tuple[tuple[str, int], tuple[str, int]]:
         """Source and destination; of a message, the slots that both ends state if they should
-        agree.
-        """
+        agree."""
         source, target = instruction.source, instruction.target
         message = instruction.outgoing if instruction.incoming is None else instruction.incoming
         if message is not None and self.program.stated:

@@ -41,8 +41,7 @@ Bound = tuple[Group, Buffer]
 @dataclass(frozen=True)
 class _Way:
     """The group of a chunk, its root (None if all ranks send it to all others), and whether it
-    sums.
-    """
+    sums."""
 
     group: Group
     root: int | None

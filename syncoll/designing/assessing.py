@@ -178,8 +178,7 @@ class _Task:
 
 def _bounds(task: _Task) -> LowerBounds | str:
     """The bounds for any number of steps and for the first few S, or the reason why they are
-    missing.
-    """
+    missing."""
     until = task.until.sooner(_SECONDS_EACH + task.steps * _SECONDS_A_STEP)
     try:
         if not task.steps:

@@ -29,8 +29,7 @@ __all__ = ["fair", "max_min_rates"]
 
 _CLOSE = 1e-9
 """Relative difference below which capacities of lanes are equal, and negligible share of a send's
-bytes, so that rounding does not separate simultaneous ends.
-"""
+bytes, so that rounding does not separate simultaneous ends."""
 
 
 def fair(
