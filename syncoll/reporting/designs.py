@@ -17,15 +17,7 @@ from syncoll.model import Collective, Topology
 from syncoll.pages.design import design_notes, machine_table
 from syncoll.pages.families import optimal_for
 from syncoll.planning import message_of_collective
-from syncoll.reporting.markup import (
-    Markup,
-    facts,
-    items,
-    joined,
-    shell_commands,
-    table,
-    text,
-)
+from syncoll.reporting.markup import Markup, facts, items, joined, shell_commands, table, text
 from syncoll.reporting.page import filled, hidden
 from syncoll.reporting.sections import naming_note
 from syncoll.reporting.subject import state_of
@@ -129,14 +121,7 @@ def _proved(design: Design, shown: _Shown) -> Markup:
             by_steps = ", ".join(f"{s}: {low}" for s, low in proved.by_steps)
             cells = (one.candidate.name, name, proved.steps, by_steps, proved.bandwidth, found)
             rows.append(cells)
-    columns = (
-        "machine",
-        "collective",
-        ">S ≥",
-        "R/C ≥ by S",
-        ">R/C ≥ with any S",
-        "found, R/C by S",
-    )
+    columns = ("machine", "collective", ">S ≥", "R/C ≥ by S", ">R/C ≥, any S", "found, R/C by S")
     return table(columns, rows, "Bounds and algorithms by S") if rows else Markup("")
 
 

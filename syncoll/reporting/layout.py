@@ -258,10 +258,13 @@ def _box_places(
     width, height = inner.max(axis=0) + 1.6
     if facing and fabric is not None and fabric.num_switches > len(hubs):
         width += 2.8 if fabric.num_switches >= nodes else 1.4  # for switches and network cards
-    columns = max(2, ceil(len(boxes) ** 0.5))
+    columns, gap = max(2, ceil(len(boxes) ** 0.5)), 0.0
+    if fabric is not None and not facing:  # an even number of rows, with switches in their middle
+        columns, gap = ceil(len(boxes) / (2 * round(len(boxes) ** 0.5 / 2))), 2.4
     places, known = np.zeros((nodes, 2)), dict[int, FloatArray]()
     for number, box in enumerate(boxes):
-        corner = np.array([number % columns * width, number // columns * height])
+        lower = 2 * (number // columns) * columns >= len(boxes)
+        corner = np.array([number % columns * width, number // columns * height + gap * lower])
         mirrored = facing and number % columns == 1
         own = inner * (-1, 1) + (inner[:, 0].max(), 0) if mirrored else inner
         places[list(box)] = own[:-1] + corner

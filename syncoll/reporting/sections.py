@@ -108,20 +108,15 @@ def _headline(subject: Subject) -> str:
         return subject.answer
     sentences = [sentence for sentence in [ruled_out(frontier)] if sentence]
     states = [one.state for one in subject.entries if frontier.points]
-    if states and all(state == "optimal" for state in states):
-        which = "Every" if len(states) > 1 else "The"
-        sentences.append(
-            f"{which} point is optimal: no algorithm of as few steps costs less for any C."
-        )
+    optimal = states.count("optimal")
+    if states and optimal == len(states):
+        which = "Every" if optimal > 1 else "The"
+        sentences.append(f"{which} point is optimal: no algorithm of as few steps costs less.")
+    elif len(states) == 1:
+        sentences.append("The point is not proved optimal for every C.")
     elif states:
-        best = str(states.count("optimal") or "None")
-        if len(states) == 1:
-            sentences.append("The point is not proved optimal for every C.")
-        else:
-            verb = "is" if best in ("1", "None") else "are"
-            sentences.append(
-                f"{best} of the {len(states)} points {verb} proved optimal for every C."
-            )
+        proved = f"{optimal or 'None'} of the {len(states)} points {'are' if optimal > 1 else 'is'}"
+        sentences.append(f"{proved} proved optimal for every C.")
     if frontier.scope == BOUNDS_ALONE:
         sentences.append("These are lower bounds alone: no algorithms were searched.")
     elif not subject.entries:

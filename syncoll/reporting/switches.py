@@ -64,8 +64,8 @@ def fastest_neighbours(fabric: Fabric) -> dict[int, int]:
 def place_switches(
     fabric: Fabric, nodes: FloatArray, boxes: Boxes, hubs: Mapping[int, FloatArray], facing: bool
 ) -> tuple[FloatArray, tuple[tuple[int, ...], ...]]:
-    """Network cards next to their nodes; other switches between two columns of boxes, in the centre
-    of a circle, or in rows below the nodes.
+    """Network cards next to their nodes; other switches between columns or rows of boxes, in the
+    centre of a circle, or in rows below the nodes.
 
     Args:
         nodes: ``[P, 2]``, the places of the nodes.
@@ -95,13 +95,18 @@ def place_switches(
         levels.append([s for s in rest if near[s] & placed] or rest)
         placed.update(levels[-1])
     low, high = nodes.min(axis=0), nodes.max(axis=0)
+    heights = np.unique(nodes[:, 1].round(3))
+    widest = int(np.diff(heights, append=heights[-1:]).argmax())
+    below = (
+        float(heights[widest : widest + 2].mean()) if len(levels) == 1 and boxes else high[1] + 1.6
+    )
     upright = len(levels) == 1 and (facing or (not boxes and len(levels[0]) == 1))
     for number, level in enumerate(levels):
         axis = int(upright)
         middles = [float(np.nanmean(at[list(near[s])], axis=0)[axis]) for s in level]
         order = np.argsort(middles, kind="stable")
         along = _spread(np.array(middles)[order], low[axis], high[axis])
-        across = (low[0] + high[0]) / 2 if upright else high[1] + 1.6 + 1.4 * number
+        across = (low[0] + high[0]) / 2 if upright else below + 1.4 * number
         for i, x in zip(order.tolist(), along.tolist(), strict=True):
             at[level[i]] = (across, x) if upright else (x, across)
     own = [*hubs, *cards]

@@ -24,8 +24,8 @@ const FEW = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "
 const kindColour = (kind, kinds) =>
   kinds <= FEW.length ? FEW[kind] : `hsl(${(kind * 137.508) % 360} 68% ${[46, 58, 52][kind % 3]}%)`;
 
-/** The look of a classic: colours and dashes that no other of the first 28 has. */
-const CLASSICS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#8c6bb1", "#b2a600", "#56b4e9"];
+/** The look of a classic: colours and dashes that no other of the first 36 has. */
+const CLASSICS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#8c6bb1", "#b2a600", "#56b4e9", "#a0522d", "#e15759"];
 const DASHES = ["6 3", "2 3", "9 3 2 3", "12 4"];
 function styled(line, i) {
   line.style.stroke = CLASSICS[i % CLASSICS.length];
