@@ -147,7 +147,7 @@ def test_limits_are_kept() -> None:
     ("network", "collective", "reason"),
     [
         ("torus(3,3)", "alltoall", "not every chunk goes from one node to all"),
-        ("torus(3,3)", "reducescatter", "it combines"),
+        ("torus(3,3)", "reducescatter", "the collective combines"),
     ],
 )
 def test_unsupported_questions_are_refused_with_a_reason(

@@ -178,4 +178,4 @@ def test_a_few_sends_and_automorphisms_give_all_sends(
 def test_unfit_questions_are_refused_with_a_reason() -> None:
     answer = RECORD.fits(as_topology(SPECS.topology("ring(4)")), SPECS.collective("reducescatter"))
     assert not answer.ok
-    assert "it combines" in answer.reason
+    assert "the collective combines" in answer.reason
