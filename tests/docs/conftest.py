@@ -18,8 +18,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _GUIDES = (
-    *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "repair", "report", "searches"),
-    *("seeds", "simulation", "solvers", "symmetry", "tables", "topologies", "topology-files"),
+    *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "recommend", "repair"),
+    *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),
+    "topology-files",
 )
 WALKED = [
     *(DOCS / f"{name}.md" for name in _GUIDES),
@@ -163,6 +164,7 @@ def plain(output: str) -> list[str]:
             cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
             text = "  ".join(cells[:-3])
         text = re.sub(r"(?<=[0-9] %) +\w+$", " engine", text)  # of a repair
+        text = re.sub(r"(?<=[0-9], by )\w+$", "engine", text)
         if run := re.fullmatch(r"(points\[\d+\] +\d+ +\d+ +)\d+( +\S+ +\w+)", text):
             text = f"{run[1]}some bytes{run[2]}"
         found.append(re.sub(r"─+", "─", re.sub(r" +", " ", text)))
