@@ -23,6 +23,9 @@ __all__ = [
 _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
 """Up to `_MANY` numbers are shown in full, `_LEAST_RUN` equal ones as a run; else both ends."""
 
+_EXACT_PERCENT = 0.001
+"""Gaps up to this are shown as optimal; files have exact costs."""
+
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
 
@@ -50,18 +53,21 @@ def nearness(cost: Fraction, bound: Fraction) -> str:
     """
     if cost <= bound:
         return "optimal"
-    return f"within {gap(float(cost), float(bound))}" if bound else "no bound"
+    text = gap(float(cost), float(bound)) if bound else "no bound"
+    return f"within {text}" if text[0].isdigit() else text
 
 
 def gap(cost: float, bound: float) -> str:
     """The gap from a positive bound to a cost: in percent, from 100 % on as a factor.
 
     >>> gap(1.07, 1), gap(2.2, 1), gap(120, 0.1), gap(1 + 1e-9, 1)
-    ('7 %', '2.2x', '1200x', '0 %')
+    ('7 %', '2.2x', '1200x', 'optimal')
     """
     ratio = cost / bound
-    if (percent := 100 * (ratio - 1)) < 99.5:
-        return f"{max(0.0, round(percent, 6)):.2g} %"
+    if (percent := 100 * (ratio - 1)) <= _EXACT_PERCENT:
+        return "optimal"
+    if percent < 99.5:
+        return f"{percent:.2g} %"
     return f"{ratio:.2g}x" if ratio < 100 else f"{ratio:.0f}x"
 
 

@@ -1,4 +1,4 @@
-"""What values look like to people, in a terminal and in a notebook."""
+"""Pages of values: text for terminals, HTML for notebooks."""
 
 from syncoll.pages.page import Page
 

@@ -1,4 +1,4 @@
-"""An algorithm step by step, and the answer to a single question, for people."""
+"""Pages of an algorithm, of a point, and of the answer to one (S, R, C)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.pages.page import Page
-from syncoll.results import Solution
-from syncoll.wording import counted
+from syncoll.results import Point, Solution
+from syncoll.wording import counted, nearness
 
-__all__ = ["algorithm_page", "solution_page"]
+__all__ = ["algorithm_page", "point_summary", "solution_page"]
+
+_FIRST_SENDS = 4
 
 
 def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
@@ -48,8 +50,29 @@ def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
     return page
 
 
+def point_summary(point: Point, place: str) -> str:
+    """Ten lines: costs, the gap to the proved bound, the origin, and the first sends."""
+    instance, algorithm = point.instance, point.algorithm
+    if point.bound is None:
+        gap = "no bound is proved"
+    else:
+        gap = f"{nearness(point.bandwidth, point.bound)} (proved: R/C >= {point.bound})"
+    own = algorithm.representative if isinstance(algorithm, OrbitAlgorithm) else algorithm
+    first = own.sends[np.argsort(own.sends[:, 3], kind="stable")[:_FIRST_SENDS]]
+    lines = [
+        f"{place}: {instance.collective} on {instance.topology.name}",
+        f"  S = {point.steps} steps, R = {point.rounds}, C = {point.chunks} chunks per node",
+        f"  R/C = {point.bandwidth}, {gap}",
+        f"  found by {point.encoding}/{point.backend} in {point.seconds:.2f} s",
+        f"  {counted(algorithm.num_sends, 'send')}, such as:",
+        *(f"    step {s}: chunk {c}, {a} -> {b}" for c, a, b, s in first.tolist()),
+        "  print() shows all of them",
+    ]
+    return "\n".join(lines)
+
+
 def _carried(instance: Instance, algorithm: Algorithm, send: int, chunk: int) -> str:
-    """A chunk, and for a partial result whose contributions it is the reduction of."""
+    """A chunk, and the contributors of a partial result."""
     if algorithm.contributions is None:
         return str(chunk)
     carried = algorithm.contributions[send]
@@ -59,7 +82,7 @@ def _carried(instance: Instance, algorithm: Algorithm, send: int, chunk: int) ->
 
 
 def solution_page(solution: Solution) -> Page:
-    """The answer to one (S, R, C), and what it took."""
+    """The answer to one (S, R, C), with the encoding, the backend and the seconds."""
     page = Page()
     instance, outcome = solution.instance, solution.outcome
     question = (
@@ -70,7 +93,8 @@ def solution_page(solution: Solution) -> Page:
         page.add(algorithm_page(instance, solution.algorithm)).text()
         page.text(f"sat: {question}; verified.")
         if solution.restriction is not None:
-            page.text(f"Found among what a group of order {solution.restriction.order} keeps.")
+            order = solution.restriction.order
+            page.text(f"Found among the algorithms that a group of order {order} preserves.")
     elif outcome.verdict is Verdict.UNSAT:
         page.text(f"unsat: {question} has no algorithm.")
         if min(instance.steps, instance.rounds) < instance.least_steps:
@@ -84,7 +108,7 @@ def solution_page(solution: Solution) -> Page:
         page.text(outcome.message)
     else:
         page.text(f"unknown: {question} was not decided ({outcome.reason}).")
-        if outcome.message:  # what a crashed solver wrote, stacks and all, is in the JSON
+        if outcome.message:  # the document has all of it, such as the stack of a crash
             page.text(outcome.message.partition("\n")[0])
     return page.text(
         f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}."
@@ -99,9 +123,9 @@ def _effort(solution: Solution) -> str:
             f"{counted(solution.size.constraints, 'constraint')}"
         )
     phases = [(name, f"{value:.2f}") for name, value in solution.seconds.items()]
-    told = ", ".join(f"{name} {value}" for name, value in phases if float(value))
+    parts = ", ".join(f"{name} {value}" for name, value in phases if float(value))
     if solution.restriction is not None:
         whole = solution.restriction.whole
         size += f" (without symmetry {whole.variables} and {whole.constraints})"
     total = sum(solution.seconds.values())
-    return f"{size}; {total:.2f} seconds" + (f" ({told})" if told else "")
+    return f"{size}; {total:.2f} seconds" + (f" ({parts})" if parts else "")

@@ -1,4 +1,4 @@
-"""Lower bounds for people."""
+"""Pages of lower bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
         page.text()
         page.table((">steps S", ">R/C at least", ">R at least"), rows)
     else:
-        page.text(f"with S up to {bounds.max_steps} there is no algorithm at all")
+        page.text(f"no algorithm has S <= {bounds.max_steps}")
     if bounds.more:
         page.text(bounds.more)
     if with_prices:

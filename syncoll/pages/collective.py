@@ -1,4 +1,4 @@
-"""A collective for people: what each chunk's start and goal are."""
+"""Pages of a collective: where each chunk starts and must end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_CHUNKS_TRIED = 1_000
 
 
 def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = "") -> Page:
-    """Pre and post with P and C, below what its author says of it."""
+    """The documentation of a collective, and its pre and post with P and C."""
     relation = collective.tabulate(nodes, chunks)
     page = Page()
     if doc:
@@ -59,7 +59,7 @@ def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = 
 
 
 def _about_units(relation: RelationTable, chunks: int) -> str:
-    """What C and R/C count where there are sizes."""
+    """The meaning of C and R/C for a collective with sizes."""
     common = gcd(*relation.kinds[2].tolist(), 0) // chunks
     text = (
         "C is the number of pieces of one unit (a size of 1, or of `unit` where that is given), "
@@ -88,7 +88,7 @@ def least_size(collective: Collective, nodes: int | None, chunks: int | None) ->
                 if collective.admits(p, c):
                     collective.tabulate(p, c)
                     return p, c
-            except LocatedError as error:  # nothing to do with C: the next P
+            except LocatedError as error:  # for every C: the next P
                 failure = failure or error
                 break
     if failure is not None:

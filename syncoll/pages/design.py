@@ -1,4 +1,4 @@
-"""Designs for people."""
+"""Pages of a design."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from syncoll.designing import Assessed, Design
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, short_fraction
 from syncoll.wording import counted
 
 __all__ = ["design_notes", "design_page", "machine_table"]
@@ -16,7 +16,7 @@ _MOST_POINTS = 4
 
 
 def design_page(design: Design) -> Page:
-    """Candidates with costs and bounds, which are behind others, and what was left out."""
+    """Candidates with costs and bounds, the dominated ones, and the ones that were left out."""
     page, names = Page(), design.collectives
     title = f"bounds of {' and '.join(names)} on {counted(len(design.assessed), 'machine')}"
     if design.question.one_more_link:
@@ -24,7 +24,8 @@ def design_page(design: Design) -> Page:
     page.text(title)
     page.text()
     shown = list(zip(design.assessed, design.behind(), strict=True))
-    page.table(*machine_table(design, shown, "topology", "see below", in_full=True))
+    columns, rows = machine_table(design, shown, "topology", "see below", in_full=True)
+    page.table(columns, rows, _optional(columns))
     for note in design_notes(design):
         page.text(note)
     return page
@@ -38,14 +39,14 @@ def machine_table(
     *,
     in_full: bool = False,
 ) -> tuple[list[str], list[tuple[object, ...]]]:
-    """The columns and rows of a table of machines: what each costs and its bounds.
+    """The columns and rows of a table of machines with their costs and bounds.
 
     Args:
-        shown: candidates, and another one that each is behind.
+        shown: candidates, each with another one that dominates it, if any.
         machine: the name of the first column.
-        refused: what stands in place of bounds where a collective makes no sense.
-        in_full: also bounds by S, points that were found, and why machines were not searched; else
-            every column says which collective it is about, since rows are sorted by any of them.
+        refused: the text in place of bounds if a collective is not defined on a machine.
+        in_full: also bounds by S, points, and the reasons why machines were not searched; else
+            the name of every column has the collective, since rows are sorted by any of them.
     """
     names, question = design.collectives, design.question
     wide = _states_bandwidth(design)
@@ -83,6 +84,12 @@ def machine_table(
     return columns, rows
 
 
+def _optional(columns: Sequence[str]) -> list[str]:
+    """Columns that may be left out, the least important first."""
+    steps = [column[1:] for column in columns[::-1] if column.endswith("S >=")]
+    return ["GB/s a chunk", "bandwidth", "ports", *steps, "links", "nodes", "behind"]
+
+
 def _states_bandwidth(design: Design) -> bool:
     return any(
         one.candidate.costs.bandwidth != one.candidate.costs.links for one in design.assessed
@@ -94,20 +101,20 @@ def _states_units(design: Design) -> bool:
 
 
 def design_notes(design: Design) -> Iterator[str]:
-    """What the table means, and what was left out."""
+    """The terms of the table, and the candidates that were left out."""
     more = "; bandwidth: of all links together" if _states_bandwidth(design) else ""
     yield f"ports: the most links that leave or enter a node; links: one for each direction{more}"
     if _states_units(design):
         yield (
-            "GB/s a chunk: what one chunk per round stands for; R/C is compared over that, and "
-            "only among machines that state it"
+            "GB/s a chunk: the bandwidth of one chunk per round; R/C is compared over this "
+            "bandwidth, and only among machines that state it"
         )
     yield (
-        "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
-        "reach may differ from bounds"
+        "behind: another machine costs no more, and none of its bounds is higher; algorithms may "
+        "not reach the bounds"
     )
     if design.question.steps:
-        yield "by S: S, and R/C with at most so many steps, at least; with more as with any number"
+        yield "by S: S, and the bound on R/C with at most S steps; larger S as any number"
     if design.question.searching is not None:
         yield (
             "found: S and R/C of verified algorithms; a machine is not searched where the "
@@ -116,14 +123,14 @@ def design_notes(design: Design) -> Iterator[str]:
     if design.others is not None:
         pairs = counted(design.others.pairs, "other pair of nodes", "other pairs of nodes")
         least = design.others.at_least.items()
-        yield f"{pairs} not looked at{', by the prices of the bound:' if least else ''}"
+        yield f"{pairs} not assessed{', by the prices of the bound:' if least else ''}"
         for name, low in least:
             yield f"  R/C of {name} >= {low}, whichever of them is joined"
     if design.shared_pairs:
         pairs = counted(design.shared_pairs, "pair of nodes", "pairs of nodes")
         yield (
-            f"{pairs} left out: their links share bandwidth with others, so that nothing says what "
-            "a second cable would add"
+            f"{pairs} left out: their links share bandwidth with others, so the bandwidth of a "
+            "second cable is unknown"
         )
     for one in design.assessed:
         if one.candidate.same:
@@ -135,20 +142,20 @@ def design_notes(design: Design) -> Iterator[str]:
         for name, why in one.refused.items():
             yield f"{name} on {one.candidate.name}: {why}"
     if not design.complete:
-        why = "it was interrupted" if design.interrupted else "the time was over"
-        yield f"not everything was looked at to the end: {why}"
+        why = "interrupted" if design.interrupted else "the time was over"
+        yield f"the comparison is incomplete: {why}"
         for family, seen in design.unseen.items():
             yield f"  of {family} {seen}"
 
 
 def _unit(one: Assessed) -> str:
-    """GB/s that carry a chunk in a round; a dash where the machine does not say."""
+    """GB/s that carry a chunk in a round; a dash if the machine states none."""
     rate = one.candidate.rate
     return "-" if rate is None else f"{float(rate) / 1e9:g}"
 
 
 def _cells(one: Assessed, name: str, refused: str, by_steps: bool, searched: bool) -> list[object]:
-    """The bounds on S and R/C, by S too, and the points found; dashes where nobody looked."""
+    """The bounds on S and R/C, by S too, and the points found; dashes if not assessed."""
     proved = one.bounds.get(name)
     if proved is None:
         first = [refused, ""] if name in one.refused else ["-", "-"]
@@ -165,8 +172,8 @@ def _cells(one: Assessed, name: str, refused: str, by_steps: bool, searched: boo
 
 def _listed(points: Sequence[tuple[int, Fraction]]) -> str:
     """S and R/C of the first few, and of the last."""
-    shown = [f"{steps}: {bandwidth}" for steps, bandwidth in points[:_MOST_POINTS]]
+    shown = [f"{steps}: {short_fraction(cost)}" for steps, cost in points[:_MOST_POINTS]]
     if len(points) > _MOST_POINTS:
-        steps, bandwidth = points[-1]
-        shown[-1:] = ["…", f"{steps}: {bandwidth}"]
+        steps, cost = points[-1]
+        shown[-1:] = ["…", f"{steps}: {short_fraction(cost)}"]
     return ", ".join(shown)

@@ -1,4 +1,4 @@
-"""What algorithms did to data, for people."""
+"""Pages of algorithms that ran on data."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def execution_page(done: list[tuple[StoredAlgorithm, Execution]]) -> Page:
         for one, result in done
     ]
     page = Page().table(columns, rows)
-    return page if rows else page.text("no algorithm in it; nothing to run")
+    return page if rows else page.text("the file has no algorithm to run")
 
 
 def mpi_page(job: Job, result: Result) -> Page:
-    """A row for each algorithm and size, beside MPI's own collective."""
+    """A row for each algorithm and size, compared with MPI's own collective."""
     page, instance = Page(), job.work[0].instance
     combining = any(one.instance.combining for one in job.work)
     how = f", reduced with {job.operation}" if combining else ""

@@ -1,4 +1,4 @@
-"""What a solver would be asked, for people."""
+"""The page of a formula: its size after each lowering."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from syncoll.wording import counted
 
 __all__ = ["explanation_page"]
 
+_COUNTS = (
+    *("booleans", "integers", "clauses", "cardinalities", "linears", "differences", "literals"),
+)
+
 
 def explanation_page(found: Explanation) -> Page:
-    """The formula after each stage, and what the backend says of it."""
+    """The formula after each stage, and whether the backend takes it."""
     instance, page = found.instance, Page()
     page.text(
         f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
@@ -22,19 +26,14 @@ def explanation_page(found: Explanation) -> Page:
     rows = [
         (
             stage.name,
-            stage.size.booleans,
-            stage.size.integers,
-            stage.size.clauses,
-            stage.size.cardinalities,
-            stage.size.linears,
-            stage.size.differences,
-            stage.size.literals,
+            *(getattr(stage.size, name) for name in _COUNTS),
             f"{stage.seconds:.3f}",
         )
         for stage in found.stages
     ]
     columns = (">Booleans", ">integers", ">clauses", ">cardinality", ">linear", ">difference")
-    page.table(("after", *columns, ">literals", ">seconds"), rows)
+    optional = ("seconds", "literals", "difference", "cardinality", "linear")
+    page.table(("after", *columns, ">literals", ">seconds"), rows, optional)
     for stage in found.stages:
         page.text(f"{stage.name}: {stage.summary}")
     takes = ", ".join(found.features)

@@ -1,14 +1,18 @@
-"""Families of algorithms for people: a line for each, in closed form."""
+"""Families of algorithms in the page of a frontier: a line for each, in closed form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, short_fraction
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
 from syncoll.wording import counted, in_short, nearness, runs_in_words
+
+if TYPE_CHECKING:
+    from syncoll.pages.times import MessageTimes
 
 __all__ = [
     "add_families",
@@ -27,20 +31,20 @@ def is_member(family: Family, steps: int, bandwidth: Fraction) -> bool:
 
 
 def member_of(point: Point, frontier: Frontier) -> Family | None:
-    """The family of which a member costs what the point costs."""
+    """The family that has a member with the costs of the point."""
     for family in frontier.families:
         if is_member(family, point.steps, point.bandwidth):
             return family
     return None
 
 
-def add_families(page: Page, frontier: Frontier) -> None:
-    """A table of the families of a frontier, where there are any."""
+def add_families(page: Page, frontier: Frontier, times: MessageTimes | None = None) -> None:
+    """Adds a table of the families of a frontier, with times if they are known."""
     if not frontier.families:
         return
     rows = []
     for family in frontier.families:
-        limit = str(family.limit)
+        limit = short_fraction(family.limit)
         if family.limit == frontier.least_bandwidth:
             limit += ", the bound"
         by_step = in_short(family.rounds)
@@ -49,6 +53,7 @@ def add_families(page: Page, frontier: Frontier) -> None:
         sends.append(family.wave.algorithm.num_sends)
         rows.append(
             (
+                *([] if times is None else times.of_family(family)),
                 f"{family.steps}",
                 f"{family.rounds_needed}",
                 f"{family.chunks}",
@@ -62,28 +67,32 @@ def add_families(page: Page, frontier: Frontier) -> None:
     page.text()
     page.text("Pipelines: m waves of chunks, one after the other, for every m")
     page.text()
-    columns = (">steps S", ">rounds R", ">chunks C", "for", "R/C falls to")
-    page.table((*columns, "R by step", ">sends", "found by"), rows)
+    names = [] if times is None else times.names(None)
+    columns = (*names, ">steps S", ">rounds R", ">chunks C", "for", "R/C falls to")
+    optional = ("sends", "R by step", "found by", "rounds R", "for", "chunks C")
+    page.table((*columns, "R by step", ">sends", "found by"), rows, optional)
     for family in frontier.families:
         for line in proved_of(family, frontier):
             page.text(f"  {line}")
 
 
 def optimal_for(point: Point, proof: Proof | None) -> str:
-    """Among which algorithms nothing costs less, or how far the point is from the proved bound."""
+    """The algorithms among which the point is optimal, or its gap to the proved bound."""
     scope = "open" if proof is None else proof.scope_text
     if scope == "all":
         return "every C"
     words = ["open" if proof is None else _limits(proof)]
     if point.bound and point.bound < point.bandwidth:
         words.append(nearness(point.bandwidth, point.bound))
+        if words[-1] == "optimal":
+            return "optimal"
     words = [word for word in words if word != "open"]
     return "; ".join(words) or "not proved"
 
 
 def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
-    """How near the members are to what is proved for their S, and up to which S something is; not
-    those that cost more than something else."""
+    """The gaps of the members to the bounds for their S, up to the last S with a bound; members
+    that cost more than another algorithm are left out."""
     best = "optimal for every C"
     found: dict[str, list[int]] = {best: []}
     for proof in () if frontier.evidence is None else frontier.evidence.proofs:
@@ -96,11 +105,11 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     last = max((max(steps) for steps in found.values() if steps), default=None)
     if last is not None:
         of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
-        told = "; ".join(
+        gaps = "; ".join(
             f"S = {runs_in_words(steps)} {words}" for words, steps in found.items() if steps
         )
-        proved = "Proved" if found[best] else "How near to what is proved"
-        yield f"{proved}{of} up to S = {last}: {told}."
+        proved = "Proved" if found[best] else "Gaps to the bounds"
+        yield f"{proved}{of} up to S = {last}: {gaps}."
 
 
 def _limits(proof: Proof) -> str:
@@ -109,8 +118,8 @@ def _limits(proof: Proof) -> str:
 
 
 def open_lines(frontier: Frontier) -> Iterator[str]:
-    """What is open, a line for each claim; but one for S of which the same is known and proved, or
-    of which a pipeline has the best and the same is proved.
+    """A line for each open claim.  Claims for consecutive S share a line if their bounds and best
+    costs are equal, or their bounds are and a pipeline has the best costs.
     """
     claims = list(frontier.open)
     while claims:
@@ -122,7 +131,7 @@ def open_lines(frontier: Frontier) -> Iterator[str]:
 
 
 def _is_alike(claim: OpenClaim, later: OpenClaim, frontier: Frontier) -> bool:
-    """Whether a claim goes on in another one, of the next S, with what is proved and known."""
+    """Whether a claim for the next S shares the line of a claim, see `open_lines`."""
     if claim.most_steps is None or later.most_steps is None:
         return False
     if (claim.most_steps + 1, claim.low, claim.reason) != (
@@ -137,15 +146,15 @@ def _is_alike(claim: OpenClaim, later: OpenClaim, frontier: Frontier) -> bool:
 
 
 def _is_of_member(claim: OpenClaim, frontier: Frontier) -> bool:
-    """Whether the best that is known is that of a member of a family (or, in files before version
-    4, less than what is said)."""
+    """Whether a member of a family has the best known cost (files before version 4 state a cost
+    that may be higher)."""
     costs = [family.cost_within(claim.least_steps) for family in frontier.families]
     high = claim.high
     return high is not None and any(cost is not None and cost <= high for cost in costs)
 
 
 def _words(claim: OpenClaim, last: OpenClaim, frontier: Frontier) -> str:
-    """Claims from one to another, where the members of a family have less with every step more."""
+    """A line for the claims from one to another; costs of members fall with every step."""
     most = last.most_steps
     if most == claim.least_steps or not _is_of_member(claim, frontier):
         return str(replace(claim, most_steps=most))
@@ -161,7 +170,7 @@ def _words(claim: OpenClaim, last: OpenClaim, frontier: Frontier) -> str:
             f"{cost} with {counted(steps, 'step')} ({nearness(cost, bounds.get(steps, claim.low))}"
         )
 
-    told = known(claim.least_steps)
-    told += ", nearer with more)" if most is None else f") to {known(most)})"
+    costs = known(claim.least_steps)
+    costs += ", nearer with more)" if most is None else f") to {known(most)})"
     whole = replace(claim, most_steps=most)
-    return str(whole).replace(f"below {claim.high}:", f"below that of the pipeline, {told}:", 1)
+    return str(whole).replace(f"below {claim.high}:", f"below that of the pipeline, {costs}:", 1)

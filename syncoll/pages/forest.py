@@ -1,4 +1,4 @@
-"""Forests for people."""
+"""Pages of forests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["forest_page"]
 
 
 def forest_page(result: Forests, *, trees: bool = False) -> Page:
-    """How fast it is, the cut that proves it, the trees' heights, and where asked every tree."""
+    """The throughput, the cut that bounds it, the heights of the trees, and with `trees` each."""
     page = Page()
     page.text(
         f"{result.collective} on {result.topology}: {_rate(result.algbw, result.unit)}, "
@@ -36,38 +36,36 @@ def forest_page(result: Forests, *, trees: bool = False) -> Page:
 
 
 def _any_roots(result: Forests, at_least: Fraction, at_most: Fraction) -> str:
-    """What an allreduce can do that is not made of these two halves."""
-    what = "Reductions to any roots and broadcasts from them, both at the same time,"
+    """The throughput of an allreduce that is not composed of these two halves."""
+    both = "Reductions to any roots and broadcasts from them, both at the same time,"
     if result.stored:
-        what = f"Not checked is what the file says: {what[0].lower()}{what[1:]}"
+        both = f"The file claims, unchecked: {both[0].lower()}{both[1:]}"
     if at_most <= result.algbw:
-        return f"{what} are no faster."
+        return f"{both} are no faster."
     reached = f"reach {_rate(at_least, result.unit)}"
     if at_least == at_most:
-        return f"{what} {reached}, and nothing of that kind is faster."
+        return f"{both} {reached}, and nothing of that kind is faster."
     if at_least <= result.algbw:
-        return f"{what} reach at most {_rate(at_most, result.unit)}."
-    return f"{what} {reached}, and at most {_rate(at_most, result.unit)}."
+        return f"{both} reach at most {_rate(at_most, result.unit)}."
+    return f"{both} {reached}, and at most {_rate(at_most, result.unit)}."
 
 
 def _show_phase(page: Page, phase: PackedForest, result: Forests) -> None:
     unit, optimal = result.unit, phase.algbw == phase.bound
     if optimal:
-        page.text("No algorithm is faster, whatever its steps:")
+        page.text("No algorithm of any number of steps is faster:")
     else:
         share = float(phase.algbw / phase.bound)
         that = "That" if result.fixed_k is None else f"With k = {result.fixed_k} that"
-        page.text(f"{that} is {share:.1%} of what the network admits, {_rate(phase.bound, unit)}:")
+        page.text(f"{that} is {share:.1%} of the network's bound of {_rate(phase.bound, unit)}:")
     for line in _bottleneck(phase, unit):
         page.text(f"  {line}")
     if not optimal and not phase.in_time:
-        page.text("The time was over before better trees were packed.")
+        page.text("The time limit ended the search for better trees.")
     elif not optimal and phase.fabric.copies and result.fixed_k is None and not result.stored:
-        # With a number of trees that was asked for others may well be faster.
+        # Not with a given number of trees: other numbers may well be faster.
         able = "adds up" if phase.reduces else "copies"
-        page.text(
-            f"Whether trees of which only some reach a switch that {able} are faster is open."
-        )
+        page.text(f"Trees may be faster if only some reach a switch that {able}; this is open.")
     heights = phase.height_counts
     total = sum(heights.values())
     low, high = min(heights), max(heights)
@@ -94,11 +92,11 @@ def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
     if phase.crossing == sum(phase.forest.weights):
         part = "all data"
     if phase.reduces:
-        what = f"partial results for {part} have to go from {_nodes(nodes)} to {_nodes(others)}"
+        first = f"partial results for {part} have to go from {_nodes(nodes)} to {_nodes(others)}"
     else:
-        what = f"{part} has to go from {_nodes(nodes)} to {_nodes(others)}"
+        first = f"{part} has to go from {_nodes(nodes)} to {_nodes(others)}"
     room = sum((bandwidth for _, _, bandwidth in links), Fraction(0))
-    lines = [what]
+    lines = [first]
     if switches:
         lines.append(f"({_ranges(switches, 'switch', 'switches')} counted with the former)")
     shown = [f"{_vertex(u, fabric)} -> {_vertex(v, fabric)} ({b})" for u, v, b in links[:8]]

@@ -1,4 +1,4 @@
-"""A frontier for people, and what is proved about it."""
+"""Pages of a frontier and of its checked claims."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from syncoll.wording import counted, in_short
 
 __all__ = ["check_page", "frontier_page", "machine_words", "ruled_out", "stored_page"]
 
+_OPTIONAL = ("seconds", "sends", "R by step", "found by", "rounds R", "chunks C")
+
 
 def frontier_page(frontier: Frontier) -> Page:
-    """A frontier: its points, what is proved, and what is not settled."""
-    page = Page()
+    """A frontier: its points, the proved bounds, and the regions that are not settled."""
+    from syncoll.pages.times import times_of  # checks load no simulation
+
+    page, times = Page(), times_of(frontier)
+    points = [point for point in frontier.points if member_of(point, frontier) is None]
+    names = [] if times is None else times.names(points)
+    cells = [[]] * len(points) if times is None else times.of_points(points)
     rows = [
         (
+            *first,
             p.steps,
             p.rounds,
             p.chunks,
@@ -30,26 +38,29 @@ def frontier_page(frontier: Frontier) -> Page:
             f"{p.encoding}/{p.backend}",
             f"{p.seconds:.2f}",
         )
-        for p in frontier.points
-        if member_of(p, frontier) is None
+        for p, first in zip(points, cells, strict=True)
     ]
     most = frontier.max_chunks
     proved = ">proved >=" if most is None else f">proved >= (C <= {most})"
-    columns = (">steps S", ">rounds R", ">chunks C", ">R/C", proved, "optimal for")
+    columns = (*names, ">steps S", ">rounds R", ">chunks C", ">R/C", proved, "optimal for")
     more = ("R by step", ">sends", "found by", ">seconds")
     page.text(f"{frontier.collective} on {frontier.topology.name}")
     if rows:
         page.text()
-        page.table((*columns, *more), rows)
-    add_families(page, frontier)
+        page.table((*columns, *more), rows, (*_OPTIONAL, proved[1:]))
+    add_families(page, frontier, times)
+    if times is not None:
+        simulated = bool(points) and times.simulates(points)
+        how = "simulated" if simulated else "S alpha + (R/C) L beta"
+        page.text(f"Times are {how}; sizes are of the message, {times.message}.")
     alone = frontier.scope == BOUNDS_ALONE
     if alone:
         proofs = () if frontier.evidence is None else frontier.evidence.proofs
         if proofs:
             page.text()
             page.table((">steps S", ">R/C at least"), [(p.steps, p.bound) for p in proofs])
-        stopped = "" if frontier.complete else "; more may be provable, but it was stopped"
-        page.text(f"Lower bounds alone: no algorithms were looked for{stopped}.")
+        stopped = "" if frontier.complete else "; a limit stopped the search for higher ones"
+        page.text(f"Lower bounds alone, without a search for algorithms{stopped}.")
     elif frontier.impossible:
         page.text(f"Impossible: {frontier.impossible}.")
     else:
@@ -63,7 +74,7 @@ def frontier_page(frontier: Frontier) -> Page:
         chunks, reason = frontier.left_out[0]
         which = ", ".join(str(c) for c, _ in frontier.left_out)
         first = "" if len(frontier.left_out) == 1 else f" (C = {chunks})"
-        page.text(f"Left out: C = {which}, with which it makes no sense: {reason}{first}")
+        page.text(f"Not searched: C = {which}, {reason}{first}")
     if sentence := ruled_out(frontier):
         page.text(sentence)
     if frontier.open and not (alone or frontier.impossible):
@@ -72,7 +83,7 @@ def frontier_page(frontier: Frontier) -> Page:
             page.text(f"  {line}")
     if most is not None:
         page.text(
-            f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."
+            f"Nothing is proved about larger C: {frontier.collective} is another task for each C."
         )
     return page
 
@@ -111,13 +122,15 @@ def check_page(checked: Checked) -> Page:
         page.text(f"  a pipeline checked for every m: {family.words}")
     if checked.proved_by_file:
         page.text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
-    page.text("If that is so, it is proved that:" if checked.unchecked else "Proved:")
+    page.text("Proved if these claims hold:" if checked.unchecked else "Proved:")
     among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
     distance = evidence.distance
     if distance is not None:
         page.text(
-            f"  no algorithm{among} has fewer than {counted(distance.steps, 'step')}: so far is "
-            f"node {distance.destination} from {' and '.join(map(str, distance.sources))}"
+            f"  no algorithm{among} has fewer than {counted(distance.steps, 'step')}: node "
+            f"{distance.destination} is {counted(distance.steps, 'hop')} from "
+            f"{'node' if len(distance.sources) == 1 else 'nodes'} "
+            f"{' and '.join(map(str, distance.sources))}"
         )
     for proof in evidence.proofs:
         page.text(f"  {proof.sentence(checked.proved_by_file)}")
@@ -147,7 +160,7 @@ def stored_page(stored: StoredFile) -> Page:
     page = Page()
     if stored.frontier is not None:
         page.add(frontier_page(stored.frontier))
-        page.text("So says the file; `syncoll check` says what of that is proved.")
+        page.text("These are the claims of the file; `syncoll check` checks them.")
     elif not stored.algorithms:
         instance = stored.instances[0]
         page.text(

@@ -1,4 +1,4 @@
-"""Page: text and tables for people, laid out when it is known how wide they may be."""
+"""Page: text and tables, laid out for the width of a terminal or as HTML."""
 
 from __future__ import annotations
 
@@ -6,34 +6,55 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from html import escape
 from itertools import groupby, zip_longest
 
-__all__ = ["Page", "visible"]
+__all__ = ["Page", "short_fraction", "visible"]
 
 _GAP = "  "
+_UNBROKEN = 24
+"""Longest cell that is not wrapped as long as optional columns can be left out."""
+_MOST_EXACT = 7
+"""Longest fraction that a table shows exactly."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells as texts; columns whose name starts with ``>`` are aligned to the right."""
+    """Cells as texts; see `Page.table`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    optional: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
         return [column.removeprefix(">") for column in self.columns]
 
-    def lines(self, available: int | None) -> Iterator[str]:
-        right = [column.startswith(">") for column in self.columns]
-        cells = [self.names, *map(list, self.rows)]
+    def fitted(self, available: int | None) -> _Table:
+        """The table without the optional columns that do not fit; all of it if none can help."""
+        if available is None:
+            return self
+        columns = list(zip(self.names, *self.rows, strict=True))
+        for count in range(len(self.optional) + 1):
+            kept = [i for i, name in enumerate(self.names) if name not in self.optional[:count]]
+            if _total([_need(columns[i], _UNBROKEN) for i in kept]) <= available:
+                break
+        if _total([_need(columns[i]) for i in kept]) > available:
+            return self
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
+
+    def lines(self, available: int | None, elsewhere: str) -> Iterator[str]:
+        table = self.fitted(available)
+        cells = [table.names, *map(list, table.rows)]
         widths = _widths(cells, available)
         if available is not None and _total(widths) > available and self.rows:
             yield from _records(cells[0], cells[1:], available)
             return
+        right = [column.startswith(">") for column in table.columns]
         ruler = "  " + _GAP.join("─" * w for w in widths)
         for number, row in enumerate(cells):
             if number == 1:
@@ -47,6 +68,9 @@ class _Table:
                 yield f"  {line}".rstrip()
         if not self.rows:
             yield ruler
+        if left_out := [name for name in self.names if name not in table.names]:
+            text = f"  Left out (wider terminal, {elsewhere}): {', '.join(left_out)}"
+            yield from _Text(text).lines(available, elsewhere)
         yield ""
 
     def to_html(self) -> str:
@@ -68,12 +92,12 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Text:
-    """A line or several; what is wrapped begins at a column, where one is given."""
+    """A line or several; the wrapped rest of a line is indented to a column if one is given."""
 
     text: str
     hang: int | None = None
 
-    def lines(self, width: int | None) -> Iterator[str]:
+    def lines(self, width: int | None, elsewhere: str) -> Iterator[str]:
         for line in visible(self.text).split("\n"):
             if width is None or len(line) <= width:
                 yield line
@@ -99,14 +123,23 @@ class Page:
         self._parts.append(_Text(text, hang))
         return self
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Page:
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        optional: Sequence[str] = (),
+    ) -> Page:
         """Adds a table; columns whose name starts with ``>`` are aligned to the right.
 
-        Where it is too wide, the widest columns are wrapped between words; where even that is not
-        enough, each row becomes a record of its own, with a line or a few for each of its cells.
+        A table that is too wide loses optional columns, and a line names them.  Then its widest
+        columns are wrapped between words.  If that is not enough, each row becomes a record.
+
+        Args:
+            rows: of cells; long fractions are shown as decimals.
+            optional: names of the columns that may be left out, the least important first.
         """
-        cells = tuple(tuple(visible(str(cell)) for cell in row) for row in rows)
-        self._parts.append(_Table(tuple(visible(c) for c in columns), cells))
+        cells = tuple(tuple(map(_cell, row)) for row in rows)
+        self._parts.append(_Table(tuple(visible(c) for c in columns), cells, tuple(optional)))
         return self
 
     def add(self, other: Page) -> Page:
@@ -114,15 +147,19 @@ class Page:
         self._parts += other._parts
         return self
 
-    def lines(self, width: int | None = None) -> Iterator[str]:
-        """The lines, none of which has more columns than `width` where it can be helped."""
+    def lines(self, width: int | None = None, elsewhere: str = "--format json") -> Iterator[str]:
+        """The lines, each of at most `width` columns unless a single word is longer.
+
+        Args:
+            elsewhere: the way to see the columns that are left out of a table.
+        """
         for part in self._parts:
-            yield from part.lines(width)
+            yield from part.lines(width, elsewhere)
 
     def __str__(self) -> str:
         """As wide as the terminal, without blank lines at its end."""
         columns = shutil.get_terminal_size((100, 24)).columns
-        return "\n".join(self.lines(max(20, columns - 1))).rstrip()
+        return "\n".join(self.lines(max(20, columns - 1), "page().to_html()")).rstrip()
 
     def __repr__(self) -> str:
         return str(self)
@@ -143,8 +180,22 @@ class Page:
         return "\n".join(found)
 
 
+def short_fraction(value: Fraction) -> str:
+    """A fraction exactly, or as a decimal if it has more than seven characters.
+
+    >>> short_fraction(Fraction(7, 6)), short_fraction(Fraction(1561, 1024))
+    ('7/6', '1.5244')
+    """
+    exact = str(value)
+    return exact if len(exact) <= _MOST_EXACT or value.denominator == 1 else f"{float(value):.5g}"
+
+
+def _cell(value: object) -> str:
+    return visible(short_fraction(value) if isinstance(value, Fraction) else str(value))
+
+
 def visible(text: str) -> str:
-    """A text whose control characters are written out, so that they cannot do anything."""
+    """A text with its control characters escaped, so that a terminal does not execute them."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
@@ -172,21 +223,32 @@ def _total(widths: list[int]) -> int:
     return sum(widths) + len(_GAP) * len(widths)
 
 
+def _need(column: Sequence[str], unbroken: int = 0) -> int:
+    """The least width of a column, given its name and cells: that of its longest word.
+
+    Args:
+        unbroken: cells of at most this length are not wrapped.
+    """
+    words = max((len(word) for cell in column for word in cell.split()), default=1)
+    return max([words, *(len(cell) for cell in column[1:] if len(cell) <= unbroken)])
+
+
 def _widths(cells: list[list[str]], available: int | None) -> list[int]:
-    """How wide each column becomes: as wide as its cells, less where the table is too wide."""
+    """The width of each column: that of its longest cell, or less if the table is too wide."""
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     if available is None:
         return widths
-    least = [max((len(w) for c in column for w in c.split()), default=1) for column in columns]
     excess = _total(widths) - available
-    while excess > 0:
-        able = [i for i in range(len(widths)) if widths[i] > least[i]]
-        if not able:
-            break
-        widest = max(able, key=lambda i: widths[i])
-        widths[widest] -= 1
-        excess -= 1
+    for unbroken in (max(widths), _UNBROKEN, 0):  # names are wrapped before cells
+        least = [_need(column, unbroken) for column in columns]
+        while excess > 0:
+            able = [i for i in range(len(widths)) if widths[i] > least[i]]
+            if not able:
+                break
+            widest = max(able, key=lambda i: widths[i])
+            widths[widest] -= 1
+            excess -= 1
     return widths
 
 

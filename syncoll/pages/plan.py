@@ -1,4 +1,4 @@
-"""A plan for people."""
+"""The page of a plan."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from syncoll.pages.page import Page
+from syncoll.pages.times import microseconds
 from syncoll.planning import NeverBest, Plan, SizeRange, ends
 from syncoll.results import Frontier
 from syncoll.units import format_bandwidth, format_size, format_time
@@ -23,18 +24,23 @@ def plan_page(
     sizes: tuple[int, int] | None = None,
     wanted: Sequence[int] = (),
 ) -> Page:
-    """The fastest algorithm for each range of messages, for all or those in `sizes`.
+    """The fastest algorithm for each range of messages.
 
-    `given`, `alpha_given`: whether a user gave the bandwidth, and alpha, or the topology did;
-    `wanted`: messages for which the fastest is named.
+    Args:
+        given: whether the user stated the bandwidth; else the topology does.
+        alpha_given: the same for alpha.
+        sizes: of messages, the limits of the ranges that are shown; None for all.
+        wanted: messages for which the fastest algorithm is named.
     """
     page = Page()
     message = plan.message
     page.text(f"{plan_title(plan, frontier, given=given, alpha_given=alpha_given)}\n")
-    costs = (">S", ">R", ">C", ">R/C", ">time", ">to", ">algbw", ">to")
-    columns = (">message from", ">below", ">bytes", *costs)
+    costs = (">S", ">R", ">C", ">R/C", ">time (us)", ">to (us)", ">algbw (GB/s)", ">to (GB/s)")
     rows = [_row(plan, one, sizes) for one in plan.ranges]
-    page.table(columns, [row for row in rows if row])
+    optional = ("bytes", "R", "C", "to (GB/s)", "to (us)")
+    page.table(
+        (">message from", ">below", ">bytes", *costs), [row for row in rows if row], optional
+    )
     page.text(message.sentence)
     if sizes is not None:
         low, high = map(format_size, sizes)
@@ -49,11 +55,11 @@ def plan_page(
             f"R/C = {best.bandwidth}, {time}."
         )
     for one in plan.never_best:
-        page.text(f"Never the best: {_told(one)}.")
+        page.text(f"Never the best: {_never_best(one)}.")
     if frontier.open:
         page.text(
             f"The frontier leaves {counted(len(frontier.open), 'region')} of costs "
-            "unsettled, where better algorithms may lie; `syncoll show` lists them."
+            "open, in which better algorithms may exist; `syncoll show` lists them."
         )
     return page
 
@@ -74,7 +80,7 @@ def plan_title(plan: Plan, frontier: Frontier, *, given: bool, alpha_given: bool
 
 
 def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[object, ...]:
-    """Of the table; nothing for a range that is not shown."""
+    """A row of the table; empty for a range that is not shown."""
     shown = ends(one, sizes)
     if not shown:
         return ()
@@ -86,9 +92,9 @@ def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[obj
             messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
     times, rates = [], []
     for size in shown:
-        times.append("no end" if size is None else format_time(plan.seconds(one.algorithm, size)))
+        times.append("no end" if size is None else microseconds(plan.seconds(one.algorithm, size)))
         rate = plan.algorithm_bandwidth(one.algorithm, size)
-        text = "-" if rate is None else format_bandwidth(rate)
+        text = "-" if rate is None else f"{float(rate) / 1e9:.4g}"
         rates.append(f"< {text}" if size is None and rate is not None else text)
     return (
         format_size(one.low),
@@ -103,8 +109,8 @@ def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[obj
     )
 
 
-def _told(one: NeverBest) -> str:
-    """An algorithm that is never the best, and how near it comes."""
+def _never_best(one: NeverBest) -> str:
+    """An algorithm that is never the best, with the size at which its time is nearest to it."""
     stored = one.algorithm
     cost = Fraction(stored.algorithm.rounds, stored.instance.chunks)
     text = f"{stored.where}, S = {stored.algorithm.steps}, R/C = {cost}"

@@ -1,4 +1,4 @@
-"""What is installed, for people."""
+"""Pages of the installed plugins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POINTS = {
     "encoding": ("encodings", "encodings (--encoding NAME)"),
     "backend": ("backends", "solver backends (--backend NAME)"),
     "seed": ("seeds", "seed backends (--backend NAME, --seeds NAME)"),
-    "bound": ("bounds", "lower bounds (asked where those of syncoll leave a gap)"),
+    "bound": ("bounds", "lower bounds (used if the bounds of syncoll leave a gap)"),
     "specs": ("spec_libraries", "spec libraries (their definitions are used by name)"),
     "importer": ("importers", "importers (syncoll import NAME FILE, NAME:FILE as a topology)"),
     "exporter": ("exporters", "exporters (syncoll export --to NAME)"),
@@ -26,7 +26,7 @@ _POINTS = {
 
 
 def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
-    """A few lines about each plugin; where asked also what a backend takes, and every option."""
+    """A few lines about each plugin; with `options` also a backend's features and all options."""
     page, records = Page(), plugin_records(plugins)
     for point, (_, title) in _POINTS.items():
         own = [record for record in records if record["point"] == point]
@@ -40,7 +40,7 @@ def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
         origin = f" of {broken.distribution}" if broken.distribution else ""
         page.text(f"broken: plugin {broken.plugin}{origin}: {broken.error}")
     if not options:
-        page.text("`syncoll plugins --options` also lists what each takes and can be told.")
+        page.text("`syncoll plugins --options` also lists features and options.")
     return page
 
 
@@ -70,7 +70,7 @@ def _show(page: Page, record: dict[str, Any], options: bool) -> None:
 
 
 def plugin_records(plugins: PluginManager) -> list[dict[str, Any]]:
-    """What is known about each plugin, as JSON has it."""
+    """The facts about each plugin, as in JSON."""
     return [
         _record(plugins, point, record)
         for point, (registry, _) in _POINTS.items()
@@ -79,7 +79,7 @@ def plugin_records(plugins: PluginManager) -> list[dict[str, Any]]:
 
 
 def _record(plugins: PluginManager, point: str, record: Any) -> dict[str, Any]:
-    """What all plugins have, and what those of a plug point have beside it."""
+    """The facts that all plugins have, and the ones of a plug point."""
     found = {"point": point, "name": record.name, "summary": record.summary, "able": True}
     found["distribution"] = str(plugins.provenance(record))
     if point in ("backend", "seed", "exporter"):
@@ -111,7 +111,7 @@ def _answer(question: Callable[[], Answer]) -> dict[str, Any]:
 
 
 def _problem(recognises: Callable[[], bool]) -> str:
-    """What is wrong with a plugin's `recognises`, as far as asking it about nothing shows."""
+    """The error of a plugin's `recognises` on an empty file; empty for none."""
     try:
         recognises()
     except PluginError as error:
@@ -120,7 +120,7 @@ def _problem(recognises: Callable[[], bool]) -> str:
 
 
 def _library_problem(record: SpecLibraryRecord, *, ours: bool) -> str:
-    """What is wrong with a library's files; ours are tested, and many."""
+    """The errors of a library's files; ours are many, and tested."""
     if not record.folder.is_dir():
         return f"there is no folder {record.folder}"
     problems = [] if ours else SpecLibrary.load([record.folder]).problems()

@@ -1,4 +1,4 @@
-"""Repairs for people."""
+"""Pages of a repair and of a survey of single failures."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ __all__ = ["repair_page", "survey_page"]
 
 
 def repair_page(repair: Repair) -> Page:
-    """What is lost, what of that for good, and the frontier of the damaged machine."""
+    """The loss, the part of it that is proved, and the frontier of the damaged machine."""
     page, machine = Page(), repair.machine
     page.text(f"{repair.frontier.collective} on {machine.whole.name}, {machine.words}")
     page.text()
     most = repair.frontier.max_chunks
     proved = ">proved >=" if most is None else f">proved >= (C <= {most})"
     columns = (">steps S", ">R/C whole", ">R/C now", ">lost", proved, ">lost for good", "found by")
-    page.table(columns, [_row(one) for one in repair.losses])
+    page.table(columns, [_row(one) for one in repair.losses], ("found by", "R/C whole"))
     before, after = repair.whole.least_steps, repair.frontier.least_steps
     if after != before:
         page.text(f"At least {counted(after, 'step')} now, {before} before.")
     names = {point.backend for point in repair.frontier.points}
     page.text(
-        "lost: how much higher the least R/C found is; lost for good: how much higher it is for "
-        "everybody, by the bound that is proved"
+        "lost: increase of the least R/C that was found; lost for good: the part of it that no "
+        "algorithm can avoid, by the proved bound"
     )
     words = {
         KEPT: "kept: the algorithm of the whole machine, which still works",
-        MENDED: "mended: one of the whole machine, with ways around what is broken",
+        MENDED: "mended: an algorithm of the whole machine, rerouted around the damage",
     }
     for name, text in words.items():
         if name in names:
             page.text(text)
     if len(machine.nodes) == 1:
-        page.text(f"1 node takes part; node 0 is now the one that was {machine.nodes[0]}")
+        page.text(f"1 node takes part; node 0 is the former node {machine.nodes[0]}")
     elif machine.lost_nodes:
         page.text(
-            f"{len(machine.nodes)} nodes take part; nodes 0 to {len(machine.nodes) - 1} are now "
-            f"those that were {runs_in_words(machine.nodes)}"
+            f"{len(machine.nodes)} nodes take part; nodes 0 to {len(machine.nodes) - 1} are the "
+            f"former nodes {runs_in_words(machine.nodes)}"
         )
     page.text()
     page.add(frontier_page(repair.frontier))
@@ -63,7 +63,7 @@ def _row(loss: Loss) -> tuple[object, ...]:
 
 
 def survey_page(survey: Survey) -> Page:
-    """What each single failure costs, the worst first."""
+    """The loss by each single failure, the worst first."""
     page, whole = Page(), survey.whole
     page.text(
         f"{whole.collective} on {whole.topology.name}, without one of its "
@@ -74,6 +74,8 @@ def survey_page(survey: Survey) -> Page:
         *("broken", ">alike", ">S >=", ">R/C whole", ">R/C now", ">lost", ">proved >="),
         *(">lost for good", "gap"),
     )
+    known = {*survey.fatal, *survey.left_out}
+    waiting = [one for one in survey.surveyed if one.repair is None and one not in known]
     lines = [(one.words, one.failure.images, "impossible", *[""] * 6) for one in survey.fatal]
     for one in survey.worst:
         loss, repair = one.any_steps, one.repair
@@ -88,42 +90,40 @@ def survey_page(survey: Survey) -> Page:
                 "-" if loss.now is None or loss.bound is None else nearness(loss.now, loss.bound),
             )
         )
-    lines += [(one.words, one.failure.images, "left out", *[""] * 6) for one in survey.left_out]
-    known = {*survey.fatal, *survey.left_out}
-    waiting = [one for one in survey.surveyed if one.repair is None and one not in known]
-    lines += [(one.words, one.failure.images, "not yet", *[""] * 6) for one in waiting]
-    page.table(columns, lines)
+    for reason, each in (("left out", survey.left_out), ("not yet", waiting)):
+        lines += [(one.words, one.failure.images, reason, *[""] * 6) for one in each]
+    page.table(columns, lines, ("R/C whole", "alike", "S >=", "proved >=", "R/C now"))
     page.text(
         "R/C: the least found with any number of steps; alike: failures that a symmetry takes to "
         "each other; S >=: no algorithm has fewer steps"
     )
     page.text(
-        "lost for good: how much higher R/C is for everybody, by the bound that is proved; gap: "
-        "how near what was found is to that"
+        "lost for good: the increase of R/C that no algorithm can avoid, by the proved bound; gap: "
+        "distance of the least R/C found from this bound"
     )
     if survey.worst:
         _add_worst(page, survey, "worst so far" if waiting else "worst")
     for one in survey.fatal:
         page.text(f"{one.words}: {one.refused}")
     for one in survey.left_out:
-        page.text(f"{one.words}: left out, which proves nothing: {one.left_out}")
+        page.text(f"{one.words}: left out, nothing is proved: {one.left_out}")
     vain = [one for one in survey.worst if one.any_steps is None or one.any_steps.now is None]
     if vain:
         page.text(
-            f"R/C now -: of {counted(len(vain), 'failure')} nothing was found in the time for each "
-            f"({argument('search_limit')}), which does not mean that there is nothing"
+            f"R/C now -: no algorithm was found for {counted(len(vain), 'failure')} within "
+            f"{argument('search_limit')}; algorithms may exist"
         )
     if waiting:
-        limit = f"the time for all of them ({argument('time_limit')}) was over"
+        reason = "interrupted" if survey.interrupted else f"{argument('time_limit')} is over"
         page.text(
-            f"not yet: {counted(len(waiting), 'failure')} of {len(survey.surveyed)} had no turn, "
-            f"as {'it was interrupted' if survey.interrupted else limit}"
+            f"not yet: {counted(len(waiting), 'failure')} of {len(survey.surveyed)} were not "
+            f"searched ({reason})"
         )
     return page
 
 
 def _add_worst(page: Page, survey: Survey, which: str) -> None:
-    """The failure that costs most, and for each S that which does."""
+    """Adds the failure that costs most, for any S and for each S."""
     worst = survey.worst[0]
     loss = worst.any_steps
     assert loss is not None
@@ -140,6 +140,6 @@ def _add_worst(page: Page, survey: Survey, which: str) -> None:
         ]
         if lost:
             never, none, share, words = max(lost, key=lambda one: one[:3])
-            cost = "nothing is found" if none else percent(Fraction(share))
-            cost = "there is no such algorithm any more" if never else cost
+            cost = "nothing was found" if none else percent(Fraction(share))
+            cost = "no algorithm is left" if never else cost
             page.text(f"With at most {counted(steps, 'step')} the {which} is {words}: {cost}.")

@@ -1,4 +1,4 @@
-"""A simulation for people: tables as nccl-tests prints them, and who is the fastest when."""
+"""Pages of a simulation: tables as nccl-tests prints them, and the fastest for each size."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from syncoll.pages.page import Page
+from syncoll.pages.times import microseconds
 from syncoll.simulating import Comparison, Semantics, Sharing, Timed, Timing
 from syncoll.units import format_bandwidth, format_size, format_time
 from syncoll.wording import counted, gap
@@ -54,7 +55,7 @@ def simulation_page(compared: Comparison, collective: str, *, all_classics: bool
 
 
 def fastest_page(compared: Comparison) -> Page:
-    """Only which algorithm is the fastest for which size."""
+    """Only the table of the fastest algorithm for each size."""
     page = Page()
     _add_fastest(page, compared)
     return page
@@ -99,20 +100,20 @@ def _add_rows(page: Page, compared: Comparison, each: list[Timed]) -> None:
                 "-" if row.busbw is None else _digits(row.busbw / 10**9),
             )
         )
-    columns = (">message", ">count", ">type", ">redop", ">time", ">algbw", ">busbw")
-    units = ("(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)")
-    page.table(columns, [units, *rows])
+    columns = (">message (B)", ">count", ">type", ">redop", ">time (us)")
+    page.table((*columns, ">algbw (GB/s)", ">busbw (GB/s)"), rows)
 
 
 def _add_fastest(page: Page, compared: Comparison) -> None:
-    columns = (">message", "fastest", ">time", ">at least", ">within")
-    classic = ("fastest classic", ">time", ">speed-up") if compared.classics else ()
+    columns = (">message", "fastest", ">time (us)", ">at least (us)", ">gap")
+    classic = ("fastest classic", ">its time (us)", ">speed-up") if compared.classics else ()
     used = len(columns) + len(classic)
-    page.table((*columns, *classic), [row[:used] for row in _best_rows(compared)])
+    rows = [row[:used] for row in _best_rows(compared)]
+    page.table((*columns, *classic), rows, ("at least (us)", "its time (us)", "gap"))
     how = "by latencies and the proved bound"
     if compared.semantics.timing is Timing.LOCKSTEP:
         how = "by latencies and the proved bounds for each number of steps"
-    page.text(f"at least: a lower bound for every algorithm, {how}")
+    page.text(f"at least: a lower bound for every algorithm, {how}; gap: distance from it")
 
 
 def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
@@ -122,16 +123,16 @@ def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
         yield (
             format_size(size),
             best.name,
-            format_time(best.seconds[number]),
-            "-" if not floor else format_time(Fraction(floor).limit_denominator(10**15)),
+            microseconds(best.seconds[number]),
+            "-" if not floor else microseconds(floor),
             "-" if not floor else gap(float(best.seconds[number]), floor),
             "-" if classic is None else classic.name,
-            "-" if classic is None else format_time(classic.seconds[number]),
+            "-" if classic is None else microseconds(classic.seconds[number]),
             "-" if speedup is None else f"{float(speedup):.2f}",
         )
 
 
 def _digits(value: Fraction) -> str:
-    """Two digits behind the point, as nccl-tests has them; three digits of what is less than 1."""
+    """Two decimals as nccl-tests prints; three significant digits below 1."""
     number = float(value)
     return f"{number:.2f}" if number >= 1 or not number else f"{number:.3g}"

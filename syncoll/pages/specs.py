@@ -1,4 +1,4 @@
-"""A library of definitions, for people."""
+"""Pages of a library of definitions."""
 
 from __future__ import annotations
 

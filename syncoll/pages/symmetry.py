@@ -1,4 +1,4 @@
-"""Symmetry for people, and as a record."""
+"""The page and the record of a symmetry."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LONGEST_CYCLE_SHOWN = 8
 
 
 def symmetry_page(found: Symmetry) -> Page:
-    """How large the free group is, what it leaves to be decided, and what generates it."""
+    """The order, the orbits and the generators of the free group."""
     topology, group = found.topology, found.group
     page = Page()
-    what = f"{found.collective} on {topology.name}" if found.collective else topology.name
-    page.text(f"{what}: {counted(topology.num_nodes, 'node')}")
+    name = f"{found.collective} on {topology.name}" if found.collective else topology.name
+    page.text(f"{name}: {counted(topology.num_nodes, 'node')}")
     if group.order == 1:
         page.text("no free group of automorphisms was found but the identity")
     else:

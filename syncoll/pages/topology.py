@@ -1,4 +1,4 @@
-"""A topology for people."""
+"""The page of a topology."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_LINKS_SHOWN = 8
 
 
 def topology_page(topology: Topology, doc: str = "", width: int | None = None) -> Page:
-    """Its nodes, switches and links, in as many columns, below what its author says of it."""
+    """The documentation, nodes, switches and links of a topology; `width`: columns at most."""
     page = Page()
     if doc:
         page.text(doc + "\n")
@@ -84,14 +84,14 @@ def _show_links(page: Page, topology: Topology, width: int | None) -> None:
     for (a, b), value in links.items():
         targets.setdefault(a, []).append(str(b) if same else f"{b} ({value})")
     digits = len(str(topology.num_nodes - 1))
-    for a, told in targets.items():
-        page.text(f"  {a:>{digits}} -> {'  '.join(told)}")
+    for a, each in targets.items():
+        page.text(f"  {a:>{digits}} -> {'  '.join(each)}")
 
 
 _COUNTS = {
     Counting.SENDS: "",
-    Counting.SOURCES: ", copies of what one node sends counted once",
-    Counting.DESTINATIONS: ", what is added up for one node counted once",
+    Counting.SOURCES: ", copies of one send counted once",
+    Counting.DESTINATIONS: ", sends that a switch adds up counted once",
 }
 
 

@@ -1,4 +1,4 @@
-"""What was verified, for people."""
+"""Pages of verified files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CheckedRefutation: TypeAlias = "_CheckedRefutation"
 
 
 def verified_page(found: VerifiedExports | CheckedRefutation | StoredFile) -> Page:
-    """A line for each algorithm that was replayed, or file that is right; or what is refuted."""
+    """A line for each algorithm that was replayed, each verified file, or the refuted instance."""
     page = Page()
     if isinstance(found, VerifiedExports):
         return _exports(page, found)
@@ -34,7 +34,7 @@ def verified_page(found: VerifiedExports | CheckedRefutation | StoredFile) -> Pa
             f"R = {instance.rounds}, {counted(one.algorithm.num_sends, 'send')}"
         )
     if not found.algorithms:
-        page.text("  no algorithm in it; nothing to verify")
+        page.text("  the file has no algorithm to verify")
     return page
 
 

@@ -96,11 +96,12 @@ def bound_for(frontier: Frontier, steps: int | None) -> Fraction:
 
 
 def percent(share: Fraction | None) -> str:
-    """``+33.3 %``; a dash for None."""
+    """``+33.3 %``, ``2.5x`` from 100 % on; a dash for None."""
     if share is None:
         return "-"
-    value = 100 * float(share)
-    return "0 %" if not share else f"{value:+.3g} %" if abs(value) < 100 else f"{value:+.0f} %"
+    if share >= 1:
+        return f"{float(1 + share):.3g}x"
+    return f"{100 * float(share):+.3g} %" if share else "0 %"
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ def test_undecided(run: Run, out_of_time: tuple[str, ...]) -> None:
     assert result.out.startswith("unknown: ")
     assert "time limit" in result.out
     assert run("show", "unknown.json").out.startswith("unknown: alltoall on hypercube(4)")
-    assert "nothing to verify" in run("verify", "unknown.json").out
+    assert "no algorithm to verify" in run("verify", "unknown.json").out
 
 
 def test_a_licence_that_is_too_small_is_undecided(run: Run) -> None:

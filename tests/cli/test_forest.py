@@ -98,7 +98,7 @@ def test_figures_of_the_paper(
 def test_a_network_with_switches_in_words(run: Run) -> None:
     out = run("forest", "a100(boxes=2)", "--trees").out
     assert "1040/3 GB/s (346.67)" in out
-    assert "No algorithm is faster" in out
+    assert "No algorithm of any number of steps is faster" in out
     assert "15/16 of the data has to go from nodes 1-15 to node 0" in out
     assert "2 links of 325 GB/s together" in out
     assert "switch 0 -> 0 (300)" in out
@@ -108,7 +108,7 @@ def test_a_network_with_switches_in_words(run: Run) -> None:
     assert re.search(r"\d+->\d+ \(switch \d+", out)
     fixed = run("forest", "mi250(boxes=2)", "--fixed-k", "2").out
     assert "1024/3 GB/s (341.33)" in fixed
-    assert "96.4% of what the network admits, 5312/15 GB/s (354.13)" in fixed
+    assert "96.4% of the network's bound of 5312/15 GB/s (354.13)" in fixed
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_an_allreduce_is_read_again(run: Run) -> None:
     assert "Not checked: the throughput of reductions to any roots" in checked.out
     said = f"{ANY_ROOTS} reach 400 GB/s, and nothing of that kind is faster."
     for shown in (checked.out, run("show", "forest.json").out):
-        assert f"Not checked is what the file says: {said}" in shown
+        assert f"The file claims, unchecked: {said}" in shown
         assert "Reductions to any roots" not in shown
     answer = run("check", "forest.json", "--format", "json").json
     assert answer["fully_checked"] is False
@@ -138,7 +138,7 @@ def test_statements_about_any_roots_are_not_checked(run: Run) -> None:
         Path("changed.json").write_text(json.dumps(changed))
         checked = run("check", "changed.json")
         assert checked.code == 4
-        assert f"Not checked is what the file says: {ANY_ROOTS} {words}" in checked.out
+        assert f"The file claims, unchecked: {ANY_ROOTS} {words}" in checked.out
     assert halves == "4/3"
     for low, high in [("9999", "9998"), ("1", "1"), ("1", "9999")]:
         changed = {**document, "any_roots": {"at_least": low, "at_most": high}}
@@ -152,11 +152,11 @@ def test_a_given_number_of_trees_is_named_as_reason(run: Run) -> None:
     """A broadcast on 3 trees that other numbers make faster; a file does not have this reason."""
     asked = ("forest", TWO_BOXES, "--collective", "broadcast", "--fixed-k", "3", "-o", "f.json")
     shown, stored = run(*asked).out, run("show", "f.json").out
-    assert "With k = 3 that is 37.5% of what the network admits, 400 GB/s:" in shown
-    assert "\nThat is 37.5% of what the network admits, 400 GB/s:" in stored
+    assert "With k = 3 that is 37.5% of the network's bound of 400 GB/s:" in shown
+    assert "\nThat is 37.5% of the network's bound of 400 GB/s:" in stored
     for out in (shown, stored):
         assert "is open" not in out
-        assert "No algorithm is faster" not in out
+        assert "No algorithm of any number of steps is faster" not in out
 
 
 def test_a_forest_below_the_bound_is_not_called_optimal(run: Run) -> None:
@@ -167,9 +167,9 @@ def test_a_forest_below_the_bound_is_not_called_optimal(run: Run) -> None:
         "  link (switch(0), 2) bandwidth 1  multicast switch(one) for one in range(1) }"
     )
     shown = run("forest", "narrow.syncoll:narrow", "--collective", "broadcast", "-o", "f.json").out
-    assert "\nThat is 75.0% of what the network admits, 2 " in shown
-    assert "No algorithm is faster" not in shown
-    assert "only some reach a switch that copies are faster is open" in shown
+    assert "\nThat is 75.0% of the network's bound of 2 " in shown
+    assert "No algorithm of any number of steps is faster" not in shown
+    assert "may be faster if only some reach a switch that copies; this is open" in shown
     checked = run("check", "f.json")
     assert checked.code == 0
     assert "is open" not in checked.out

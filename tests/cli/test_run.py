@@ -78,7 +78,7 @@ def test_the_seed_changes_the_data(run: Run, reduced: Path) -> None:
 def test_an_outcome_without_an_algorithm(run: Run, files: Path) -> None:
     result = run("run", files / "unsat.json")
     assert result.code == 0
-    assert "nothing to run" in result.out
+    assert "no algorithm to run" in result.out
     assert run("run", files / "unsat.json", "--format", "json").json["algorithms"] == []
 
 

@@ -93,7 +93,7 @@ def test_verify(files: Path, run: Run) -> None:
     meant = ["--topology", "ring(4)", "--collective", "allgather"]
     result = run("verify", files / "unsat.json", *meant)
     assert result.code == 0
-    assert "nothing to verify" in result.out
+    assert "no algorithm to verify" in result.out
 
 
 def test_verify_needs_no_solver(files: Path, process: Run) -> None:
@@ -138,7 +138,7 @@ def test_bounds(run: Run) -> None:
     assert content["bandwidth"] == "3/2"
     assert [b["steps"] for b in content["by_steps"]] == [2, 3, 4, 5]
     assert all(b["prices"] for b in content["by_steps"])
-    assert "there is no algorithm at all" in run("bounds", "dgx1", "gather", "--max-steps", "1").out
+    assert "no algorithm has S <= 1" in run("bounds", "dgx1", "gather", "--max-steps", "1").out
     assert "no price is needed" in run("bounds", "ring(1)", "allgather", "--prices").out
 
 

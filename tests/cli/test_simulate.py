@@ -28,7 +28,8 @@ def test_a_table_like_that_of_nccl_tests(run: Run, files: Path) -> None:
     result = run(*command(files, "--sizes", "8MiB:32MiB", "--classics", "ring,binomial"))
     assert (result.code, result.err) == (0, "")
     rows = [re.split("  +", line.strip()) for line in result.out.splitlines()]
-    assert ["message", "count", "type", "redop", "time", "algbw", "busbw"] in rows
+    names = ["message (B)", "count", "type", "redop", "time (us)"]
+    assert [*names, "algbw (GB/s)", "busbw (GB/s)"] in rows
     # 8 nodes of 1 MiB: 3 steps and 7/6 of 1 MiB at 25 GB/s are 51.03 us in lockstep.
     row = next(row for row in rows if row[:4] == ["8388608", "262144", "float", "none"])
     assert float(row[4]) <= 65.02

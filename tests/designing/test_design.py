@@ -262,7 +262,7 @@ def test_words_of_one_kind_are_not_enough(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("ending", "code", "why"),
     [
-        (KeyboardInterrupt, 130, "it was interrupted"),
+        (KeyboardInterrupt, 130, "interrupted"),
         (OutOfTimeError, 0, "the time was over"),
     ],
 )
@@ -289,7 +289,7 @@ def test_bounds_found_before_the_end_are_shown(
     assert not told["complete"]
     calls.clear()
     assert main(command[:-2]) == code
-    assert f"not everything was looked at to the end: {why}" in capsys.readouterr().out
+    assert f"the comparison is incomplete: {why}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

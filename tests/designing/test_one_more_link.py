@@ -110,7 +110,7 @@ def test_pairs_that_were_not_examined_are_reported(capsys: pytest.CaptureFixture
     assert best == Fraction(told["others"]["at_least"]["alltoall"]) == Fraction(3, 4)
     assert main(["design", "mesh(3,4)", "--one-more-link", "alltoall"]) == 0
     shown = capsys.readouterr().out
-    assert "other pairs of nodes not looked at" in shown
+    assert "other pairs of nodes not assessed" in shown
     assert "R/C of alltoall >= 3/4, whichever of them is joined" in shown
 
 

@@ -160,8 +160,8 @@ def plain(output: str) -> list[str]:
     for line in output.rstrip().splitlines():
         text = re.sub(r"\b\d+(\.\d+)? s\b", "some s", line.strip())
         if re.search(r"(seed|step|partial|path)/\w+ +\d", text):
-            cells = re.split(r"  +", text)
-            cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
+            cells = re.split(r"  +", text)[-10:]  # without microseconds
+            cells[-4] = str(sum(int(rounds) for rounds in cells[-4].split()))
             text = "  ".join(cells[:-3])
         text = re.sub(r"(?<=[0-9] %) +\w+$", " engine", text)  # of a repair
         text = re.sub(r"(?<=[0-9], by )\w+$", "engine", text)

@@ -84,7 +84,7 @@ def test_json_has_the_losses(whole: Path, capsys: pytest.CaptureFixture[str]) ->
         assert row["gap"] == float(now / bound - 1) >= 0
     assert main(["repair", str(whole), "--without", "node 5", "--backend", "multitree"]) == 0
     page = capsys.readouterr().out
-    assert "7 nodes take part; nodes 0 to 6 are now those that were 0 to 4, 6 to 7" in page
+    assert "7 nodes take part; nodes 0 to 6 are the former nodes 0 to 4, 6 to 7" in page
 
 
 def test_fewer_steps_than_possible_are_lost_for_good(
@@ -112,6 +112,7 @@ def test_bounds_for_more_steps_hold_for_fewer(whole: Path) -> None:
     assert least == sorted(least, reverse=True)
     assert least[-1] == Fraction(7, 6)
     assert [percent(x) for x in (None, Fraction(0), Fraction(1, 3))] == ["-", "0 %", "+33.3 %"]
+    assert [percent(x) for x in (Fraction(1), Fraction(5, 2))] == ["2x", "3.5x"]
 
 
 @pytest.mark.parametrize(

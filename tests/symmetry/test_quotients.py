@@ -369,7 +369,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["solve", "ring(4)", "allgather", "-C", "1", "-S", "2", "-R", "2", "--symmetric"]
     assert main(asked) == 0
     text = capsys.readouterr().out
-    assert "Found among what a group of order 4 keeps." in text
+    assert "Found among the algorithms that a group of order 4 preserves." in text
     assert "8 variables, 10 constraints (without symmetry 26 and 37)" in text
     none = ["solve", "ring(4)", "allreduce", "-C", "2", "-S", "2", "-R", "2", "--symmetric"]
     assert main(none) == 3
