@@ -12,7 +12,7 @@ The functions are the commands of the shell, see `syncoll.api`; each is imported
 
 from typing import TYPE_CHECKING
 
-from syncoll.lazy import lazily
+from syncoll.lazy import displayed_by, lazily
 
 if TYPE_CHECKING:
     from syncoll.api.definitions import *
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
     from syncoll.version import __version__ as __version__
 else:
+    displayed_by("syncoll.reporting.displays")
     __getattr__ = lazily(__name__)
 
     def __dir__():

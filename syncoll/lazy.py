@@ -20,7 +20,20 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["lazily"]
+__all__ = ["displayed_by", "displays", "lazily"]
+
+_DISPLAYS: list[str] = []
+
+
+def displayed_by(module: str) -> None:
+    """Names the module that has the HTML and the drawings of values of the lower floors."""
+    _DISPLAYS.append(module)
+
+
+def displays() -> Any:
+    """The module of `displayed_by`: its `html_of` and `drawing_of` take a value."""
+    return importlib.import_module(_DISPLAYS[-1])
+
 
 _BLOCK = re.compile(r"^if TYPE_CHECKING:\n((?: .*\n|\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^    from (\S+) import ([^(\n]+|\([^)]+\))", re.MULTILINE)

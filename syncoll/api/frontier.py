@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -31,13 +32,13 @@ from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.errors import SyncollError, UsageError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
-from syncoll.pages.algorithm import algorithm_page
+from syncoll.pages.algorithm import algorithm_page, point_summary
 from syncoll.pages.frontier import check_page, frontier_page
 from syncoll.results import Frontier, LowerBounds, Point
 from syncoll.session import Session
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
-from syncoll.wording import argument, counted
+from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -112,11 +113,11 @@ class PointResult(AlgorithmVerbs, Point):
     session: Session | None = None
 
     def __repr__(self) -> str:
-        """In a line, for lists of points; `print` shows every send."""
-        return (
-            f"<point {self.number}: S = {self.steps}, R = {self.rounds}, C = {self.chunks}, "
-            f"R/C = {self.bandwidth}, {counted(self.algorithm.num_sends, 'send')}>"
-        )
+        """Ten lines; `print` shows every send."""
+        return point_summary(self, f"point {self.number}")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def where(self) -> str:  # type: ignore[override]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from syncoll.api import arguments
-from syncoll.api.base import Displayable, as_result, session_of, shows_progress, verb
+from syncoll.api.base import Tabular, as_result, session_of, shows_progress, verb
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
 from syncoll.documents import StoredAlgorithm, require_new_folder, to_text, write_new_folder
 from syncoll.errors import UsageError
@@ -34,8 +34,8 @@ __all__ = ["PlanResult", "plan"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlanResult(Displayable, Plan):
-    """Which algorithm of a frontier is the fastest for which size.
+class PlanResult(Tabular, Plan):
+    """The fastest algorithm of a frontier for each size.
 
     Args:
         frontier: that was planned with.
@@ -50,6 +50,28 @@ class PlanResult(Displayable, Plan):
     alpha_given: bool = True
     made: PlannedExports | None = None
     wanted: tuple[int, ...] = ()
+
+    columns: ClassVar = {
+        "where": str,
+        **dict.fromkeys(("steps", "rounds", "chunks"), int),
+        **dict.fromkeys(("bandwidth", "message_from", "seconds_from"), float),
+        **dict.fromkeys(("message_below", "seconds_below"), float),
+    }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each range of messages in bytes; None at the end of the last range."""
+        found = []
+        for one in self.ranges:
+            row: dict[str, Any] = {
+                name: getattr(one.algorithm, name) for name in list(self.columns)[:4]
+            }
+            row["bandwidth"] = float(one.bandwidth)
+            for name, size in (("from", one.low), ("below", one.high)):
+                seconds = None if size is None else float(self.seconds(one.algorithm, size))
+                row[f"message_{name}"] = None if size is None else float(size)
+                row[f"seconds_{name}"] = seconds
+            found.append(row)
+        return found
 
     def page(self, sizes: int | str | None = None) -> Page:
         """The ranges of messages: all, those in ``1KiB..1GiB``, or that of one size."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from syncoll.api import arguments
-from syncoll.api.base import Displayable, What, as_result, session_of, shows_progress, verb
+from syncoll.api.base import Tabular, What, as_result, session_of, shows_progress, verb
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
 from syncoll.documents import StoredAlgorithm, write_atomically
 from syncoll.errors import SpecError, UsageError
@@ -44,14 +44,32 @@ _SIZES = "1KiB..1GiB"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SimulationResult(Displayable, Comparison):
-    """What algorithms take for sizes, and classics beside them.
+class SimulationResult(Tabular, Comparison):
+    """The times of algorithms and classics for each size.
 
     Args:
         collective: its name.
     """
 
     collective: str = ""
+
+    columns: ClassVar = {
+        **dict.fromkeys(("where", "classic"), str),
+        **dict.fromkeys(("steps", "rounds", "chunks", "size", "count"), int),
+        **dict.fromkeys(("bandwidth", "per_node", "seconds", "algbw", "busbw"), float),
+    }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each algorithm and size; sizes are bytes, rates bytes per second."""
+        each = self.document()["algorithms"]
+        rows = [{**one, **row} for one in each for row in one["measurements"]]
+        return [
+            {
+                name: row[name] and kind(Fraction(row[name])) if kind is float else row[name]
+                for name, kind in self.columns.items()
+            }
+            for row in rows
+        ]
 
     def page(self, *, all_classics: bool = False) -> Page:
         """Tables as nccl-tests prints them, and the fastest for each size.

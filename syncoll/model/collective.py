@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import BoolArray
 from syncoll.errors import ModelError, Origin, UsageError
+from syncoll.lazy import displays
 from syncoll.model.instance import Instance, nothing_to_do
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
@@ -67,6 +68,17 @@ class Collective:
 
     def __repr__(self) -> str:
         return f"<collective {self.name}>"
+
+    def _repr_html_(self) -> str:
+        return str(displays().html_of(self))
+
+    def plot(self, nodes: int | None = None, chunks: int | None = None) -> Any:
+        """A `Picture` of pre and post, chunk by node; the least P and C by default.
+
+        Raises:
+            UsageError: when matplotlib is not installed, or it is not defined for P and C.
+        """
+        return displays().drawing_of(self, nodes, chunks)
 
     def least_chunks(self, nodes: int, most: int = 4096) -> int | None:
         """The least C, up to `most`, that is admitted on P nodes; None if no C is."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import IntArray, frozen
 from syncoll.errors import ModelError, Origin
+from syncoll.lazy import displays
 from syncoll.model.bandwidth import BandwidthBound, Counting, Link
 from syncoll.model.distances import UNREACHABLE, distances
 from syncoll.model.fabric import Fabric, rational_bandwidth, require_network, reversed_name
@@ -56,6 +57,17 @@ class Topology:
             f"<topology {self.name}: {counted(self.num_nodes, 'node')}, "
             f"{counted(len(self.links), 'link')}>"
         )
+
+    def _repr_html_(self) -> str:
+        return str(displays().html_of(self))
+
+    def plot(self) -> Any:
+        """A `Picture` of nodes and links; a wider link has a higher bandwidth.
+
+        Raises:
+            UsageError: when matplotlib is not installed.
+        """
+        return displays().drawing_of(self)
 
     def __post_init__(self) -> None:
         owner, known = f"topology {self.name}", f"nodes 0 to {self.num_nodes - 1}"
@@ -171,11 +183,12 @@ class Topology:
         """Builds a topology from a networkx graph; its nodes are numbered in iteration order.
 
         An undirected edge becomes two links.  Parallel edges of a multigraph add up.  The name may
-        come before or after the graph.
+        come before or after the graph.  Shared bounds come from `to_networkx`.
 
         Args:
             name: the graph's own name when empty.
-            bandwidth: the edge attribute with the chunks per round, 1 if it is missing.
+            bandwidth: the edge attribute with the chunks per round, 1 if it is missing; None for a
+                link that only shared bounds limit.
 
         Raises:
             ModelError: see the class; also without a graph.
@@ -193,11 +206,39 @@ class Topology:
         total: dict[Link, Fraction] = {}
         for u, v, data in graph.edges(data=True):
             a, b = number[u], number[v]
+            rate = data.get(bandwidth, 1)
             for link in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
-                total[link] = total.get(link, Fraction(0)) + rational_bandwidth(
-                    name, data.get(bandwidth, 1)
-                )
-        return cls.from_links(name, len(number), total)
+                total[link] = total.get(link, Fraction(0))
+                total[link] += 0 if rate is None else rational_bandwidth(name, rate)
+        shared = []
+        for bound in graph.graph.get("bandwidth_bounds", ()):
+            links = sorted((number.get(a, -1), number.get(b, -1)) for a, b in bound.links)
+            shared.append(replace(bound, links=tuple(links)))
+        inner = {link for bound in shared for link in bound.links}
+        own = [link for link in sorted(total) if total[link] or link not in inner]
+        bounds = (*(BandwidthBound((link,), total[link]) for link in own), *shared)
+        return cls(name, len(number), tuple(sorted(total)), bounds)
+
+    def to_networkx(self, *, bandwidth: str = "bandwidth") -> nx.DiGraph[Any]:
+        """The directed graph from which `from_networkx` builds the same links and bounds.
+
+        The graph's attribute ``bandwidth_bounds`` has the bounds over several links.
+
+        Args:
+            bandwidth: the edge attribute for chunks per round, None if only shared bounds limit it.
+        """
+        import networkx as nx
+
+        plain = [x for x in self.bounds if len(x.links) == 1 and x.counts is Counting.SENDS]
+        rates: dict[Link, Fraction] = {}
+        for bound in plain:
+            link = bound.links[0]
+            rates[link] = min(bound.chunks_per_round, rates.get(link, bound.chunks_per_round))
+        shared = [bound for bound in self.bounds if bound not in plain]
+        graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name, bandwidth_bounds=shared)
+        graph.add_nodes_from(range(self.num_nodes))
+        graph.add_edges_from((a, b, {bandwidth: rates.get((a, b))}) for a, b in self.links)
+        return graph
 
     @cached_property
     def link_index(self) -> dict[Link, int]:

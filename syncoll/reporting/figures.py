@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["figure_files", "figures"]
+__all__ = ["draw_nodes", "figure_files", "figures", "link_curves"]
 
 _FORMATS: tuple[PictureFormat, ...] = ("svg", "png")
 _MOST_NETWORKS = 8
@@ -129,7 +129,7 @@ def _steps(
     layout = lay_out(topology)
     loads = entry.stored.algorithm.link_loads(topology)
     limits = bound_loads(topology, entry.stored.algorithm)
-    curves = _curves(topology, layout.places, layout.bends)
+    curves = link_curves(topology, layout.places, layout.bends)
     for number in layout.broken:
         curves[number] = curves[number][:0]
     grid = figure.subplots(-(-len(steps) // columns), columns, squeeze=False).ravel()
@@ -149,11 +149,12 @@ def _steps(
         axes.add_collection(
             LineCollection([curves[i] for i in order], colors=colours, linewidths=widths)
         )
-        _nodes(axes, layout.places)
+        draw_nodes(axes, layout.places)
         axes.set_title(f"step {step}, {counted(rounds, 'round')}", fontsize=8)
 
 
-def _nodes(axes: Axes, places: FloatArray) -> None:
+def draw_nodes(axes: Axes, places: FloatArray) -> None:
+    """Draws nodes at their places, with numbers if there are few."""
     axes.scatter(
         places[:, 0], places[:, 1], s=min(60, 900 / len(places)), c="white", edgecolors="0.3",
         linewidths=0.7, zorder=3,
@@ -167,7 +168,7 @@ def _nodes(axes: Axes, places: FloatArray) -> None:
     axes.set_axis_off()
 
 
-def _curves(topology: Topology, places: FloatArray, bends: FloatArray) -> list[FloatArray]:
+def link_curves(topology: Topology, places: FloatArray, bends: FloatArray) -> list[FloatArray]:
     """A line for each link, bent to its right."""
     shares = np.linspace(0, 1, 9)[:, None]
     found = []
