@@ -69,8 +69,8 @@ class LowerBounds:
         """
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < self.steps:
             raise UsageError(
-                f"steps is {steps!r}; expected a whole number of at least {self.steps}, the "
-                f"least of {self.collective} on {self.topology.name}"
+                f"steps is {steps!r}; expected a whole number of at least {self.steps}: "
+                f"{self.collective} on {self.topology.name} needs {self.steps}"
             )
         return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 
