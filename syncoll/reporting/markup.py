@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape
 
-from syncoll.pages.page import visible
+from syncoll.pages.page import short_fraction, visible
 
 __all__ = [
     "Markup",
@@ -20,11 +20,6 @@ __all__ = [
     "table",
     "text",
 ]
-
-
-def short_fraction(value: Fraction) -> str:
-    exact = str(value)
-    return exact if len(exact) <= 7 or value.denominator == 1 else f"{float(value):.5g}"
 
 
 _MANY_ROWS = 24

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from syncoll.documents import StoredAlgorithm
+from syncoll.pages.page import short_fraction
 from syncoll.planning import CostModel, MessageMeasure, message_of
-from syncoll.reporting.markup import short_fraction
 from syncoll.reporting.subject import Subject
 from syncoll.simulating import Comparison, Timed
 from syncoll.units import format_bandwidth, format_time
