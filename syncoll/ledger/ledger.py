@@ -298,8 +298,8 @@ class Ledger:
         with self.log.turn(BOUNDS):
             reason = ""
             if self.composed:
-                only = f"only these were searched: {scope}"
-                why = self.late if self.bounds.deadline.passed else only
+                only = "searched" if self._is_for_seeds else "only these were searched"
+                why = self.late if self.bounds.deadline.passed else f"{only}: {scope}"
                 if self.stopped != limit_in_words():
                     why = self.stopped or why
                 for one in () if self.bounds.deadline.is_never else in_turn(steps):

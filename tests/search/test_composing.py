@@ -310,3 +310,20 @@ def test_a_composition_with_too_many_sends_is_not_made() -> None:
     found, lost = _composed(parts, Room(refined=960, listed=100))
     assert not found
     assert lost
+
+
+@pytest.mark.parametrize(
+    ("seeds_alone", "begins"),
+    [(True, "searched: only the points that "), (False, "only these were searched: composition")],
+)
+def test_open_claims_name_the_searched_algorithms(
+    seeds_alone: bool, begins: str, solver: Solver
+) -> None:
+    request = SearchRequest(ring(4), ALLREDUCE, max_steps=2)
+    answers = AnswerSource(None if seeds_alone else solver)
+    bounds = BoundsTable(request.topology, request.collective)
+    ledger = Ledger(request, answers.asked, bounds, Log(), composed=True)
+    ledger.scope = "" if seeds_alone else "compositions (reducescatter then allgather)"
+    reasons = [claim.reason for claim in ledger.frontier().open]
+    assert reasons
+    assert all(reason.startswith(begins) for reason in reasons)
