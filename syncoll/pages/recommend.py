@@ -25,7 +25,8 @@ def recommendation_page(
     page = Page().text(f"{frontier.collective} on {topology.name}, {nodes}; simulated times")
     over = (">speed-up", "over") if compared.classics else ()
     rows = [_row(one, bool(over)) for one in recommended]
-    page.table((">message", "algorithm", ">time (us)", ">GB/s", ">gap", *over), rows)
+    columns = (">message", "algorithm", ">time (us)", ">GB/s", ">gap", *over)
+    page.table(columns, rows, ("over", "GB/s"))
     page.text(
         "GB/s: message over time (algbw); gap: from a proved lower bound on the time of every "
         f"algorithm{'; speed-up: over the fastest classic' if over else ''}"
@@ -42,7 +43,8 @@ def recommendation_page(
     elif over and all(one.is_classic for one in recommended):
         page.text("The search found no algorithm that is faster than the classics.")
     elif not frontier.complete:
-        page.text("The search ended at its limit; a longer one may find faster algorithms.")
+        end = "was interrupted" if frontier.interrupted else "ended at its limit"
+        page.text(f"The search {end}; a longer one may find faster algorithms.")
     for one in variants:
         page.text(
             f"The variant {one.argument} of this machine may be faster: at "

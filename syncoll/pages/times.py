@@ -76,7 +76,7 @@ def times_of(frontier: Frontier) -> MessageTimes | None:
     message = message_of(point.instance for point in frontier.points)
     if not message.per_node or not network.greatest_latency:
         return None
-    return MessageTimes(network, message.words, tuple(x / message.per_node for x in _SIZES))
+    return MessageTimes(network, message.words, tuple(map(message.node_bytes, _SIZES)))
 
 
 def microseconds(seconds: Fraction | float) -> str:

@@ -61,7 +61,7 @@ class _Bar:
 
     def __init__(self) -> None:
         self._shown: Progress | None = None
-        self._last: dict[str, Any] = {"total": None}
+        self._last: dict[str, Any] = {"description": "", "total": None}
         self._lock = threading.Lock()
         self._timer = threading.Timer(_SECONDS_UNSHOWN, self._start)
         self._timer.daemon = True
@@ -78,7 +78,7 @@ class _Bar:
             if not self._timer.finished.is_set():  # or the task has ended meanwhile
                 self._shown = bars.Progress(*columns, words, console=console, transient=True)
                 self._shown.start()
-                self._shown.add_task("", **self._last)
+                self._shown.add_task(**self._last)
 
     def show(self, done: int, total: int, words: str) -> None:
         with self._lock:

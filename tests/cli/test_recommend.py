@@ -83,6 +83,7 @@ def test_a_frontier_file_is_not_searched_again(
     text = run("recommend", "f.json").out
     assert "message  algorithm" in text
     assert "  256 MiB  " in text
+    assert max(map(len, found.page().lines(80))) <= 80
     assert f"{found.recommended[2].where}: S = " in text
 
 
