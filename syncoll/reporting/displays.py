@@ -64,11 +64,7 @@ def _paint_topology(figure: Figure, topology: Topology, layout: NetworkLayout) -
     from matplotlib.collections import LineCollection
 
     axes = figure.subplots()
-    curves = link_curves(topology, layout.places, layout.bends)
-    for number in layout.broken:  # its end alone, which points away from the other node
-        start, end = (layout.places[node] for node in topology.links[number])
-        way = (start - end) / np.hypot(*(start - end))
-        curves[number] = np.stack([start, start + 0.45 * way])
+    curves = link_curves(topology, layout)
     bounds = [float(bound.chunks_per_round) for bound in topology.bounds]
     rates = np.array([min(bounds[i] for i in each) for each in topology.link_bounds])
     widths = np.maximum(_NARROW, _WIDE * rates / rates.max(initial=1e-9))

@@ -25,7 +25,7 @@ from syncoll.planning import (
     show_sizes,
     show_times,
 )
-from syncoll.reporting.layout import lay_out
+from syncoll.reporting.layout import NetworkLayout, lay_out
 from syncoll.reporting.subject import ReportEntry, Subject
 from syncoll.reporting.times import Times
 from syncoll.wording import counted
@@ -42,6 +42,7 @@ _MOST_NETWORKS = 8
 _MOST_STEPS = 12
 _MOST_LINKS = 6000
 _MOST_NAMED = 36
+_STUB = 0.45
 _LOW, _HIGH, _FULL, _IDLE = "#a9cce8", "#06437d", "#d4500b", "#dde1e5"
 _COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#8c6bb1", "#b2a600")
 _CLASSIC = "#d55e00"
@@ -129,9 +130,7 @@ def _steps(
     layout = lay_out(topology)
     loads = entry.stored.algorithm.link_loads(topology)
     limits = bound_loads(topology, entry.stored.algorithm)
-    curves = link_curves(topology, layout.places, layout.bends)
-    for number in layout.broken:
-        curves[number] = curves[number][:0]
+    curves = link_curves(topology, layout)
     grid = figure.subplots(-(-len(steps) // columns), columns, squeeze=False).ravel()
     for axes in grid[len(steps) :]:
         axes.set_axis_off()
@@ -168,15 +167,19 @@ def draw_nodes(axes: Axes, places: FloatArray) -> None:
     axes.set_axis_off()
 
 
-def link_curves(topology: Topology, places: FloatArray, bends: FloatArray) -> list[FloatArray]:
-    """A line for each link, bent to its right."""
+def link_curves(topology: Topology, layout: NetworkLayout) -> list[FloatArray]:
+    """A line for each link, bent to its right; of a broken link two stubs with a gap."""
     shares = np.linspace(0, 1, 9)[:, None]
-    found = []
-    for (a, b), bend in zip(topology.links, bends.tolist(), strict=True):
-        start, end = places[a], places[b]
-        way = end - start
-        right = np.array([-way[1], way[0]]) / (float(np.hypot(*way)) or 1.0)
-        middle = (start + end) / 2 + 2 * bend * right
+    broken, found = set(layout.broken), []
+    for number, (a, b) in enumerate(topology.links):
+        start, end = layout.places[a], layout.places[b]
+        way = (end - start) / (float(np.hypot(*(end - start))) or 1.0)
+        right = np.array([-way[1], way[0]]) * layout.bends[number]
+        if number in broken:
+            stubs = [start, start - _STUB * way, (np.nan, np.nan), end + _STUB * way, end]
+            found.append(np.stack(stubs) + right)
+            continue
+        middle = (start + end) / 2 + 2 * right
         found.append(
             (1 - shares) ** 2 * start + 2 * shares * (1 - shares) * middle + shares**2 * end
         )

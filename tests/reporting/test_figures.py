@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import syncoll
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
 from syncoll.reporting import Subject, Times, figures
+from syncoll.reporting.figures import link_curves
+from syncoll.reporting.layout import lay_out
 
 from .conftest import BEFORE, only_families
 
@@ -45,3 +48,15 @@ def test_odd_ones() -> None:
     nothing = Subject.of_answer(subject.topology, "broadcast", (), "unsat")
     with pytest.raises(UsageError, match="no algorithm"):
         figures(nothing, Times.of(nothing, made.times.model, "given", "given"))
+
+
+def test_links_around_a_torus_have_two_stubs() -> None:
+    torus = syncoll.topology("torus(4,4)")
+    layout = lay_out(torus)
+    curves = link_curves(torus, layout)
+    number = torus.links.index((0, 3))
+    first, outer, gap, other, last = curves[number]
+    assert number in layout.broken
+    assert np.isnan(gap).all()
+    assert outer[0] < first[0] < last[0] < other[0]
+    assert not np.isnan(curves[torus.links.index((0, 1))]).any()
