@@ -235,12 +235,8 @@ def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
 def _box_places(
     nodes: int, boxes: tuple[tuple[int, ...], ...], fabric: Fabric | None
 ) -> tuple[FloatArray, dict[int, FloatArray]]:
-    """Boxes in a square, or a few in two columns that mirror each other.
-
-    A box is a column of nodes if they are joined by its switch alone, else a circle, or rows.
-
-    Returns:
-        The places of the nodes, and of the switches of boxes.
+    """The places of the nodes and of the switches of boxes: a square of boxes, or a few in two
+    columns that mirror each other.  Nodes that only a switch joins are a column, others a circle.
     """
     size, facing = len(boxes[0]), len(boxes) <= _MOST_FACING
     fastest = fastest_neighbours(fabric) if fabric is not None else {}

@@ -64,16 +64,10 @@ def fastest_neighbours(fabric: Fabric) -> dict[int, int]:
 def place_switches(
     fabric: Fabric, nodes: FloatArray, boxes: Boxes, hubs: Mapping[int, FloatArray], facing: bool
 ) -> tuple[FloatArray, tuple[tuple[int, ...], ...]]:
-    """Network cards next to their nodes; other switches between columns or rows of boxes, in the
-    centre of a circle, or in rows below the nodes.
+    """The places ``[W, 2]``, and for each box its nodes, its switch and its network cards.
 
-    Args:
-        nodes: ``[P, 2]``, the places of the nodes.
-        hubs: the places of switches that boxes have.
-        facing: whether the boxes are in two columns.
-
-    Returns:
-        ``[W, 2]``, and for each box its nodes, its switch and its network cards.
+    Cards are next to their nodes.  Switches outside boxes (not in `hubs`) stand between
+    columns (`facing`) or rows of boxes, in the centre of a circle, or below the nodes.
     """
     first, near = len(nodes), [set[int]() for _ in range(fabric.num_vertices)]
     for a, b in fabric.bandwidths:
@@ -103,7 +97,8 @@ def place_switches(
     upright = len(levels) == 1 and (facing or (not boxes and len(levels[0]) == 1))
     for number, level in enumerate(levels):
         axis = int(upright)
-        middles = [float(np.nanmean(at[list(near[s])], axis=0)[axis]) for s in level]
+        known = ([at[v, axis] for v in near[s] if at[v, 0] == at[v, 0]] for s in level)
+        middles = [float(np.mean(own or nodes[:, axis])) for own in known]
         order = np.argsort(middles, kind="stable")
         along = _spread(np.array(middles)[order], low[axis], high[axis])
         across = (low[0] + high[0]) / 2 if upright else below + 1.4 * number

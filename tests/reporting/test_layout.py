@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import syncoll
-from syncoll.model import Topology
+from syncoll.model import Fabric, Topology
 from syncoll.reporting.layout import lay_out
 from syncoll.reporting.switches import cabled, cables_entry
+from syncoll.routing import as_topology
 
 from .conftest import unpacked
 
@@ -136,3 +137,11 @@ def test_links_around_a_torus_are_stubs() -> None:
     assert set(layout.broken) == around
     assert len(around) == 2 * (4 + 5)
     assert lay_out(syncoll.topology("mesh(4,5)")).broken == ()
+
+
+def test_switch_without_links_has_a_place() -> None:
+    fabric = Fabric.from_links("star", 4, 2, [(n, 4, 10) for n in range(4)], both_ways=True)
+    topology = as_topology(fabric)
+    layout = lay_out(topology, switched=True)
+    assert layout.switches.shape == (2, 2)
+    assert np.isfinite(layout.switches).all()
