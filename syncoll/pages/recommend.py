@@ -11,6 +11,8 @@ from syncoll.wording import counted, gap
 
 __all__ = ["recommendation_page"]
 
+_ELEMENT_BYTES = 4
+
 
 def recommendation_page(
     frontier: Frontier,
@@ -37,6 +39,14 @@ def recommendation_page(
         found = [point.backend for point in frontier.points if point.algorithm is stored.algorithm]
         by = f", by {found[0]}" if found and found[0] else ""
         page.text(f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}")
+    for one in recommended:
+        chunk = compared.message.node_bytes(one.message_bytes) / one.chunks
+        if chunk % _ELEMENT_BYTES:
+            page.text(
+                f"{format_size(one.message_bytes)} has no whole elements in each of the "
+                f"{one.chunks} chunks of {one.where}: runtimes may want another size, see their "
+                "notes."
+            )
     page.text()
     if optimal is not None:
         page.text(f"Nothing can be gained: {optimal} is proved optimal here.")

@@ -84,6 +84,9 @@ def test_a_frontier_file_is_not_searched_again(
     assert "message  algorithm" in text
     assert "  256 MiB  " in text
     assert max(map(len, found.page().lines(80))) <= 80
+    for one in found.recommended:
+        hint = f"in each of the {one.chunks} chunks of {one.where}: runtimes may want another size"
+        assert (hint in text) == bool(one.message_bytes % (4 * one.chunks))
     assert f"{found.recommended[2].where}: S = " in text
 
 
