@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
+import inspect
 import io
 import json
 import os
@@ -23,14 +23,12 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
+import syncoll
 from syncoll.cli.main import build_parser, main
+from syncoll.verbs.declaration import Verb, verbs
 
 _COLUMNS = "100"
 
-_MODULES = {
-    "syncoll": "The verbs of the command line, for programs and notebooks.",
-    "syncoll.api": "Types, and the parts that the verbs are made of.",
-}
 
 _POINTS = {
     "encoding": ("Encodings", "`--encoding NAME`, with `--encoding-option OPTION=VALUE`."),
@@ -170,28 +168,39 @@ def _sentence(text: str) -> str:
 
 
 def python_page() -> str:
-    """Everything that the public modules export, from its docstrings."""
+    """The verbs with their parameters, and the types that `syncoll` exports."""
+    functions = {verb.function: verb for verb in _verbs(verbs())}
     parts = [
         "# Python\n",
-        "Made from the docstrings. [From Python](../python.md) shows it in use.\n",
+        "Made from signatures and docstrings. [From Python](../python.md) shows it in use.\n",
+        "## Verbs of the command line\n",
+        *(_verb(verb) for verb in functions.values()),
+        "## Other functions and types\n",
     ]
-    seen: set[str] = set()
-    for module_name, summary in _MODULES.items():
-        module = importlib.import_module(module_name)
-        lines = []
-        for name in getattr(module, "__all__", ()):
-            where = _home(module_name, name, getattr(module, name))
-            if where not in seen:
-                seen.add(where)
-                lines.append(f"::: {where}\n")
-        if lines:
-            parts += [f"## {module_name}\n", f"{summary}\n", *lines]
-    if not seen:
-        raise RuntimeError(f"nothing is exported by {', '.join(_MODULES)}")
+    values = {name: getattr(syncoll, name) for name in getattr(syncoll, "__all__", ())}
+    parts += [f"::: {_home(*one)}\n" for one in values.items() if one[1] not in functions]
     return "\n".join(parts)
 
 
-def _home(module: str, name: str, value: object) -> str:
-    """Where it is defined, which is where its docstring is read."""
+def _verbs(found: list[Verb]) -> Iterator[Verb]:
+    """All verbs, also in folders of folders."""
+    for verb in found:
+        yield from _verbs(verb.parts) if verb.parts else (verb,)
+
+
+def _verb(verb: Verb) -> str:
+    """The docstring of a verb, and a table of its limits and settings."""
+    lines = [f"::: {verb.package}.{verb.function.__name__}\n"]
+    own = inspect.signature(verb.function).parameters
+    if options := [one for one in verb.parameters if one.name not in own]:
+        lines += ["| keyword | type | |", "|---|---|---|"]
+    for one in options:
+        cells = (f"`{one.name}`", f"`{one.type}`".replace("|", "\\|"), one.text.replace("|", "\\|"))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _home(name: str, value: object) -> str:
+    """The module and name of the definition, where the docstring is."""
     qualified = getattr(value, "__qualname__", None)
-    return f"{module}.{name}" if qualified is None else f"{value.__module__}.{qualified}"
+    return f"syncoll.{name}" if qualified is None else f"{value.__module__}.{qualified}"

@@ -9,6 +9,8 @@ a module whose names are all exported::
         from syncoll.model.rows import *
     else:
         __getattr__ = lazily(__name__)
+
+A module whose functions need such names calls `import_names` before the first of them runs.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["displayed_by", "displays", "lazily"]
+__all__ = ["displayed_by", "displays", "import_names", "lazily"]
 
 _DISPLAYS: list[str] = []
 
@@ -71,3 +73,14 @@ def lazily(package: str) -> Callable[[str], object]:
         return value
 
     return find
+
+
+def import_names(module: str) -> None:
+    """Imports the names that a module imports for type checkers alone."""
+    spec: Any = sys.modules[module].__spec__
+    source: bytes = spec.loader.get_data(spec.origin)
+    for home, names in _IMPORT.findall("".join(_BLOCK.findall(source.decode("utf-8")))):
+        for name, alias in re.findall(r"(\w+)(?: as (\w+))?", names):
+            owner = importlib.import_module(home)
+            found = getattr(owner, name, None) or importlib.import_module(f"{home}.{name}")
+            vars(sys.modules[module]).setdefault(alias or name, found)

@@ -146,7 +146,7 @@ def _pieces_of_markdown(name: str, content: str) -> Iterator[Text]:
 def _pieces_of_python(name: str, content: str) -> Iterator[Text]:
     tree = ast.parse(content)
     is_test = name.startswith("tests/")
-    is_help = name.startswith("syncoll/cli/")
+    is_help = name.startswith(("syncoll/cli/", "syncoll/verbs/"))
     docstrings = set[ast.AST]()
     joined = set[ast.AST]()
     for node in ast.walk(tree):

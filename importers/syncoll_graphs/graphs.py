@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element
 
 import networkx as nx
 
-from syncoll.importing import TextError
+from syncoll.importing import complaint
 from syncoll.importing.json_text import shown
 from syncoll.importing.xml_text import parse_xml
 
@@ -53,10 +53,10 @@ _EXPECTED = '{"directed": …, "graph": {…}, "nodes": [{"id": …}, …], "edg
 _MOST = 1 << 20
 
 
-def node_link_graph(data: Any) -> ImportedGraph:
+def node_link_graph(data: Any, label: str) -> ImportedGraph:
     """Parses a JSON value; ImportFormatError if it is no node-link data, or a node is missing."""
     if not isinstance(data, dict):
-        raise TextError("it is no JSON object", _EXPECTED)
+        raise complaint(label, "it is no JSON object", expected=_EXPECTED)
     nodes = data.get("nodes")
     keys = [key for key in ("edges", "links") if key in data]
     if not isinstance(nodes, list) or not nodes or len(keys) != 1:
@@ -67,51 +67,58 @@ def node_link_graph(data: Any) -> ImportedGraph:
             if not isinstance(nodes, list) or not nodes
             else "it has neither edges nor links"
         )
-        raise TextError(lacks, _EXPECTED)
+        raise complaint(label, lacks, expected=_EXPECTED)
     edges = data[keys[0]]
     if not isinstance(edges, list):
-        raise TextError(f"its {keys[0]} are {shown(edges)}", _EXPECTED)
+        raise complaint(label, f"its {keys[0]} are {shown(edges)}", expected=_EXPECTED)
     if len(nodes) > _MOST or len(edges) > _MOST:
-        raise TextError(f"{len(nodes)} nodes and {len(edges)} edges; at most {_MOST} each")
+        raise complaint(label, f"{len(nodes)} nodes and {len(edges)} edges; at most {_MOST} each")
     attributes = data.get("graph", {})
     if isinstance(attributes, list):  # networkx 1 wrote pairs
         pairs = [pair for pair in attributes if isinstance(pair, list) and len(pair) == 2]
         attributes = {key: value for key, value in pairs if isinstance(key, str)}
     if not isinstance(attributes, dict):
-        raise TextError(f"its graph is {shown(attributes)}", "an object")
+        raise complaint(label, f"its graph is {shown(attributes)}", expected="an object")
     number: dict[str, int] = {}
     found = []
     for i, node in enumerate(nodes):
         if not isinstance(node, dict) or "id" not in node:
-            raise TextError(f"node {i} (counted from 0) is {shown(node)}", 'an object with an "id"')
+            raise complaint(
+                label,
+                f"node {i} (counted from 0) is {shown(node)}",
+                expected='an object with an "id"',
+            )
         key = _key(node["id"])
         if key is None or key in number:
-            raise TextError(
+            raise complaint(
+                label,
                 f"node {i} (counted from 0) has the id {shown(node['id'])}"
                 + ("" if key is None else f", as has node {number[key]}"),
-                "a number or text of its own",
+                expected="a number or text of its own",
             )
         number[key] = i
         found.append((str(node["id"]), {k: v for k, v in node.items() if k != "id"}))
     return ImportedGraph(
         tuple(found),
-        tuple(_edge(edge, i, number) for i, edge in enumerate(edges)),
-        _flag(data, "directed"),
-        _flag(data, "multigraph"),
+        tuple(_edge(edge, i, number, label) for i, edge in enumerate(edges)),
+        _flag(data, "directed", label),
+        _flag(data, "multigraph", label),
         attributes,
     )
 
 
-def _edge(edge: Any, i: int, number: dict[str, int]) -> Edge:
+def _edge(edge: Any, i: int, number: dict[str, int], label: str) -> Edge:
     where = f"edge {i} (counted from 0)"
     if not isinstance(edge, dict):
-        raise TextError(f"{where} is {shown(edge)}", 'an object with "source" and "target"')
+        raise complaint(
+            label, f"{where} is {shown(edge)}", expected='an object with "source" and "target"'
+        )
     ends = []
     for side in ("source", "target"):
         key = _key(edge.get(side))
         if key is None or key not in number:
             what = shown(edge[side]) if side in edge else "missing"
-            raise TextError(f"{where}: its {side} is {what}", "the id of a node")
+            raise complaint(label, f"{where}: its {side} is {what}", expected="the id of a node")
         ends.append(number[key])
     where += f", from {shown(edge['source'])} to {shown(edge['target'])}"
     rest = {key: value for key, value in edge.items() if key not in ("source", "target", "key")}
@@ -128,41 +135,44 @@ def _key(value: Any) -> str | None:
     return repr(value)
 
 
-def _flag(data: dict[str, Any], name: str) -> bool:
+def _flag(data: dict[str, Any], name: str, label: str) -> bool:
     value = data.get(name, False)
     if not isinstance(value, bool):
-        raise TextError(f"its {name} is {shown(value)}", "true or false")
+        raise complaint(label, f"its {name} is {shown(value)}", expected="true or false")
     return value
 
 
 _SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
 
-def graphml_graph(text: str) -> ImportedGraph:
+def graphml_graph(text: str, label: str) -> ImportedGraph:
     """Parses a GraphML text.
 
     Raises:
         ImportFormatError: if it is no GraphML, of a kind that networkx does not read (hyperedges,
             edges of both kinds), or an edge names a missing node.
     """
-    root = parse_xml(text)
+    root = parse_xml(text, label)
     if root.tag != f"{_SPACE}graphml":
-        raise TextError(
-            f"its root element is <{shown(root.tag)[1:-1]}>", f'<graphml xmlns="{_SPACE[1:-1]}">'
+        raise complaint(
+            label,
+            f"its root element is <{shown(root.tag)[1:-1]}>",
+            expected=f'<graphml xmlns="{_SPACE[1:-1]}">',
         )
     graphs = root.findall(f"{_SPACE}graph")
     if len(graphs) != 1 or len(list(root.iter(f"{_SPACE}graph"))) != 1:
         found = len(list(root.iter(f"{_SPACE}graph")))
-        raise TextError(f"it holds {found} graphs", "one graph, not nested")
-    _check_ends(graphs[0])
+        raise complaint(label, f"it holds {found} graphs", expected="one graph, not nested")
+    _check_ends(graphs[0], label)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ports, which mean nothing here
             parsed: nx.Graph[Any] = nx.parse_graphml(text.removeprefix("\ufeff"), node_type=str)
     except Exception as error:  # networkx may raise any error for a file from outside
-        raise TextError(
+        raise complaint(
+            label,
             f"networkx cannot read it: {shown(str(error))[1:-1]}",
-            "GraphML with keys that are declared and values of their types",
+            expected="GraphML with keys that are declared and values of their types",
         ) from None
     number = {node: i for i, node in enumerate(parsed.nodes)}
     edges = tuple(
@@ -175,24 +185,26 @@ def graphml_graph(text: str) -> ImportedGraph:
     )
 
 
-def _check_ends(graph: Element) -> None:
+def _check_ends(graph: Element, label: str) -> None:
     """Raises an error for an edge to a missing node: networkx would make a new one."""
     nodes: set[str] = set()
     for i, node in enumerate(graph.iter(f"{_SPACE}node")):
         name = node.get("id")
         if name is None or name in nodes:
-            raise TextError(
+            raise complaint(
+                label,
                 f"node {i} (counted from 0) has "
                 + ("no id" if name is None else f"the id {shown(name)} of another"),
-                "an id of its own",
+                expected="an id of its own",
             )
         nodes.add(name)
     for i, edge in enumerate(graph.iter(f"{_SPACE}edge")):
         for side in ("source", "target"):
             name = edge.get(side)
             if name not in nodes:
-                raise TextError(
+                raise complaint(
+                    label,
                     f"edge {i} (counted from 0): its {side} is "
                     + ("missing" if name is None else shown(name)),
-                    "the id of a node",
+                    expected="the id of a node",
                 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.importing import Cables, TextError
+from syncoll.importing import Cables, complaint
 from syncoll.plugins import Imported, OptionValue
 from syncoll_smi.matrices import DeviceMatrix, Line, groups, lines_of, read_matrix
 from syncoll_smi.options import Pcie, Speed, link_speed, pcie_option
@@ -38,6 +38,7 @@ class SmiReport:
 
 def titled_matrices(
     lines: Sequence[Line],
+    label: str,
     title_of: Callable[[Line], tuple[str, str] | None],
     device: re.Pattern[str],
     ends: Callable[[Line], bool],
@@ -55,7 +56,7 @@ def titled_matrices(
         key, words = title
         if key in found:
             raise line.wrong(
-                f"a second matrix `{words}`", "the output of one command on one machine"
+                label, f"a second matrix `{words}`", "the output of one command on one machine"
             )
         start = next((j for j in range(i + 1, len(lines)) if lines[j].words), None)
         columns = () if start is None else lines[start].words
@@ -63,10 +64,13 @@ def titled_matrices(
         if start is None or wrong:
             at = f": {wrong!r} in line {lines[start].number} is no name of one" if start else ""
             raise line.wrong(
-                f"below `{words}` no line names the GPUs{at}", f"the whole output of `{command}`"
+                label,
+                f"below `{words}` no line names the GPUs{at}",
+                f"the whole output of `{command}`",
             )
         rest = lines[start + 1 :]
         found[key] = read_matrix(
+            label,
             lines[start],
             columns,
             columns,
@@ -81,6 +85,7 @@ def titled_matrices(
         header = len(line.words) > 1 and all(map(device.fullmatch, line.words[-2:]))
         if header and (above is None or not ends(above) or not device.fullmatch(line.words[0])):
             raise line.wrong(
+                label,
                 "the columns of a matrix, and no title above them",
                 f"the whole output of `{command}`",
             )
@@ -88,23 +93,24 @@ def titled_matrices(
     return found
 
 
-def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
+def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Imported:
     """The machine of a report; ImportFormatError if a cell is malformed, or GPUs are not joined."""
     matrix = report.types
     for other in (report.hops, report.weights, report.bandwidths):
         if other is not None and other.names != matrix.names:
             raise other.header.wrong(
+                label,
                 f"the matrices are of different GPUs: {named(matrix.names)} in line "
                 f"{matrix.header.number}, and {named(other.names)} here",
                 "the output of one command",
             )
     if len(matrix.names) < 2:
         raise matrix.header.wrong(
-            f"{matrix.names[0]} is the only GPU; a collective needs at least two"
+            label, f"{matrix.names[0]} is the only GPU; a collective needs at least two"
         )
-    direct, levels, indirect = _pairs(report)
+    direct, levels, indirect = _pairs(report, label)
     cables = Cables(len(matrix.names))
-    rated = {} if speed.given else _rates(report.bandwidths)
+    rated = {} if speed.given else _rates(report.bandwidths, label)
     for a, b in direct:
         cables.add(a, b, rated.get((a, b), speed.rate), "xGMI")
     notes = []
@@ -124,7 +130,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
         if report.hops is None and report.weights is None:
             notes.append(
                 "Hops and weights are not in the text: every pair that xGMI joins is assumed to "
-                f"be joined directly. `{report.command}` prints them."
+                "be joined directly. `{report.command}` prints them."
             )
     if indirect:
         notes.append(
@@ -134,7 +140,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
     parts = groups(direct, len(matrix.names))
     words = "xGMI links", "are joined by PCIe, and have no link"
     more, switches, above = add_pcie(
-        cables, matrix, parts, levels, lambda: report.sockets, pcie, words
+        cables, matrix, parts, levels, lambda: report.sockets, pcie, words, label
     )
     notes += more
     if above and not report.sockets:
@@ -143,14 +149,14 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
     return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 
 
-def _rates(table: DeviceMatrix | None) -> dict[tuple[int, int], Fraction]:
+def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Fraction]:
     """GB/s of the pairs with both directions in the table; cells are MB/s, least-most."""
     rates: dict[tuple[int, int], Fraction] = {}
     for a, b in table.pairs if table is not None else ():
         assert table is not None
         for x, y in ((a, b), (b, a)):
             if re.fullmatch("[0-9-]+", cell := table.cells[x][y]) and not _RANGE.fullmatch(cell):
-                raise table.wrong_cell(x, y, "a range in MB/s such as 50000-50000")
+                raise table.wrong_cell(x, y, label, "a range in MB/s such as 50000-50000")
         there, back = (_RANGE.fullmatch(table.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there is not None and back is not None:
             most = min(max(int(m[1]), int(m[2])) for m in (there, back))
@@ -160,12 +166,12 @@ def _rates(table: DeviceMatrix | None) -> dict[tuple[int, int], Fraction]:
 
 
 def _pairs(
-    report: SmiReport,
+    report: SmiReport, label: str
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], Level], list[tuple[int, int]]]:
     """Pairs with an xGMI link, where those without meet, and pairs joined over other GPUs."""
-    kinds = _checked(report.types, _kind, "XGMI or PCIE")
-    hops = report.hops and _checked(report.hops, _whole, "a whole number")
-    weights = report.weights and _checked(report.weights, _whole, "a whole number")
+    kinds = _checked(report.types, label, _kind, "XGMI or PCIE")
+    hops = report.hops and _checked(report.hops, label, _whole, "a whole number")
+    weights = report.weights and _checked(report.weights, label, _whole, "a whole number")
     joined = [pair for pair, kind in kinds.items() if kind]
     least = min((weights[pair] for pair in joined), default=0) if weights else 0
     direct, levels, indirect = [], dict[tuple[int, int], Level](), []
@@ -182,20 +188,20 @@ def _pairs(
 
 
 def _checked(
-    matrix: DeviceMatrix, meaning: Callable[[str], int | None], expected: str
+    matrix: DeviceMatrix, label: str, meaning: Callable[[str], int | None], expected: str
 ) -> dict[tuple[int, int], int]:
     """The meaning of each pair's cells."""
     for a, row in enumerate(matrix.cells):
         for b, cell in enumerate(row):
             if a != b and meaning(cell) is None:
-                raise matrix.wrong_cell(a, b, expected)
+                raise matrix.wrong_cell(a, b, label, expected)
             if a == b and _kind(cell) is not None:
-                raise matrix.wrong_cell(a, b, "no link from a GPU to itself")
+                raise matrix.wrong_cell(a, b, label, "no link from a GPU to itself")
     found: dict[tuple[int, int], int] = {}
     for a, b in matrix.pairs:
         there, back = (meaning(matrix.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there != back:
-            raise matrix.difference(a, b)
+            raise matrix.difference(a, b, label)
         assert there is not None
         found[a, b] = there
     return found
@@ -235,26 +241,29 @@ class RocmSmiImporter:
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)
-        found = titled_matrices(lines, title_of, _GPU, ends, _COMMAND)
+        found = titled_matrices(lines, label, title_of, _GPU, ends, _COMMAND)
         if "link type" not in found:
             what = "only " + " and ".join(found) if found else "no matrix at all"
-            raise TextError(
-                f"no matrix `Link Type between two GPUs`, but {what}", f"the output of `{_COMMAND}`"
+            raise complaint(
+                label,
+                f"no matrix `Link Type between two GPUs`, but {what}",
+                expected=f"the output of `{_COMMAND}`",
             )
         types = found["link type"]
-        sockets = _sockets(lines, types)
+        sockets = _sockets(lines, types, label)
         hops, weights = found.get("hops"), found.get("weight")
         report = SmiReport(types, hops, weights, None, sockets, _COMMAND)
-        return machine_of(report, speed, pcie)
+        return machine_of(report, speed, pcie, label)
 
 
-def _sockets(lines: Sequence[Line], types: DeviceMatrix) -> tuple[str, ...]:
+def _sockets(lines: Sequence[Line], types: DeviceMatrix, label: str) -> tuple[str, ...]:
     """The NUMA node of each GPU; empty if the text has none, or an unknown one (-1)."""
     numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
     odd = set(numa) ^ set(types.names) if numa else set()
     if odd:
         name = min(odd, key=lambda name: (len(name), name))
         raise types.header.wrong(
+            label,
             f"{name} has a NUMA node, but no column in the matrix"
             if name in numa
             else f"{name} has no line `Numa Node`, but others have",

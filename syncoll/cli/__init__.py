@@ -1,1 +1,1 @@
-"""The command line.  Its start imports no solver; each command imports what it needs when run."""
+"""The command line.  Its start imports no solver; a command imports its modules when it runs."""

@@ -1,4 +1,4 @@
-"""Parsed arguments: what those say that several commands share."""
+"""Parsed arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -14,51 +14,39 @@ from syncoll.session import Settings
 if TYPE_CHECKING:
     from syncoll.spec import Kind, SpecLibrary
 
-__all__ = ["STANDARD_OUTPUT", "classics_of", "json_for_dash", "resolve_names", "settings_of"]
+__all__ = ["STANDARD_OUTPUT", "json_for_dash", "resolve_names", "settings_of"]
 
 STANDARD_OUTPUT = Path("-")
-"""What ``-o -`` names."""
+"""The value of ``-o -``."""
 
 
 def json_for_dash(arguments: argparse.Namespace) -> None:
-    """``-o -`` of a command that saves JSON: that is what ``--format json`` prints, and all."""
+    """Turns ``-o -`` of a command that saves JSON into ``--format json``."""
     if arguments.output == STANDARD_OUTPUT:
         arguments.output, arguments.format = None, "json"
 
 
-def classics_of(arguments: argparse.Namespace) -> bool | list[str]:
-    """What `--classics` says: all, none, or those with these names."""
-    chosen: str = arguments.classics
-    return chosen == "all" or ([] if chosen == "none" else chosen.split(","))
-
-
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """What the options of `options.add_solver` say, where the command has them.
+    """The settings among the arguments.
 
-    Raises:
-        OptionError: on an option of a plugin that is not written as NAME=VALUE.
+    Raises `OptionError` on an option of a plugin that is not written as NAME=VALUE.
     """
-    named = {field.name for field in fields(Settings)}
-    given = {
-        name: value
-        for name, value in vars(arguments).items()
-        if name in named and value is not None
-    }
-    for name in ("encoding_option", "backend_option"):
-        settings = getattr(arguments, name, None)
-        if settings:
+    given = vars(arguments)
+    found = {one.name: given.get(one.name) for one in fields(Settings)}
+    for name in ("encoding_options", "backend_options"):
+        if options := found[name]:
             from syncoll.plugins import parse_options  # which loads their host
 
-            given[f"{name}s"] = parse_options(settings)
-    return Settings(**given)
+            found[name] = parse_options(options)
+    return Settings(**{name: value for name, value in found.items() if value not in (None, [])})
 
 
 def resolve_names(arguments: argparse.Namespace) -> None:
-    """Makes sure that what the arguments name is there, before a command loads what it needs.
+    """Refuses unknown topologies and collectives before the command loads its modules.
 
     Raises:
-        SpecError: when nothing has such a name.
-        UsageError: when a topology stands where a collective should, and the other way round.
+        SpecError: on an unknown name.
+        UsageError: if topology and collective are exchanged.
     """
     wanted: dict[str, Kind] = {
         argument: kind

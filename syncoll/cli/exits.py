@@ -8,7 +8,7 @@ __all__ = ["Exit"]
 
 
 class Exit(IntEnum):
-    """What a command's exit code says."""
+    """The exit codes of commands."""
 
     OK = 0
     """Found, or proved."""

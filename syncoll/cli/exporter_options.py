@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from syncoll.cli.options import add
 from syncoll.errors import OptionError
@@ -12,7 +13,7 @@ from syncoll.runtime.exported import ours_first
 __all__ = ["add_exporter_options", "exporter_options", "flags_given", "options_given"]
 
 _FLAG = "flag "
-"""Before the name of an option, in the name of what its flag sets."""
+"""The prefix of the names that flags of exporters set."""
 
 
 def add_exporter_options(parser: argparse.ArgumentParser) -> None:
@@ -30,17 +31,17 @@ def add_exporter_options(parser: argparse.ArgumentParser) -> None:
                 about = f"{option.summary}; {option.kind}"
                 flags.setdefault(option.name, {}).setdefault(about, []).append(record.name)
     for name, formats in flags.items():
-        told = "; ".join(f"{', '.join(names)}: {about}" for about, names in formats.items())
+        about = "; ".join(f"{', '.join(names)}: {about}" for about, names in formats.items())
         group.add_argument(
             f"--{name}",
             dest=f"{_FLAG}{name}",
             metavar=name[0].upper(),
-            help=told.replace("%", "%%"),
+            help=about.replace("%", "%%"),
         )
 
 
 def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
-    """The options that were set by flags of their own, by name."""
+    """The options that have flags of their own and were given, by name."""
     return {
         key.removeprefix(_FLAG): value
         for key, value in vars(arguments).items()
@@ -49,23 +50,22 @@ def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def options_given(arguments: argparse.Namespace) -> dict[str, str]:
-    """All options that were set, by name.
+    """All given options, by name.
 
-    Raises:
-        OptionError: on one that is not written as NAME=VALUE, or given twice.
+    Raises `OptionError` on an option that is not written as NAME=VALUE, or is given twice.
     """
     flags = (f"{name}={value}" for name, value in flags_given(arguments).items())
     return parse_options([*flags, *arguments.option])
 
 
 def exporter_options(
-    arguments: argparse.Namespace, record: ExporterRecord, *, reading: bool = False
+    arguments: argparse.Namespace, record: ExporterRecord, *, reading: Path | None = None
 ) -> dict[str, str]:
-    """What the options of `add_exporter_options` set for an exporter, or its checker (`reading`).
+    """The given options for an exporter, or for its checker, which reads a file (`reading`).
 
     Raises:
-        OptionError: on an option that it does not have, one that is given twice, one with a value
-            that is not allowed, or one that says nothing about files that are there.
+        OptionError: on an unknown option, one that is given twice, one with an invalid value, or
+            one for writing only.
     """
     flags = flags_given(arguments)
     table = {option.name: option for option in record.options}
@@ -86,6 +86,6 @@ def exporter_options(
         if table[name].writing:
             shown = f"--{name}" if name in flags else f"--option {name}"
             raise OptionError(
-                f"{shown} says how a file is written; {arguments.file} says that itself"
+                f"{shown} is for writing; {reading} is read, and has the value itself"
             )
     return given

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import os
 import sys
 import time
@@ -11,46 +9,23 @@ import traceback
 from collections.abc import Sequence
 
 from syncoll import memory
-from syncoll.api.base import command
 from syncoll.cli.arguments import resolve_names, settings_of
+from syncoll.cli.command import add_verb
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note
 from syncoll.cli.parser import Parser
 from syncoll.errors import OutOfTimeError, SyncollError
 from syncoll.interrupts import ctrl_c
 from syncoll.session import Session
+from syncoll.verbs.asking import command
+from syncoll.verbs.declaration import Verb, verbs
 from syncoll.version import __version__
 from syncoll.wording import arguments_as_options
 
 __all__ = ["TRACEBACK_VARIABLE", "build_parser", "main"]
 
 TRACEBACK_VARIABLE = "SYNCOLL_TRACEBACK"
-"""The environment variable that shows where an error came from: for authors of plugins."""
-
-_COMMANDS = {
-    "recommend": "the fastest algorithm for each message size, in one command, with its files",
-    "pareto": "the Pareto frontier of a collective on a machine",
-    "search": "the Pareto frontier of a search written in a spec file",
-    "solve": "one (S, R, C): is there an algorithm?",
-    "bounds": "proved lower bounds on steps and bandwidth cost",
-    "design": "which network to build: bounds and costs of many machines at once",
-    "repair": "the best algorithms of a machine on which something broke",
-    "forest": "the optimal throughput of a network, its bottleneck, and trees that reach it",
-    "verify": "replay every algorithm of a file",
-    "check": "check every claim of a frontier's file",
-    "run": "run every algorithm of a file on data, and compare with the definition",
-    "export": "write algorithms as files that a runtime loads",
-    "plan": "which algorithm of a frontier for which message size; plots and exports them",
-    "report": "one page about a frontier: points, bounds, times, the network and the proofs",
-    "simulate": "what algorithms take on their physical network, with the classics beside them",
-    "import": "a machine's description from another tool as a spec",
-    "show": "a machine, a collective, or a stored algorithm step by step",
-    "spec": "check a spec file; list what comes with syncoll",
-    "explain": "the formula of an instance and its lowerings, without solving",
-    "plugins": "what is installed, licensed and able to run here",
-    "schema": "the JSON Schema of syncoll's files",
-    "store": "what searches have found out so far",
-}
+"""The environment variable that adds tracebacks to errors, for authors of plugins."""
 
 _DESCRIPTION = """\
 Synthesises provably optimal collective communication algorithms.
@@ -64,13 +39,13 @@ Synthesises provably optimal collective communication algorithms.
 
 _EPILOG = """\
 A machine or collective is written as a name with arguments ("ring(8)", "broadcast(root=3)"; quote
-parentheses in a shell), as FILE:NAME for a spec file of your own, or as IMPORTER:FILE for what
-another tool says of a machine (nvidia-smi:topo.txt).
+parentheses in a shell), as FILE:NAME for a spec file of your own, or as IMPORTER:FILE for the
+output of another tool (nvidia-smi:topo.txt).
 
 exit codes: 0 found or proved; 1 proved impossible (solve: unsat) or found to be wrong (verify of
 an export); 2 bad input or usage; 3 stopped by a limit with nothing decided; 4 nothing wrong was
-found, but not everything could be checked (check, verify); 130 interrupted (what is known is
-printed and saved); 70 a bug of syncoll's own.
+found, but not everything could be checked (check, verify); 130 interrupted (all results so far
+are printed and saved); 70 a bug in syncoll.
 """
 
 
@@ -81,30 +56,32 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
     """
     parser = Parser(prog="syncoll", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"syncoll {__version__}")
-    commands = parser.add_subparsers(
-        title="commands",
-        dest="command",
-        metavar="COMMAND",
-        help="`syncoll COMMAND --help` explains it, with examples",
-    )
-    chosen = next((word for word in words or () if not word.startswith("-")), None)
-    for name, summary in _COMMANDS.items():
-        one = commands.add_parser(name, help=summary)
-        if words is None or name == chosen:
-            module = importlib.import_module(f"syncoll.cli.{name.replace('import', 'import_')}")
-            one.description = module.__doc__
-            one.set_defaults(run=getattr(module, "run", None))
-            module.add_arguments(one)
-    _tell_names(parser)
+    parser.set_defaults(parser=parser)
+    names = None if words is None else [word for word in words if not word.startswith("-")]
+    _add_commands(parser, verbs(), names)
     return parser
 
 
-def _tell_names(parser: argparse.ArgumentParser) -> None:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for one in action.choices.values():
-                one.set_defaults(parser=one)
-                _tell_names(one)
+def _add_commands(parser: Parser, found: Sequence[Verb], words: Sequence[str] | None) -> None:
+    """Adds commands; only the first of the words has its arguments, or all without words."""
+    of = parser.prog
+    commands = parser.add_subparsers(
+        title="commands",
+        dest="command" if parser.prog == "syncoll" else "part",
+        metavar="COMMAND",
+        help=f"`{of} COMMAND --help` explains it, with examples",
+    )
+    for verb in found:
+        # Summaries are shown only if no command is named; the others need not be loaded then.
+        one = commands.add_parser(verb.name, help="" if words else verb.summary)
+        one.set_defaults(parser=one)
+        if words is not None and words[:1] != [verb.name]:
+            continue
+        one.description = verb.module.__doc__
+        if verb.parts:
+            _add_commands(one, verb.parts, words and words[1:])
+        else:
+            add_verb(one, verb)
 
 
 def _tell(text: str) -> None:
@@ -119,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with arguments_as_options():
             parsed = build_parser(words).parse(words)
-            smaller = getattr(parsed, "smaller", smaller)  # what helps with this command
+            smaller = getattr(parsed, "smaller", smaller)
             parsed.session = session = Session(
                 settings_of(parsed), tell=_tell, plugins=getattr(parsed, "plugins", None)
             )

@@ -1,23 +1,23 @@
-"""Options of commands, declared as the help shows them, and those that several commands share.
+"""Options of commands, declared as the help shows them, and parameters of verbs as options.
 
 ::
 
     add(
         parser,
         {
-            "file FILE": "an argument by its place",
-            "collective [COLLECTIVE]": "one that can be left out",
+            "file FILE": "a positional argument",
+            "collective [COLLECTIVE]": "an optional argument",
             "-o, --output FILE": "an option with a value",
             "--prices": "a flag",
-            "--sharing in-turn|fair": "a choice, of which the first is the default",
+            "--sharing in-turn|fair": "a choice; the first value is the default",
             "--factor N = 4": "a value with a default",
-            "--where CONDITION ...": "one that can be given several times",
-            "--steps N": (count, "one whose values are read differently than elsewhere"),
+            "--where CONDITION ...": "an option that can be given several times",
+            "--steps N": (count, "an option with a reader of its own"),
         },
     )
 
-An option of one name takes the same values in every command, see `_TYPES`.  A default is part of
-its help, unless the text says more about it.
+An option of one name takes the same values in every command, see `_VALUES`.  The help ends with the
+default, unless the text mentions it.
 """
 
 from __future__ import annotations
@@ -29,28 +29,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from syncoll.errors import UsageError
-from syncoll.session.settings import STORE_VARIABLE
 from syncoll.units import parse_limit, parse_memory, parse_size
+from syncoll.verbs.declaration import Parameter
 
 __all__ = [
-    "BETA_IN_FILE",
-    "COLLECTIVE_MEANT",
-    "FILE",
     "FORMAT",
-    "MEMORY_LIMIT",
-    "TIMING",
-    "WORK",
+    "Declared",
+    "Usage",
     "add",
-    "add_in_place",
-    "add_instance",
-    "add_meant",
-    "add_problem",
-    "add_solver",
+    "add_parameter",
     "count",
+    "name_in",
     "output_file",
     "output_folder",
     "progress",
-    "time_limit",
 ]
 
 _T = TypeVar("_T")
@@ -60,7 +52,7 @@ _T = TypeVar("_T")
 
 
 def _parsed(parse: Callable[[str], _T], text: str) -> _T:
-    """The value of a text; errors are those that the parser of arguments wants."""
+    """The value of a text; an error is an error of the parser of arguments."""
     try:
         return parse(text)
     except UsageError as error:
@@ -131,167 +123,173 @@ def _store_name(text: str) -> str:
     return text
 
 
-_TYPES: dict[str, Callable[[str], object]] = {
-    name: read
-    for read, names in (
-        (_amount, "k max-rounds max-steps root rounds seed steps"),
-        (count, "chunks depth factor fixed-k jobs max-chunks most nodes ranks repeats threads"),
-        (_size, "packet size trace-size"),
-        (_size_or_none, "header max-bytes min-bytes"),
-        (_duration, "point-limit search-limit time-limit"),
-        (_work, "work"),
-        (_memory, "memory-limit"),
-        (_store_name, "store"),
-        (output_file, "output plot report table trace"),
-        (Path, "file"),
+def _point(text: str) -> tuple[int, ...]:
+    """A number, or S, R and C."""
+    match = re.fullmatch(r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a point; write its number from 0, or S,R,C such as 3,7,6"
+        )
+    return tuple(int(part) for part in match.groups() if part is not None)
+
+
+def _output_name(text: str) -> str:
+    """The name of a file or a folder, with the slash at its end."""
+    return str(output_file(text)) and text
+
+
+def _classics(text: str) -> bool | list[str]:
+    """The value of `classics`: all, none, or the names that commas separate."""
+    return text == "all" or ([] if text == "none" else text.split(","))
+
+
+_VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
+    name: (metavar, read)
+    for metavar, read, names in (
+        ("C", count, "chunks max-chunks"),
+        ("S", _amount, "steps max-steps"),
+        ("R", _amount, "rounds max-rounds"),
+        ("K", _amount, "k"),
+        ("K", count, "fixed-k"),
+        ("N", _amount, "root seed"),
+        ("N", count, "depth factor jobs most ranks repeats threads"),
+        ("N", _work, "work"),
+        ("P", count, "nodes"),
+        ("SIZE", _size, "packet size trace-size"),
+        ("SIZE", _size_or_none, "header max-bytes min-bytes"),
+        ("SIZE", _memory, "memory-limit"),
+        ("TIME", _duration, "point-limit search-limit time-limit"),
+        ("TIME", None, "alpha overhead"),
+        ("BANDWIDTH", None, "beta reduction"),
+        ("FILE", Path, "file path source"),
+        ("FILE", _store_name, "store"),
+        ("FILE", output_file, "output table trace"),
+        ("PICTURE", output_file, "plot"),
+        ("PAGE", output_file, "report"),
+        ("DIR", output_folder, "proof proofs"),
+        ("NAME", None, "backend encoding name"),
+        ("NAMES", None, "seeds"),
+        ("POINT", _point, "point"),
+        ("NAMES", _classics, "classics"),
+        ("WHERE", None, "executor"),
+        ("FORMAT", None, "to"),
+        ("NAME=VALUE", None, "backend-option encoding-option option"),
+        ("FROM:TO", None, "sizes optimise-for"),
     )
     for name in names.split()
 }
-"""By name of the option how its value is read; texts by default."""
+"""By name of an option the metavariable of its value, and its reader; without one it is a text."""
+
+_READERS = {"DIR": output_folder, "FOLDER": output_folder, "OUT": _output_name, "MACHINE": str}
+"""By metavariable the reader of values, for an option of any name."""
+
+_SHORT = {"chunks": "-C", "steps": "-S", "rounds": "-R", "output": "-o", "ranks": "-n"}
 
 
 # Declarations -------------------------------------------------------------------------------------
 
+Usage = str | tuple[str, str]
+"""A usage, or a usage and its help."""
+
 Declared = Mapping[str, str | tuple[Callable[[str], object], str]]
-"""By its usage the help of an argument, or how its value is read and its help."""
+"""By its usage the help of an argument, or a reader of its values and its help."""
 
-_USAGE = re.compile(r"(?:(-\w), )?([\w-]+)(?: (.+?))?( \.\.\.)?(?: = (.+))?")
+_USAGE = re.compile(r"(?:(-[\w-]+), )?([\w-]+)(?: (.+?))?( \.\.\.)?(?: = (.+))?")
 
 
-def add(parser: argparse._ActionsContainer, declared: Declared, *, required: bool = False) -> None:
-    """Adds arguments to a parser or a group, see the module; `required`: whether all must be."""
-    for usage, told in declared.items():
+def name_in(usage: str) -> str:
+    """The name of an argument in its usage, without dashes."""
+    match = _USAGE.fullmatch(usage)
+    assert match is not None, usage
+    return str(match[2]).lstrip("-")
+
+
+def add(parser: argparse._ActionsContainer, declared: Declared, **how: Any) -> None:
+    """Adds arguments to a parser or a group, see the module.
+
+    Args:
+        how: further arguments of `add_argument`, for each of them.
+    """
+    for usage, help_ in declared.items():
         match = _USAGE.fullmatch(usage)
         assert match is not None, usage
         short, name, value, several, default = match.groups()
-        read, text = told if isinstance(told, tuple) else (_TYPES.get(name.lstrip("-")), told)
-        how: dict[str, Any] = {"action": "store_true"} if value is None else {"type": read}
-        if value is not None and "|" in value:
-            how["choices"] = value.split("|")
-            default = how["choices"][0]
+        reader = _READERS.get(value) or _VALUES.get(name.lstrip("-"), ("", None))[1]
+        read, text = help_ if isinstance(help_, tuple) else (reader, help_)
+        own: dict[str, Any] = {"action": "store_true"} if value is None else {"type": read}
+        if value is not None and "|" in value and not value.isupper():
+            own["choices"] = value.split("|")
+            if name.startswith("-"):
+                default = default or own["choices"][0]
         elif value is not None:
-            how["metavar"] = value.strip("[]")
+            own["metavar"] = value.strip("[]")
             if value.startswith("["):
-                how["nargs"] = "?"
+                own["nargs"] = "?"
         if several:
-            how |= {"action": "append", "default": []}
+            own |= {"action": "append", "default": []}
         if default is not None:
-            how["default"] = default
-            text += "" if "default" in text else f" (default: {default})"
-        if required:
-            how["required"] = True
-        parser.add_argument(*([short] if short else []), name, **how, help=text)
+            own["default"] = default
+        own |= how
+        shown = own.get("default")
+        if isinstance(shown, str | int) and not isinstance(shown, bool) and "default" not in text:
+            text += f" (default: {shown})"
+        if not name.startswith("-"):
+            own.pop("dest", None)
+        parser.add_argument(*([short] if short else []), name, **own, help=text)
+
+
+def add_parameter(
+    parser: argparse._ActionsContainer, one: Parameter, usage: Usage | None = None
+) -> None:
+    """Adds a parameter of a verb.
+
+    Args:
+        usage: in place of the usual one; an empty one leaves it out.
+    """
+    text = _help(one.text)
+    if isinstance(usage, tuple):
+        usage, text = usage
+    if usage == "":
+        return
+    usage = usage or _usage(one)
+    how: dict[str, Any] = {"dest": one.name}
+    if one.default is True and one.type == "bool":
+        how["action"] = "store_false"
+    elif one.is_required and usage.startswith("-"):
+        how["required"] = True
+    elif not one.is_required and one.default != () and " = " not in usage:
+        how["default"] = one.default
+    add(parser, {usage: text}, **how)
+
+
+def _usage(one: Parameter) -> str:
+    """The usage of a parameter by its name, type and default."""
+    name = one.name.replace("_", "-")
+    if one.type == "bool":
+        return f"--no-{name}" if one.default is True else f"--{name}"
+    metavar, _ = _VALUES.get(name, (name.upper(), None))
+    value = "|".join(one.choices) or metavar
+    if one.is_required and not one.is_keyword:
+        return f"{one.name} {value}"
+    short = f"{_SHORT[name]}, " if name in _SHORT else ""
+    return f"{short}--{name} {value}{' ...' if one.default == () else ''}"
+
+
+def _help(text: str) -> str:
+    """The sentence of a docstring as help: parameters are options, and None is a default."""
+    text = re.sub(r", or an (?:object|`Observer`)", "", text.rstrip("."))
+    text = re.sub(r"[;.,] None for (.+)$", r" (default: \1)", text)
+    text = re.sub(r"(?<!`)`([a-z_]+)`(?!`)", lambda m: f"--{m[1].replace('_', '-')}", text)
+    text = re.sub(r"``(syncoll [^`]+)``", r"`\1`", text)
+    return text.replace("``", "").replace("%", "%%")
 
 
 # Arguments that several commands share ------------------------------------------------------------
 
-FILE = {"file FILE": "saved with -o"}
-
 FORMAT = {"--format table|json": "json prints one object on standard output and nothing else"}
 
-TIMING = {
-    "--timing asynchronous|lockstep": "a send leaves when its data is there and its lane is free, "
-    "or with all of its step",
-}
 
-WORK = {
-    "--work N": "in place of --time-limit: N units of work, each about one second of one core, "
-    "counted by solvers, bounds and seeds; they run in one thread and without the store, so that "
-    "every run finds the same under any load",
-}
-
-MEMORY_LIMIT = {
-    "--memory-limit SIZE": "of the whole command, its process and its solvers' together, such as "
-    "4GiB; what would not fit is left out; on a cluster, of each process there (default: half of "
-    "what is free)",
-}
-
-COLLECTIVE_MEANT = {"--collective COLLECTIVE": "that it is (default: by the name in the file)"}
-
-BETA_IN_FILE = {
-    "--beta BANDWIDTH": "of a link of one chunk per round, such as 25GB/s (default: what the file "
-    "says, if its machine has units)",
-}
-
-_SOLVER = {
-    "--encoding NAME": "how an instance becomes a formula; auto for the usual one (default: auto)",
-    "--backend NAME": "the solver; several at once as cpsat+pysat, of which the first to decide "
-    "counts; auto for the best installed ones (default: auto)",
-    "--encoding-option NAME=VALUE ...": "an option of the encoding; `syncoll plugins --options` "
-    "lists them; repeatable",
-    "--backend-option NAME=VALUE ...": "an option of the backend, as NAME or cpsat.NAME; `syncoll "
-    "plugins --options` lists them; repeatable",
-    "--threads N": "of the solver, or of all at once together (default: the cores, from 2 to 8)",
-    "--seed N = 0": "of the solver's choices",
-    **MEMORY_LIMIT,
-}
-
-_POOL = {
-    "--store FILE": "where answers are kept as they come, so that a search that was stopped, or "
-    "asked again, also under other node numbers, does not start anew; none: nowhere (default: "
-    f"${STORE_VARIABLE}, else a file in your cache folder, see `syncoll store`)",
-    "--seeds NAMES": "heuristics that the search starts from: auto, none, or names with commas "
-    "between them, see `syncoll plugins`; as --backend NAME one is asked alone (default: auto)",
-    "--jobs N": "so many (S, R, C) at once, each with a solver of its own (default: 1)",
-    "--executor WHERE": "where the solvers run: local, processes, or a Dask cluster as "
-    "dask://HOST:PORT (default: local)",
-}
-
-
-def time_limit(more: str) -> dict[str, str]:
-    """--time-limit of the whole command, and what more its help says."""
-    text = "for the whole command, from its start, such as 30s, 2min"
-    return {"--time-limit TIME": f"{text}{more}"}
-
-
-def progress(more: str = "") -> dict[str, str]:
+def progress(more: str = "") -> tuple[str, str]:
     """--progress, with more styles than the usual ones, such as ``log|``."""
-    text = "on standard error (default: auto, which is live on a terminal, else none)"
-    return {f"--progress auto|live|plain|{more}none": text}
-
-
-def add_problem(parser: argparse.ArgumentParser) -> None:
-    """TOPOLOGY and COLLECTIVE."""
-    named = {
-        "topology TOPOLOGY": 'such as dgx1, "ring(8)", FILE:NAME, or IMPORTER:FILE such as '
-        "nvidia-smi:topo.txt",
-        "collective COLLECTIVE": 'such as allgather, "broadcast(root=3)", FILE:NAME',
-    }
-    add(parser, named)
-    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
-
-
-def add_instance(parser: argparse.ArgumentParser) -> None:
-    """-C, -S and -R, all required."""
-    declared = {
-        "-C, --chunks C": "chunks into which one node's data is cut",
-        "-S, --steps S": "steps, at most",
-        "-R, --rounds R": "rounds, all steps together",
-    }
-    add(parser, declared, required=True)
-
-
-def add_meant(parser: argparse.ArgumentParser) -> None:
-    """--topology and --collective of commands that check files."""
-    nouns = {"topology": "machine", "collective": "collective"}
-    for name, noun in nouns.items():
-        add(parser, {f"--{name} {name.upper()}": f"the {noun} that the file must be about"})
-    parser.set_defaults(kinds={name: name for name in nouns})
-
-
-def add_in_place(parser: argparse._ActionsContainer) -> None:
-    """--in-place."""
-    parser.add_argument(
-        "--in-place",
-        "--inplace",
-        dest="in_place",
-        action="store_true",
-        help="for calls whose input and output are one buffer (default: two)",
-    )
-
-
-def add_solver(parser: argparse.ArgumentParser, *, pool: bool = False) -> None:
-    """Encoding, backend, their options and limits; with `pool` also store, seeds and jobs."""
-    add(parser.add_argument_group("solver"), _SOLVER)
-    if pool:
-        add(parser.add_argument_group("answers"), _POOL)
+    text = "on standard error (default: auto: live on a terminal, else none)"
+    return f"--progress auto|live|plain|{more}none", text

@@ -1,8 +1,8 @@
 """Where output goes: results to standard output, everything else to standard error.
 
-Nothing that a name or a file contains can break it: what the stream's encoding cannot say is
-written in plain characters, control characters are made visible, and a reader that has gone
-(``syncoll show … | head``) does not end the command.
+No name or file can break it: characters outside the encoding of the stream are written in plain
+ones, control characters are made visible, and a closed pipe (``syncoll show … | head``) does not
+end the command.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from syncoll.pages.page import Page, visible
 __all__ = [
     "flush",
     "note",
-    "picked",
     "print_json",
     "print_page",
     "print_result",
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 _LEAST_WIDTH = 20
-"""Narrower terminals, and those that say they have no columns at all, are treated like this."""
+"""The width for narrower terminals, and for terminals without a number of columns."""
 _PLAIN = str.maketrans({"…": "...", "─": "-", "—": "-", "≥": ">=", "≤": "<="})
 
 
@@ -73,7 +72,7 @@ def note(text: str) -> None:
 
 
 def print_value(arguments: argparse.Namespace, value: Any, **how: Any) -> None:
-    """A value that has a document, as `--format` says; `how` is said to its page."""
+    """Prints a page or a document, see `--format`; `how`: arguments of the page."""
     if arguments.format == "json":
         print_json(value.document())
     else:
@@ -81,19 +80,15 @@ def print_value(arguments: argparse.Namespace, value: Any, **how: Any) -> None:
 
 
 def print_result(arguments: argparse.Namespace, result: Any, **how: Any) -> None:
-    """Prints a value as `print_value` does, and saves it where it is to be saved too.
+    """Prints a result as `print_value` does, and then saves it if asked.
 
-    That comes last: a full disk must not cost the answer.
+    A full disk must not cost the answer, so saving comes last.
     """
     print_value(arguments, result, **how)
-    if arguments.output is not None:
-        result.save(arguments.output)
-        note(f"saved in {arguments.output}")
-
-
-def picked(value: object, names: str) -> dict[str, Any]:
-    """Attributes of a value by their names, which stand between spaces, for a document."""
-    return {name: getattr(value, name) for name in names.split()}
+    output = getattr(arguments, "output", None)
+    if output is not None:
+        result.save(output)
+        note(f"saved in {output}")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -108,10 +103,9 @@ def print_json(document: Mapping[str, Any]) -> None:
 def write(stream: TextIO | None, text: str) -> None:
     """Writes to a stream that may be closed, narrow of encoding, or have lost its reader.
 
-    Raises:
-        UsageError: when the stream cannot take it, as on a full disk.
+    Raises `UsageError` if writing fails, as on a full disk.
     """
-    if stream is None:  # closed by what started us
+    if stream is None:  # closed by the parent process
         return
     encoding = stream.encoding or "utf-8"
     if not _can_say(encoding, text):
@@ -155,7 +149,7 @@ def _guarded(stream: TextIO, act: Callable[[], object]) -> None:
 
 
 def _redirect(stream: TextIO) -> None:
-    """Sends whatever else is written to a stream to nowhere; its reader has gone."""
+    """Discards all further output of a stream whose reader has gone."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

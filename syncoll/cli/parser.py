@@ -1,4 +1,4 @@
-"""The argument parser: errors in two lines that say what to do, instead of a page of usage."""
+"""The argument parser: errors in two lines with a hint, in place of a page of usage."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-[0-9.].*")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Parses a whole command line; what is left over is an error of the command given.
+        """Parses a whole command line; left over words are an error of the command.
 
         A command whose default `intermixed` names an argument takes words for it behind options,
-        too, which parsers of commands do not do by themselves.
-
-        Without a command, or without the verb of one that has verbs, those that there are are
-        shown, as git does it, and the program ends: nothing was asked for.
+        too, unlike other parsers of commands.  Without a command the help is shown, as by git, and
+        the program ends.
         """
         parsed: argparse.Namespace
         rest: list[str]

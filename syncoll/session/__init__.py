@@ -1,8 +1,4 @@
-"""Session: everything that a question needs, put together in one place.
-
-The command line and the functions of `syncoll` are two faces of it: what neither says has its
-default here.
-"""
+"""Session: the plugins, library, store and limits of a question, with their defaults."""
 
 from syncoll.session.session import Session
 from syncoll.session.settings import Settings

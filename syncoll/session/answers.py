@@ -1,4 +1,4 @@
-"""The answers of a search: seeds, a solver or a pool of them, and a store of what was answered."""
+"""The answers of a search: seeds, a solver or a pool of solvers, and a store of answers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def open_answers(
     """The source of a search's answers, closed after it.
 
     Args:
-        encoding: what a search spec asks for, as `backend`, where the settings say nothing.
-        also: seeds in addition to those of the settings.
+        encoding: of a search spec, as `backend`; the settings take precedence.
+        also: seeds in addition to the seeds of the settings.
     """
     settings, plugins = session.settings, session.plugins
     further = session.further_bounds()
@@ -69,7 +69,7 @@ def open_answers(
 
 
 def _usual_seeds(session: Session) -> list[ChosenSeed]:
-    """Those from which searches start unless others are named."""
+    """The seeds of searches without named seeds."""
     chosen = []
     for record in session.plugins.seeds.values():
         if not record.by_default:
@@ -86,10 +86,10 @@ def _usual_seeds(session: Session) -> list[ChosenSeed]:
 def _named_seeds(
     plugins: PluginManager, names: Sequence[str], given: Mapping[str, object]
 ) -> list[ChosenSeed]:
-    """The seeds of these names, with options where one was asked for alone.
+    """The seeds of these names, with options for a seed that is asked alone.
 
     Raises:
-        PluginError: when one is not installed, or cannot run here.
+        PluginError: if one is not installed, or cannot run here.
         OptionError: on an option that it does not have.
     """
     chosen = []

@@ -1,4 +1,4 @@
-"""Names: what the words of a question stand for, from the spec libraries and the importers."""
+"""Names of topologies and collectives, from the spec libraries and the importers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
-from syncoll.session.settings import require_whole
+from syncoll.values import require_whole
 
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Instance, Topology
@@ -24,11 +24,11 @@ _MOST_SENDS = 50_000_000
 
 
 class Names:
-    """Topologies, collectives and instances by the names that people give them.
+    """Topologies, collectives and instances by name.
 
     Args:
-        tell: is told, in words, what a user should know about what was read.
-        plugins: what is installed; found when it is left out.
+        tell: receives messages about files.
+        plugins: None for the installed ones.
     """
 
     def __init__(self, tell: Tell, plugins: PluginManager | None = None) -> None:
@@ -38,7 +38,7 @@ class Names:
 
     @cached_property
     def plugins(self) -> PluginManager:
-        """What is installed."""
+        """The installed plugins."""
         from syncoll.plugins import PluginManager
 
         return PluginManager.discover()
@@ -60,7 +60,7 @@ class Names:
         return recognised(self.plugins.importers, file)
 
     def _read(self, importer: str, file: str, settings: Sequence[str]) -> str:
-        """Reads a file with an importer; what importers share is loaded when there is a file."""
+        """Reads a file with an importer, whose modules are loaded only now."""
         from syncoll.importing import readers
 
         return readers(self.plugins.importers)[importer](file, settings)
@@ -68,23 +68,20 @@ class Names:
     def topology(self, what: str | Topology | Fabric) -> Topology:
         """A topology by its name, or itself; of a physical network the links between its nodes.
 
-        Args:
-            what: ``dgx1``, ``ring(8)``, ``FILE:NAME``, ``IMPORTER:FILE``, or an object.
-
         Raises:
-            SpecError: when there is no such, or it is wrong.
-            ModelError: when a network of switches makes no topology.
+            SpecError: if it does not exist, or has an error.
+            ModelError: if a network of switches makes no topology.
         """
         from syncoll.routing import as_topology
 
         return as_topology(self._network(what))
 
     def fabric(self, what: str | Topology | Fabric) -> Fabric:
-        """The physical network of a topology: with its switches, without what they make of links.
+        """The physical network of a topology, with its switches.
 
         Raises:
-            SpecError: when there is no such, or it is wrong.
-            ModelError: when its links share bandwidth and nothing says through which switches.
+            SpecError: if it does not exist, or has an error.
+            ModelError: if its links share bandwidth, and the switches are unknown.
         """
         from syncoll.model import Fabric
 
@@ -98,11 +95,7 @@ class Names:
         return self.specs.topology(_name(what, "topology"))
 
     def family(self, what: str | Topology | Fabric) -> TopologyFamily | SingleTopology:
-        """The topologies of a name some of whose arguments have no value yet; an object alone.
-
-        Raises:
-            SpecError: when there is no such.
-        """
+        """The topologies of a name with arguments without values; an object is alone."""
         from syncoll.model import Fabric, Topology
         from syncoll.spec import SingleTopology
 
@@ -118,13 +111,13 @@ class Names:
             named: arguments of it with a name.
 
         Raises:
-            SpecError: when there is no such, or it is wrong.
+            SpecError: if there is no such, or it is wrong.
         """
         from syncoll.model import Collective
 
         if isinstance(what, Collective):
             if values or named:
-                raise UsageError(f"{what.name} is no name, and takes no arguments")
+                raise UsageError(f"{what.name} is an object, and takes no arguments")
             return what
         return self.specs.collective(_name(what, "collective"), values, named)
 
@@ -140,8 +133,8 @@ class Names:
         """The instance for C, S and R.
 
         Raises:
-            UsageError: when its formula would be too large for any machine.
-            ModelError: when the collective is not defined for these numbers on the topology.
+            UsageError: if its formula would be too large for any machine.
+            ModelError: if the collective is not defined for these numbers on the topology.
         """
         require_whole("chunks", chunks, 1)
         require_whole("steps", steps)

@@ -35,14 +35,14 @@ def progress(style: str) -> AbstractContextManager[Observer | None]:
 
 
 class _Known:
-    """What is known of one collective: for each S the least R/C found and the largest proved."""
+    """The points and bounds of one collective: by S the least R/C found, and the largest bound."""
 
     def __init__(self) -> None:
         self._found: dict[int | None, Fraction] = {}
         self._proved: dict[int | None, Fraction] = {}
 
     def add(self, entry: Entry) -> None:
-        """Takes note of what was found or proved."""
+        """Adds a point or a bound."""
         if entry.kind is Kind.FOUND:
             known = self._found.get(entry.steps, entry.bandwidth)
             self._found[entry.steps] = min(entry.bandwidth, known)
@@ -50,8 +50,8 @@ class _Known:
             self._proved[entry.steps] = entry.bandwidth
 
     def rows(self, most: int) -> list[tuple[str, str, str, str]]:
-        """For each known S the least R/C found with at most S steps, the bound, and the gap; where
-        there is no room for all, those in the middle are left out.
+        """For each known S the least R/C found with at most S steps, the bound, and the gap;
+        without room for all the middle is left out.
         """
         every = sorted(s for s in {*self._found, *self._proved} if s is not None)
         if len(every) > most:
@@ -95,7 +95,7 @@ class _Lines(Observer):
 
 
 class _Plain(_Lines):
-    """Lines for whatever goes on."""
+    """Lines for all events."""
 
     def began(self, collective: str) -> None:
         self._line(f"searching {collective}")
@@ -141,8 +141,8 @@ def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
 
 
 class _Live(Observer, AbstractContextManager[Observer]):
-    """Lines that change in place: the point being tried, how many were found and refuted, and for
-    each S what was found and proved.
+    """Lines that change in place: the current candidate, numbers of found and refuted ones, and a
+    table of R/C by S.
     """
 
     def __init__(self) -> None:
@@ -191,7 +191,7 @@ class _Live(Observer, AbstractContextManager[Observer]):
         return Group(self._spinner, *lines, self._table(" " * len(elapsed)))
 
     def _table(self, indent: str) -> RenderableType:
-        """For each S what is known, as far as there is room."""
+        """The rows of R/C by S, as far as there is room."""
         from rich.padding import Padding
         from rich.table import Table
         from rich.text import Text

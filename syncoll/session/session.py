@@ -1,6 +1,6 @@
-"""Session: asks questions with the plugins, the library, the store and the limits of its settings.
+"""Session: the plugins, the library, the store and the limits of settings.
 
-What a method needs is imported when it is called: a command that reads a file loads no solver.
+Methods import modules when they are called: a command that reads a file loads no solver.
 """
 
 from __future__ import annotations
@@ -48,10 +48,9 @@ class Session(Names):
     Nothing is opened before it is needed.  For one thread at a time.
 
     Args:
-        settings: who answers, and what that may take.
-        tell: is told, in words, what a user should know beside the answer; by default the logger
-            ``syncoll`` gets it as a warning.
-        plugins: what is installed; found when it is left out.
+        settings: None for the defaults.
+        tell: receives messages for the user; by default warnings of the logger ``syncoll``.
+        plugins: None for the installed ones.
     """
 
     def __init__(
@@ -64,17 +63,12 @@ class Session(Names):
         super().__init__(tell, plugins)
         self.settings = settings or Settings()
 
-    # Who answers --------------------------------------------------------------------------------
-
     def limited(self) -> AbstractContextManager[None]:
-        """While it lasts, all processes together keep to the limit of memory.
-
-        A command does so from its start to its end; then this adds nothing.
-        """
+        """A context in which all processes together keep the limit of memory, as in a command."""
         return memory.command(self.settings.memory_limit, self.tell)
 
     def further_bounds(self) -> PluginBounds | None:
-        """The bounds of plugins; None where there are none."""
+        """The bounds of plugins, or None."""
         from syncoll.plugins.plugin_bounds import PluginBounds
 
         records = self.plugins.bounds.values()
@@ -88,7 +82,7 @@ class Session(Names):
         *,
         start: bool = True,
     ) -> Solver:
-        """The solver of the settings, to be closed by the one who asks for it."""
+        """The solver of the settings, to be closed by the caller."""
         from syncoll.solving import Solver
 
         solver = Solver(self.plugins, self.settings.solver(encoding, backend, jobs), start=start)
@@ -97,13 +91,11 @@ class Session(Names):
         return solver
 
     def store(self) -> Store | None:
-        """The store that the settings or the environment name, or the usual one; None for none.
-
-        To be closed by the one who asks for it.
+        """The store of the settings or the environment, or the usual one; closed by the caller.
 
         Raises:
-            UsageError: when a store that was named cannot be used.
-            FileFormatError: when it is not a store.
+            UsageError: if a store that was named cannot be used.
+            FileFormatError: if it is not a store.
         """
         from syncoll.store import Store
 
@@ -115,11 +107,9 @@ class Session(Names):
         except SyncollError as error:
             if name:
                 raise
-            # It was not asked for, and the search does not need it.
+            # It was not named, and the search works without it.
             self.tell(f"going on without a store: {error}")
             return None
-
-    # Questions ----------------------------------------------------------------------------------
 
     def pareto(
         self,
@@ -132,20 +122,18 @@ class Session(Names):
         until: Deadline | None = None,
         also: Sequence[ChosenSeed] = (),
     ) -> Frontier:
-        """Searches a Pareto frontier.
-
-        Ctrl-C and the limits end the search with what is known, which says what is not settled.
+        """Searches a Pareto frontier; after Ctrl-C and at limits it is incomplete.
 
         Args:
-            on_points: is given the frontier so far whenever a point was found.
-            until: when all must be over; None for the request's time limit from now on.
-            also: seeds beside those of the settings.
+            on_points: receives the frontier so far after each new point.
+            until: the deadline; None for the request's time limit from now on.
+            also: seeds in addition to the seeds of the settings.
 
         Raises:
-            SyncollError: on settings or limits that do not go together, and what plugins do wrong.
+            SyncollError: on settings or limits that contradict each other, and errors of plugins.
         """
+        from syncoll.searching.interruptible import search_to_the_end
         from syncoll.session.answers import open_answers
-        from syncoll.session.searching import search_to_the_end
 
         if until is None:
             until = Deadline.after(request.time_limit)
@@ -172,21 +160,20 @@ class Session(Names):
         return self.pareto(SearchRequest(topology, collective), until=until, also=seeds)
 
     def asks_seeds_alone(self, backend: str | None = None) -> bool:
-        """Whether the backend that is asked is a seed, so that no solver decides anything."""
+        """Whether the backend is a seed, so that no solver decides anything."""
         chosen, plugins = self.settings.backend or backend, self.plugins
         return chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends
 
     def prove(
         self, frontier: Frontier, folder: Path, point_limit: float | None, until: Deadline
     ) -> Frontier:
-        """The same with a proof file for each refutation that a claim rests on.
+        """The frontier with a proof file for each refutation that a claim rests on.
 
         Args:
             point_limit: seconds for each; None for two minutes.
-            until: when all of them must be there.
 
         Raises:
-            UsageError: when the folder cannot be written.
+            UsageError: if the folder cannot be written.
         """
         from syncoll.results import refuted_instance, with_files
 
@@ -213,13 +200,9 @@ class Session(Names):
             return frontier
 
     def refute(self, solution: Solution, folder: Path, until: Deadline) -> Refuting:
-        """Writes a proof that others can check that there is no such algorithm; solves once more.
+        """Solves once more, and writes a checkable proof; the reason if there is no file.
 
-        Returns:
-            The file, or in words why there is no file.
-
-        Raises:
-            UsageError: when the folder cannot be written.
+        Raises `UsageError` if the folder cannot be written.
         """
         with self.limited():
             return self._refute(solution.instance, solution.encoding, folder, until)
@@ -259,17 +242,14 @@ class Session(Names):
         names: Sequence[str] | None = None,
         seconds: float = 5.0,
     ) -> tuple[dict[str, list[tuple[Instance, Algorithm]]], dict[str, str]]:
-        """What everybody compares with: the verified algorithms of seeds that are classics.
+        """The verified algorithms of classics, by name, and reasons why others have none.
 
         Args:
-            names: of seeds; None for all that say that they are classics.
+            names: of seeds; None for all classics.
             seconds: for each.
 
-        Returns:
-            By name the algorithms, and of those without any the reasons.
-
         Raises:
-            PluginError: when there is no seed of a name.
+            PluginError: if there is no seed of a name.
         """
         from syncoll.plugins import resolve_options
         from syncoll.searching import ChosenSeed, constructed

@@ -1,4 +1,4 @@
-"""Settings: who answers a question, where answers are kept, and what that may take."""
+"""Settings: solvers, seeds, the store, and limits of threads and memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, TypedDict
 from syncoll.clock import is_counted
 from syncoll.errors import UsageError
 from syncoll.units import parse_memory
+from syncoll.values import require_whole
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.solving import SolverSettings
 
-__all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions", "require_whole"]
+__all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions", "SolverOptions"]
 
 STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
@@ -26,18 +27,20 @@ STORE_VARIABLE = "SYNCOLL_STORE"
 _LARGEST_SEED = (1 << 31) - 1
 
 
-def require_whole(name: str, value: object, least: int = 0) -> None:
-    """Passes a whole number that is large enough.
+class SolverOptions(TypedDict, total=False):
+    """The settings of a single question.
 
-    Raises:
-        UsageError: on anything else.
+    Args:
+        encoding: the encoding of the formula; ``auto`` for the usual one; None for auto.
+        backend: the solver, or several as ``cpsat+pysat``: the first answer counts; or a seed,
+            which is then asked alone; ``auto`` for the best installed ones; None for auto.
+        encoding_options: options of the encoding by name, see ``syncoll plugins --options``.
+        backend_options: options by name, or by ``backend.name`` where there are several backends.
+        threads: of the solver, or of all solvers together; None for the cores, from 2 to 8.
+        seed: of the random choices of the solver.
+        memory_limit: of all processes of a command together, such as ``4GiB``; on a cluster of
+            each process; None for half of the free memory.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{name} is {value!r}; expected a whole number of at least {least}")
-
-
-class SettingsOptions(TypedDict, total=False):
-    """The fields of `Settings` as keywords; a memory limit may be a text such as ``4GiB``."""
 
     encoding: str | None
     backend: str | None
@@ -46,6 +49,21 @@ class SettingsOptions(TypedDict, total=False):
     threads: int | None
     seed: int
     memory_limit: int | str | None
+
+
+class SettingsOptions(SolverOptions, total=False):
+    """The fields of `Settings` as keywords.
+
+    Args:
+        store: the file that keeps answers between searches, or ``none``; None for $SYNCOLL_STORE,
+            else a file in your cache folder, see ``syncoll store``.
+        seeds: names of seeds with commas between them, see ``syncoll plugins``, ``none`` or
+            ``auto``; None for auto.
+        jobs: number of (S, R, C) at the same time, each with its own solver; None for 1.
+        executor: the place of the solvers: ``local``, ``processes``, or a Dask cluster as
+            ``dask://HOST:PORT``; None for local.
+    """
+
     store: str | Path | None
     seeds: str | Iterable[str] | None
     jobs: int | None
@@ -54,24 +72,7 @@ class SettingsOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything about a search but the question; None stands for the default.
-
-    Args:
-        encoding: how an instance that only moves data becomes a formula.
-        backend: the solver; several at once joined with ``+``; ``auto`` for the best installed
-            ones; or a seed, which is then asked alone.
-        encoding_options: values by name.
-        backend_options: values by name, or by ``backend.name``.
-        threads: of the solver, or of all at once together; None for the cores, from 2 to 8.
-        seed: of the solver's choices.
-        memory_limit: bytes that all processes may have together; None for half of what is free.
-        store: a file where answers are kept; ``none`` for nowhere; None for what the environment
-            variable `STORE_VARIABLE` says, else a file in the user's cache folder.
-        seeds: names of heuristics that a search starts from, a text with commas between them,
-            ``none``, or ``auto`` (None too) for those that are asked by default.
-        jobs: so many (S, R, C) at once, each with a solver of its own; None for 1.
-        executor: where the solvers run: ``local``, ``processes``, or ``dask://HOST:PORT``.
-    """
+    """The settings of a search as `SettingsOptions` describes them; None stands for the default."""
 
     encoding: str | None = None
     backend: str | None = None
@@ -104,11 +105,10 @@ class Settings:
                 require_whole(name, value, least)
 
     @classmethod
-    def of(cls, options: SettingsOptions) -> Settings:
+    def of(cls, options: SolverOptions | SettingsOptions) -> Settings:
         """Settings from keywords.
 
-        Raises:
-            UsageError: on a keyword that there is not, or a memory limit that is not one.
+        Raises `UsageError` on an unknown keyword, or an invalid memory limit.
         """
         known = [one.name for one in fields(cls)]
         for name in options:
@@ -124,8 +124,7 @@ class Settings:
     def require_countable(self) -> None:
         """Passes settings with which work can be counted: nothing runs in parallel, and no store.
 
-        Raises:
-            UsageError: naming a setting that asks for more.
+        Raises `UsageError` naming a setting that asks for more.
         """
         alone = "everything runs in one thread"
         for name, allowed, why in (
@@ -145,8 +144,7 @@ class Settings:
     def num_jobs(self) -> int:
         """How many solvers share this machine: N of `jobs`, or of ``processes:N``.
 
-        Raises:
-            UsageError: when the two say different numbers.
+        Raises `UsageError` if the two say different numbers.
         """
         numbered = re.fullmatch(r"(?:local|processes):([0-9]{1,4})", self.executor or "")
         if numbered is None:
@@ -176,11 +174,11 @@ class Settings:
     def solver(
         self, encoding: str | None = None, backend: str | None = None, jobs: int = 1
     ) -> SolverSettings:
-        """What these settings say about solvers, for one or a pool of them.
+        """The settings of one solver, or of each solver of a pool.
 
         Args:
-            encoding: what a search spec asks for, as `backend`, where nothing is said here.
-            jobs: how many solvers share this machine's cores.
+            encoding: of a search spec, as `backend`; the settings here take precedence.
+            jobs: number of solvers that share the cores.
 
         Raises:
             UsageError: on a seed that solvers do not take.
@@ -204,10 +202,9 @@ class Settings:
         )
 
     def refuse_for_seed(self, seed: str) -> None:
-        """What has no meaning for a seed alone must not be passed over in silence.
+        """Refuses settings that a seed alone does not use.
 
-        Raises:
-            UsageError: naming a setting that a solver would need.
+        Raises `UsageError` naming a setting that a solver would need.
         """
         for name in (
             "encoding",

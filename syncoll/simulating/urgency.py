@@ -9,6 +9,7 @@ kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import log
 
@@ -16,14 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
+from syncoll.errors import OutOfTimeError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.results import Frontier
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
+from syncoll.trust import require_valid
 
-__all__ = ["by_urgency"]
+__all__ = ["by_urgency", "points_by_urgency"]
 
 _TURNS = 2
 _MOST_SENDS = 200_000
@@ -96,3 +100,26 @@ def _renumbered(
     sends = algorithm.sends.copy()
     sends[:, 0] = new[sends[:, 0]]
     return replace(algorithm, sends=sends)
+
+
+def points_by_urgency(
+    frontier: Frontier, network: PhysicalNetwork, low: int, high: int, until: Deadline
+) -> Frontier:
+    """The frontier with the chunks of each point renumbered, as far as there is time.
+
+    Args:
+        low: the smallest size, bytes of one node's data.
+        high: the largest size.
+    """
+    sizes = sorted({low, round((low * high) ** 0.5), high})
+    points = []
+    for i, point in enumerate(frontier.points):
+        stored = StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]")
+        with suppress(OutOfTimeError), interrupted_at(until):
+            until.check()
+            algorithm = by_urgency(stored, network, Semantics(), sizes, until)
+            if algorithm is not None:
+                require_valid(point.instance, algorithm)
+                point = replace(point, algorithm=algorithm)
+        points.append(point)
+    return replace(frontier, points=tuple(points))

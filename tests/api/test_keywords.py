@@ -19,7 +19,7 @@ VERBS = [
     name
     for name in syncoll.__all__
     if inspect.isfunction(getattr(syncoll, name))
-    and getattr(syncoll, name).__module__.startswith("syncoll.api.")
+    and getattr(syncoll, name).__module__.startswith("syncoll.verbs.")
 ]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import syncoll
-from syncoll.api.arguments import size_range, sizes_of
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
+from syncoll.values import size_range, sizes_of
 
 MODEL = {"alpha": "1us", "beta": "25GB/s"}
 FLAGS = ["--alpha", "1us", "--beta", "25GB/s"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import syncoll
-from syncoll.api import searches
 from syncoll.clock import counting, now
+from syncoll.documents import growing
 
 
 @pytest.mark.parametrize("saved", [False, True])
@@ -16,8 +16,8 @@ def test_a_search_ends_in_time_to_be_saved(
     saved: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without saving no time is reserved."""
-    monkeypatch.setattr(searches, "_SECONDS_AT_THE_END", 1.0)
-    monkeypatch.setattr(searches, "_MOST_AT_THE_END", 0.5)
+    monkeypatch.setattr(growing, "_SECONDS_AT_THE_END", 1.0)
+    monkeypatch.setattr(growing, "_MOST_AT_THE_END", 0.5)
     output = tmp_path / "f.json" if saved else None
     with counting():
         found = syncoll.pareto(

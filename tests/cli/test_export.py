@@ -364,7 +364,7 @@ def test_options_of_the_writer_do_not_apply_to_verify(run: Run, files: Path) -> 
         result = run("verify", "one.xml", *given)
         assert result.code == 2
         shown = " ".join(given).partition("=")[0].removesuffix(" LL")
-        assert f"{shown} says how a file is written; one.xml says that itself" in result.err
+        assert f"{shown} is for writing; one.xml is read, and has the value itself" in result.err
 
 
 class TestFlagsOfExporters:

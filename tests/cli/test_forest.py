@@ -204,7 +204,7 @@ def test_the_collective_stands_behind_the_topology(
     ("options", "words"),
     [
         (["dgx1", "alltoall"], ["not packed for 'alltoall', only for allgather, reduces"]),
-        (["dgx1", "allgather(2)"], ["--root means nothing to allgather"]),
+        (["dgx1", "allgather(2)"], ["--root has no effect on allgather"]),
         (["dgx1", "broadcast(8)"], ["--root 8", "nodes 0 to 7"]),
         (
             ["dgx1", "broadcast(root=2)", "--root", "3"],
@@ -213,7 +213,7 @@ def test_the_collective_stands_behind_the_topology(
         (["dgx1", "reduce", "--collective", "broadcast"], ["give one of them"]),
         (["dgx1", "reduce", "broadcast"], ["'broadcast' is one argument too many"]),
         (["dgx1", "--collective", "alltoall"], ["not packed for 'alltoall'"]),
-        (["dgx1", "--root", "2"], ["--root means nothing to allgather"]),
+        (["dgx1", "--root", "2"], ["--root has no effect on allgather"]),
         (["dgx1", "--collective", "reduce", "--root", "8"], ["--root 8", "nodes 0 to 7"]),
         (["dgx1", "--fixed-k", "0"], ["at least 1"]),
         (["bus(4)"], ["share bandwidth", "with its switches"]),

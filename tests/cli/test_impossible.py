@@ -73,4 +73,4 @@ def test_limits_that_are_just_possible_are_searched(run: Run) -> None:
 
 @pytest.mark.parametrize("command", ["pareto", "search"])
 def test_help_names_the_code(command: str, run: Run) -> None:
-    assert "exit code 1 at once" in " ".join(run(command, "--help").out.split())
+    assert "at once, with exit code 1" in " ".join(run(command, "--help").out.split())

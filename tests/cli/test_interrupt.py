@@ -237,7 +237,7 @@ def test_ctrl_c_before_anything_is_known(run: Run, monkeypatch: pytest.MonkeyPat
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("syncoll.session.searching.search", interrupt)
+    monkeypatch.setattr("syncoll.searching.interruptible.search", interrupt)
     result = run("pareto", "dgx1", "allgather", "--format", "json", "-o", "mine.json")
     assert result.code == 130
     assert result.json["points"] == []

@@ -74,7 +74,7 @@ def test_a_frontier_file_is_not_searched_again(
     found: syncoll.RecommendationResult, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found.frontier.save("f.json")
-    monkeypatch.setattr("syncoll.api.recommend.pareto", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("syncoll.pareto", lambda *_, **__: 1 / 0)
     result = run("recommend", "f.json", "--sizes", "64KiB", "--format", "json")
     assert result.code == 0
     (one,) = valid(result.json)["recommended"]
@@ -136,7 +136,7 @@ def interrupted(*_: object, **__: object) -> None:
 def test_ctrl_c_after_the_search_keeps_the_frontier(
     run: Run, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("syncoll.api.recommend.simulate", interrupted)
+    monkeypatch.setattr("syncoll.simulate", interrupted)
     command = ("recommend", f"{spec}:three", "allgather", *WORK)
     result = run(*command)
     assert result.code == 130
@@ -170,7 +170,7 @@ def test_ctrl_c_in_the_exports_keeps_the_frontier(
         (["ring(4)", "allreduce", "--dialect", "rccl"], "need --to and -o"),
         (["ring(4)", "allreduce", "--to", "msccl", "-o", "x"], "did you mean"),
         (["ring(4)", "allreduce", "-o", "full"], "not empty"),
-        (["ring(4)", "allreduce", "--work", "1", "--time-limit", "1s"], "say one of them"),
+        (["ring(4)", "allreduce", "--work", "1", "--time-limit", "1s"], "give one of them"),
         (["f.json", "allreduce"], "f.json is a frontier, not a topology"),
     ],
 )

@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from syncoll.api.base import session_for
 
 import syncoll
-from syncoll.api.base import session_for
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Topology
 from syncoll.pages import Page

@@ -14,7 +14,9 @@ from syncoll import clock
 from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
-from syncoll.ledger import lower_bounds
+from syncoll.lazy import import_names
+from syncoll.ledger.lower_bounds import lower_bounds
+from syncoll.verbs import bounds
 
 needs_alarms = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="the system has no such alarm"
@@ -44,8 +46,8 @@ def test_nothing_is_decided_without_time(run: Any) -> None:
 
 def proving_with(monkeypatch: pytest.MonkeyPatch, prove: Any) -> None:
     """Replaces the function by which `bounds` proves bounds."""
-    usual = lower_bounds.lower_bounds
-    monkeypatch.setattr(lower_bounds, "lower_bounds", partial(usual, prove=prove))
+    import_names(bounds.__name__)
+    monkeypatch.setattr(bounds, "lower_bounds", partial(lower_bounds, prove=prove))
 
 
 def test_missing_bounds_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +117,7 @@ def test_bounds_proved_before_the_end_are_given(
 def test_saving_to_standard_output_excludes_table_options(option: list[str], run: Any) -> None:
     result = run("bounds", "ring(3)", "allgather", "-o", "-", *option)
     assert result.code == 2
-    assert f"{option[0]} is about the table" in result.err
+    assert f"{option[0]} changes the table" in result.err
 
 
 def test_a_limit_counts_from_the_start_of_the_command(run: Any, monkeypatch: Any) -> None:
@@ -125,7 +127,7 @@ def test_a_limit_counts_from_the_start_of_the_command(run: Any, monkeypatch: Any
         seen.append(deadline)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("syncoll.session.searching.search", search)
+    monkeypatch.setattr("syncoll.searching.interruptible.search", search)
     before = time.perf_counter()
     run("pareto", "ring(4)", "allgather", "--time-limit", "1000s")
     run("pareto", "ring(4)", "allgather")

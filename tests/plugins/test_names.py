@@ -11,9 +11,9 @@ from syncoll.plugins import PluginManager
 CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
-    "step": {"api", "pages", "simulating", "trust"},  # of an algorithm
+    "step": {"verbs", "pages", "simulating", "trust"},  # of an algorithm
     "csv": {"documents"},  # a format of tables
-    "path": {"api"},  # of a file
+    "path": {"verbs"},  # of a file
     "ring": {"symmetry"},  # a factor of a product
     "pipelines": {"reporting"},  # how many a frontier has
     "highs": {"lowerings"},  # the high bounds of rows

@@ -172,7 +172,7 @@ def test_a_collective_whose_file_moved_or_changed(
 
     for text in ("0,2\n2,0\n", "0,1,0\n1,0,0\n0,0,1\n"):
         sizes.write_text(text)
-        assert "its file says something else than when it was searched" in refused("f.json")
+        assert "its file has changed since the search" in refused("f.json")
     sizes.unlink()
     assert "there is no file m.csv" in refused("f.json")
 
@@ -183,7 +183,9 @@ def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:
     meant, path = syncoll.collective("alltoallv", rows), tmp_path / "g.json"
     options: dict[str, Any] = {"backend": "all_pairs", "max_steps": 1, "progress": "none"}
     syncoll.pareto("ring(16)", meant, **options).save(path)
-    with pytest.raises(UsageError, match=r'what alltoallv\("16 rows, .*name it with collective'):
+    with pytest.raises(
+        UsageError, match=r'collective alltoallv\("16 rows, .*name it with collective'
+    ):
         syncoll.repair(path, slow="1->0 by 2", **options)
     done = syncoll.repair(path, slow="1->0 by 2", collective=meant, **options)
     assert [(one.whole, one.now) for one in done.losses] == [(2, 4), (2, 4)]
@@ -234,7 +236,7 @@ def test_an_undefined_collective_is_named(tmp_path: Path) -> None:
     )
     found = syncoll.pareto(machine, shift, backend="all_pairs", progress="none")
     write_document(tmp_path / "f.json", frontier_document(found))
-    with pytest.raises(UsageError, match="what shift is, is not known"):
+    with pytest.raises(UsageError, match="the collective shift is unknown"):
         syncoll.repair(tmp_path / "f.json", "link 0->1")
     for source, what in ((tmp_path / "f.json", shift), (found, None)):
         done = syncoll.repair(

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import syncoll
-from syncoll.api.frontier import frontier_of
 from syncoll.cli.main import main
 from syncoll.damage.damaged import damaged
 from syncoll.deadline import NEVER
@@ -23,6 +22,7 @@ from syncoll.repairing.survey import FailureKind, Surveyed, single_failures
 from syncoll.results import Frontier
 from syncoll.session import Session
 from syncoll.spec.damages import parse_damage
+from syncoll.verbs.frontier import frontier_of
 
 SESSION = Session()
 ALONE = ["--backend", "multitree", "--progress", "none"]
@@ -270,7 +270,7 @@ def test_it_ends_with_its_time(whole: Path) -> None:
     ("more", "words"),
     [
         (["--survey", "switches"], "mesh(2,3) has no switches"),
-        (["--survey", "links", "--without", "node 1"], "--without with --survey"),
+        (["--survey", "links", "--without", "node 1"], "--without and --survey"),
         (["--without", "node 1", "--table", "t.csv"], "--table is for --survey"),
         (["--survey", "links", "--table", "t.txt"], "ends in .csv or .parquet"),
         (["--survey", "links", "-o", "/nowhere/x"], "cannot write /nowhere/x"),

@@ -58,7 +58,7 @@ def test_slow_solvers_and_a_jumping_clock_change_no_result(question: str) -> Non
 def test_work_excludes_time_limits_and_parallel_solvers() -> None:
     ask: Any = syncoll.pareto
     for more, words in (
-        ({"time_limit": 3}, "say one of them"),
+        ({"time_limit": 3}, "give one of them"),
         ({"threads": 2}, "one thread"),
         ({"jobs": 2}, "one thread"),
         ({"executor": "processes"}, "one thread"),

@@ -1,0 +1,56 @@
+"""The checked claims of a frontier as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from syncoll.results import Frontier
+from syncoll.trust.claims import Checked
+
+__all__ = ["checked_document", "num_bounds"]
+
+
+def checked_document(checked: Checked) -> dict[str, Any]:
+    """The claims that hold, and those that a file alone cannot prove."""
+    frontier, evidence = checked.frontier, checked.frontier.evidence
+    proofs = [(point, frontier.proof(point)) for point in frontier.points]
+    return {
+        "schema": "syncoll/check/1",
+        "topology": frontier.topology.name,
+        "collective": frontier.collective,
+        "fully_checked": not checked.unchecked,
+        "not_checked": [
+            {"kind": one.kind, "what": one.what, "how": one.how} for one in checked.unchecked
+        ],
+        "steps": frontier.least_steps,
+        "bandwidth": str(frontier.least_bandwidth),
+        "max_chunks": frontier.max_chunks,
+        "scales": checked.scales,
+        "compared": checked.compared,
+        "machine": checked.machine,
+        "points": [
+            {
+                "steps": point.steps,
+                "rounds": point.rounds,
+                "chunks": point.chunks,
+                "bandwidth": str(point.bandwidth),
+                "scope": None if proof is None else proof.scope_text,
+                "bound": None if proof is None else str(proof.bound),
+                "words": None if proof is None else proof.sentence(checked.proved_by_file),
+            }
+            for point, proof in proofs
+        ],
+        "bounds": num_bounds(frontier),
+        "certificates": 0 if evidence is None else len(evidence.certificates),
+        "refutations_checked": len(checked.proved_by_file),
+        "refutations_on_word": [
+            {"steps": r.steps, "rounds": r.rounds, "chunks": r.chunks, "backend": r.backend}
+            for r in checked.on_word
+        ],
+    }
+
+
+def num_bounds(frontier: Frontier) -> int:
+    """Number of lower bounds on R/C: one for each S with a bound, and one for any S."""
+    by_steps = 0 if frontier.evidence is None else len(frontier.evidence.proofs)
+    return by_steps + (frontier.least_bandwidth > 0)

@@ -1,0 +1,72 @@
+"""Exports of several algorithms into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from syncoll.documents import StoredAlgorithm, remove_empty
+from syncoll.errors import ExportError, UsageError, VerificationError
+from syncoll.plugins import ExporterRecord, ExportRequest
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll.progress import tracked
+from syncoll.runtime.export import SavedExport, export_verified, label, save
+
+__all__ = ["export_each"]
+
+
+def export_each(
+    record: ExporterRecord,
+    algorithms: Sequence[StoredAlgorithm],
+    out: Path | None,
+    *,
+    apart: bool,
+    in_place: bool,
+    min_bytes: int,
+    max_bytes: int | None,
+    options: Mapping[str, object],
+) -> Iterator[tuple[StoredAlgorithm, SavedExport | ExportError | VerificationError]]:
+    """Exports algorithms one by one, and yields an error for an algorithm that cannot be exported.
+
+    The folder is made with the first file in it.  Without an `out` nothing is written; for the
+    other arguments see `export`.
+
+    Raises:
+        UsageError: if a file cannot be written.
+    """
+    for one in tracked(algorithms, lambda stored: f"exporting {stored.where}"):
+        collective = one.instance.collective
+        name = label(one, collective, in_place=in_place)
+        most = UNLIMITED if max_bytes is None else max_bytes
+        request = ExportRequest(
+            name, collective, one.instance, one.algorithm, in_place, min_bytes, most
+        )
+        try:
+            done = export_verified(record, request, options)
+        except (ExportError, VerificationError) as error:
+            yield one, error
+            continue
+        if out is None:
+            yield one, SavedExport((), done)
+            continue
+        made = apart and _make_folder(out)
+        try:
+            place = out / name if record.folder and apart else out
+            files = save(place, done.exported.files, folder=record.folder)
+        except UsageError:
+            if made:
+                remove_empty(out)
+            raise
+        written = files[0].parent if record.folder else files[0]
+        yield one, SavedExport(tuple(files), done.placed(written))
+
+
+def _make_folder(out: Path) -> bool:
+    """Makes a folder; whether it is new."""
+    new = not out.exists()
+    try:
+        out.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UsageError(f"cannot make the folder {out}: {reason}") from error
+    return new

@@ -1,0 +1,145 @@
+"""Values of arguments: numbers, also as texts with units, choices and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from fractions import Fraction
+from operator import index
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+
+from syncoll import units
+from syncoll.errors import UsageError
+from syncoll.wording import argument
+
+__all__ = [
+    "bandwidth_of",
+    "bytes_of",
+    "choice_of",
+    "path_of",
+    "require_whole",
+    "seconds_of",
+    "size_range",
+    "sizes_of",
+    "time_of",
+]
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def bytes_of(size: int | str) -> int:
+    """A number of bytes, or a text such as ``1MiB``.  Raises `UsageError` on other values."""
+    if isinstance(size, str):
+        return units.parse_size(size)
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise UsageError(f"{size!r} is not a number of bytes such as 65536 or '64KiB'")
+    return index(size)  # of numpy too
+
+
+def seconds_of(limit: float | str | None) -> float | None:
+    """A number of seconds, or a text such as ``2min``, or None.  Raises `UsageError` on others."""
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        return float(units.parse_limit(limit))
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
+        raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
+    return float(limit)
+
+
+def time_of(name: str, value: float | str) -> Fraction:
+    """Exact seconds of an argument such as ``0.7us``.  Raises `UsageError` on other values."""
+    return _exact(name, value, units.parse_time, 0, "a time; expected seconds, such as '0.7us'")
+
+
+def bandwidth_of(name: str, value: float | str) -> Fraction:
+    """Exact bytes per second of an argument such as ``25GB/s``.  Raises `UsageError` on others."""
+    expected = "a bandwidth; expected bytes per second, such as '25GB/s'"
+    return _exact(name, value, units.parse_bandwidth, 5e-324, expected)
+
+
+def _exact(
+    name: str, value: float | str, parse: Callable[[str], Fraction], least: float, expected: str
+) -> Fraction:
+    if isinstance(value, str):
+        try:
+            return parse(value)
+        except UsageError as error:
+            raise UsageError(f"{argument(name)}: {error}") from None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value < float("inf"):
+        raise UsageError(f"{argument(name)}: {value!r} is not {expected}")
+    return Fraction(str(value))
+
+
+def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:
+    """The ends of ``1KiB..1GiB`` or ``1KiB:1GiB``, or of one size; None for None.
+
+    Raises `UsageError` on other values, and on an empty range.
+    """
+    if sizes is None:
+        return None
+    try:
+        if isinstance(sizes, str):
+            low, dots, high = sizes.partition(".." if ".." in sizes else ":")
+            found = units.parse_size(low), units.parse_size(high if dots else low)
+        else:
+            found = (bytes_of(sizes),) * 2
+    except UsageError as error:
+        raise UsageError(f"{argument(name)}: {error}, or FROM..TO such as 1KiB..1GiB") from None
+    if not 1 <= found[0] <= found[1]:
+        wrong = "is empty" if found[0] > found[1] else "is no size"
+        raise UsageError(
+            f"{argument(name)}: {sizes!r} {wrong}; expected FROM..TO with FROM at most TO, such as "
+            "1KiB..1GiB, or one size of at least 1 byte"
+        )
+    return found
+
+
+def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4) -> list[int]:
+    """Sizes in the order given: one, a range such as ``1KiB..1GiB``, or several of both.
+
+    Args:
+        name: the name of the argument.
+        sizes: also as a text with commas.
+        factor: the ratio of neighbouring sizes in a range.
+
+    Raises:
+        UsageError: on an invalid size, or without any.
+    """
+    if isinstance(sizes, str):
+        sizes = sizes.split(",")
+    found: list[int] = []
+    for one in sizes if isinstance(sizes, Iterable) else [sizes]:
+        low, high = size_range(name, one) or (1, 1)
+        while low <= high:
+            found.append(low)
+            low *= factor
+    if not found:
+        raise UsageError(f"{argument(name)}: expected at least one size, of at least 1 byte")
+    return list(dict.fromkeys(found))
+
+
+def choice_of(name: str, value: str, kind: type[_Choice]) -> _Choice:
+    """The member of an enumeration with this value.  Raises `UsageError` on others."""
+    try:
+        return kind(value)
+    except ValueError:
+        known = " or ".join(map(str, kind))
+        raise UsageError(f"{argument(name)}: {value!r}; expected {known}") from None
+
+
+def path_of(name: str, value: object, expected: str = "a path") -> Path:
+    """A path, also from a text.  Raises `UsageError` on other values."""
+    if not isinstance(value, str | PathLike):
+        kind = type(value).__name__
+        raise UsageError(f"{argument(name)} is of type {kind}; expected {expected}")
+    return Path(value)
+
+
+def require_whole(name: str, value: object, least: int = 0) -> None:
+    """Refuses everything but a whole number of at least `least`.  Raises `UsageError`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} is {value!r}; expected a whole number of at least {least}")

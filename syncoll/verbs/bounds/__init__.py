@@ -1,0 +1,76 @@
+"""Proves lower bounds without searching: the least number of steps (distances), the least bandwidth
+cost R/C with any number of steps, and the least R/C for each number of steps.  Each bandwidth bound
+comes from exact prices on the links: a round costs at most 1, and the data that the collective must
+move costs at least the bound.
+
+  syncoll bounds dgx1 allgather
+  syncoll bounds dgx1 alltoall -C 8 --max-steps 4
+  syncoll bounds dgx1 allgather --prices
+  syncoll bounds dgx1 allgather -o bounds.json
+  syncoll bounds dgx1 'alltoallv("tokens.csv")'
+  syncoll bounds dgx1 "allgather within [[0,1,2,3],[4,5,6,7]]"
+  syncoll bounds dgx1 "2 * allgather + alltoall"
+
+The file of -o is a frontier without points; `syncoll check` checks its certificates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from syncoll.verbs.asking import What, Where, deadline_of, reading, session_for, verb
+from syncoll.verbs.declaration import Shell
+
+if TYPE_CHECKING:
+    from syncoll.ledger.lower_bounds import lower_bounds
+    from syncoll.values import require_whole
+    from syncoll.verbs.bounds.result import BoundsResult
+
+__all__ = ["bounds"]
+
+SHELL = Shell(
+    options={
+        "--prices": "show the prices that prove each bound",
+        "-o, --output FILE": "save the bounds with their certificates, for `syncoll check`; - for "
+        "standard output, in place of the table (without --format and --prices)",
+    },
+    page="prices",
+    document="prices",
+)
+
+
+@verb
+def bounds(
+    topology: Where,
+    collective: What,
+    *,
+    chunks: int | None = None,
+    max_steps: int | None = None,
+    time_limit: float | str | None = None,
+    work: float | None = None,
+) -> BoundsResult:
+    """Proved lower bounds on steps and bandwidth cost.
+
+    Args:
+        topology: see `pareto`.
+        collective: see `pareto`.
+        chunks: C, for each node; None for the least for which the collective is defined.
+        max_steps: the largest S with a bound of its own; None for 3 more than the least possible.
+        time_limit: of the whole command, such as ``30s``; at the limit, as after Ctrl-C, the result
+            has the bounds proved so far, and always the bounds by distances and cuts; None for
+            about 20 s for each bound.
+        work: see `pareto`.
+
+    >>> bounds("torus(3,3)", "alltoall").bandwidth
+    Fraction(1, 3)
+    """
+    session, until = session_for(), deadline_of(time_limit, work=work)
+    for name, value, least in (("chunks", chunks, 1), ("max_steps", max_steps, 0)):
+        if value is not None:
+            require_whole(name, value, least)
+    with reading(until):
+        where, what = session.topology(topology), session.collective(collective)
+    limits: dict[str, Any] = {"chunks": chunks, "max_steps": max_steps}
+    with session.limited():
+        further = session.further_bounds()
+        return BoundsResult.of(lower_bounds(where, what, **limits, until=until, further=further))

@@ -1,0 +1,27 @@
+"""The shell's part of bounds."""
+
+from __future__ import annotations
+
+import argparse
+
+from syncoll.cli import command
+from syncoll.cli.arguments import STANDARD_OUTPUT
+from syncoll.cli.output import note
+from syncoll.errors import UsageError
+from syncoll.verbs.bounds.result import BoundsResult
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    to_stream, is_json = arguments.output == STANDARD_OUTPUT, arguments.format == "json"
+    if to_stream and (arguments.prices or is_json):
+        option = "--prices" if arguments.prices else "--format"
+        raise UsageError(
+            f"{option} changes the table, which -o - replaces; name a file with -o to have both"
+        )
+
+    def then(bounds: BoundsResult) -> None:
+        if bounds.more and (to_stream or is_json):  # the table has it
+            note(f"syncoll: {bounds.more}")
+
+    return command.run(arguments, then)

@@ -1,0 +1,65 @@
+"""Shows how an instance becomes the input of a backend: the encoding, each lowering, and the number
+of variables and constraints before and after it.  Nothing is solved.
+
+  syncoll explain dgx1 allgather -C 6 -S 3 -R 7 --encoding path --backend pysat
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from syncoll.session.settings import SolverOptions
+from syncoll.verbs.asking import What, Where, session_for, verb
+
+if TYPE_CHECKING:
+    from syncoll.results.solution import ExplainedStage
+    from syncoll.searching import decided_as
+    from syncoll.verbs.explain.result import ExplanationResult
+
+__all__ = ["explain"]
+
+
+@verb
+def explain(
+    topology: Where,
+    collective: What,
+    *,
+    chunks: int,
+    steps: int,
+    rounds: int,
+    **settings: Unpack[SolverOptions],
+) -> ExplanationResult:
+    """The formula of an instance and its lowerings, without solving.
+
+    Args:
+        topology: see `pareto`.
+        collective: see `pareto`.
+        chunks: see `solve`.
+        steps: see `solve`.
+        rounds: see `solve`.
+        settings: see `Settings`.
+    """
+    session = session_for(settings)
+    what = session.collective(collective)
+    instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
+    asked, note = decided_as(instance, what)
+    with session.limited(), session.solver() as solver:
+        prepared = solver.prepare(asked)
+        encoding, backend = solver.encoding_for(asked), prepared.backend
+    first = ExplainedStage(
+        f"encoding {encoding.name}", encoding.summary, prepared.size, prepared.seconds["encode"]
+    )
+    lowered = (
+        ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.lowered.stages
+    )
+    can, should = (ask(prepared.lowered_size) for ask in (backend.can_run, backend.should_run))
+    return ExplanationResult(
+        instance,
+        note,
+        encoding.name,
+        backend.name,
+        backend.summary,
+        tuple(sorted(backend.features)),
+        (first, *lowered),
+        (("can_run", can.ok, can.reason), ("should_run", should.ok, should.reason)),
+    )

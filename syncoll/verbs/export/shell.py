@@ -1,0 +1,160 @@
+"""The shell's part of exports."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from syncoll.cli.arguments import STANDARD_OUTPUT
+from syncoll.cli.exits import Exit
+from syncoll.cli.exporter_options import add_exporter_options, exporter_options
+from syncoll.cli.output import note, print_json, print_text, write_bytes
+from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
+from syncoll.documents.chosen import chosen
+from syncoll.errors import ExportError, UsageError
+from syncoll.plugins import ExporterRecord
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll.runtime import SavedExport
+from syncoll.runtime.export_each import export_each
+from syncoll.session.counting import counting
+from syncoll.verbs.export.result import ExportResult
+from syncoll.verbs.result import picked
+from syncoll.wording import counted
+
+more = add_exporter_options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    record = arguments.session.plugins.exporters[arguments.to]
+    options = exporter_options(arguments, record)
+    largest = UNLIMITED if arguments.max_bytes is None else arguments.max_bytes
+    if arguments.min_bytes > largest:
+        raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")
+    stored = read_file(arguments.source, WITH_ALGORITHMS, "export")
+    taken = chosen(stored, arguments.point, arguments.source, "export")
+    if arguments.folder == str(STANDARD_OUTPUT):
+        _require_one_file(arguments, record, len(taken))
+        out, apart = None, False
+    else:
+        out, folder = _place(arguments.folder, record, len(taken))
+        # With --point, OUT is the folder of a format of several files.
+        apart = folder and not (record.folder and arguments.point is not None)
+        if apart:
+            _require_folder(out)
+    trouble: UsageError | None = None
+    done: list[tuple[StoredAlgorithm, ExportResult]] = []
+    refused: list[tuple[StoredAlgorithm, str]] = []
+    code = Exit.OK
+    each = export_each(
+        record,
+        taken,
+        out,
+        apart=apart,
+        in_place=arguments.in_place,
+        min_bytes=arguments.min_bytes,
+        max_bytes=arguments.max_bytes,
+        options=options,
+    )
+    try:
+        with counting(arguments.progress):
+            for one, result in each:
+                if isinstance(result, SavedExport):
+                    done.append((one, ExportResult.of(result)))
+                elif isinstance(result, ExportError):
+                    refused.append((one, str(result)))
+                    code = max(code, Exit.BAD_INPUT)
+                else:
+                    bug = "(a bug of the exporter or its checker; please report)"
+                    refused.append((one, f"{result} {bug}"))
+                    code = Exit.BUG
+    except UsageError as error:  # a full disk: the others would not fit either
+        trouble = error
+    except KeyboardInterrupt:
+        refused += [(one, "interrupted") for one in taken[len(done) + len(refused) :]]
+        code = Exit.INTERRUPTED
+    if out is None:
+        for _, result in done:
+            (content,) = result.export.exported.files.values()
+            write_bytes(content)
+    elif done or trouble is None:
+        _report(arguments, stored, record, done, refused)
+    for one, reason in refused:
+        note(f"syncoll: {arguments.source}: {one.where}: not exported: {reason}")
+    if trouble is not None:
+        raise trouble
+    return code
+
+
+def _require_one_file(arguments: argparse.Namespace, record: ExporterRecord, number: int) -> None:
+    """Refuses exports that cannot be written to standard output, which takes one file."""
+    if record.folder:
+        raise UsageError(f"{record.name} writes several files; name a folder with -o, not -")
+    if number > 1:
+        raise UsageError(f"there are {number} algorithms; take one with --point, or name a folder")
+    if arguments.format == "json":
+        raise UsageError("-o - and --format json both use standard output; leave one of them out")
+
+
+def _place(name: str, record: ExporterRecord, number: int) -> tuple[Path, bool]:
+    """The place of the exports, and whether it is a folder."""
+    out, separators = Path(name), tuple(one for one in (os.sep, os.altsep) if one)
+    if name.endswith(separators) or not out.suffix or record.folder or out.is_dir():
+        return out, True
+    if number > 1:
+        raise UsageError(
+            f"{out} is the name of a file, and there are {number} algorithms; name a folder "
+            f"({out.with_suffix('')}, or {out}/), or take one algorithm with --point"
+        )
+    return out, False
+
+
+def _require_folder(out: Path) -> None:
+    """Refuses a name that is not, and cannot become, a folder."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(
+            f"cannot write {out}: it is not a folder; name a folder, or a file with a suffix"
+        )
+    if not out.parent.is_dir():
+        raise UsageError(f"cannot write {out}: there is no folder {out.parent}; create it first")
+
+
+def _report(
+    arguments: argparse.Namespace,
+    stored: StoredFile,
+    record: ExporterRecord,
+    done: list[tuple[StoredAlgorithm, ExportResult]],
+    refused: list[tuple[StoredAlgorithm, str]],
+) -> None:
+    if arguments.format == "json":
+        document = {
+            "schema": "syncoll/export/1",
+            "file": str(arguments.source),
+            "kind": stored.kind,
+            "topology": stored.topology.name,
+            "collective": stored.collective,
+            "to": record.name,
+            "in_place": arguments.in_place,
+            "exported": [{**_costs(one), **result.document()} for one, result in done],
+            "refused": [{**_costs(one), "reason": reason} for one, reason in refused],
+        }
+        print_json(document)
+        return
+    print_text(f"{stored.kind}: {stored.collective} on {stored.topology.name}, to {record.name}")
+    for one, result in done:
+        files, checked = result.files, result.export.checked
+        where = files[0] if not record.folder else f"{files[0].parent} ({len(files)} files)"
+        facts = ", ".join(f"{name} {value}" for name, value in checked.facts.items())
+        print_text(f"  {one.where}: {where}")
+        executed = f"    executed: {checked.format}, {checked.collective}"
+        print_text(executed + (f"; {facts}" if facts else ""))
+    notes = (text for _, result in done for text in result.export.exported.notes)
+    for text in dict.fromkeys(notes):
+        print_text(f"  note: {text}")
+    print_text(f"  {counted(len(done), 'algorithm')} exported, {len(refused)} refused")
+
+
+def _costs(one: StoredAlgorithm) -> dict[str, Any]:
+    return {"where": one.where, **picked(one.instance, "chunks steps rounds")}

@@ -1,0 +1,407 @@
+"""Frontiers and their algorithms: to show, draw, save, check and use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+import syncoll
+from syncoll import documents, values
+from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.documents.checked import checked_document
+from syncoll.errors import LocatedError, SyncollError, UsageError
+from syncoll.model import Algorithm, Collective, Instance
+from syncoll.pages import Page
+from syncoll.pages.algorithm import algorithm_page, point_summary
+from syncoll.pages.frontier import check_page, frontier_page
+from syncoll.results import Frontier, Point
+from syncoll.session import Session
+from syncoll.trust import require_valid
+from syncoll.trust.claims import Checked, check_claims
+from syncoll.verbs.asking import What, Where, deadline_of, session_of, verb
+from syncoll.verbs.result import Result, data_frame
+from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from syncoll.ledger.events import EngineRecord, Entry
+    from syncoll.planning import Picture
+    from syncoll.verbs.export.result import ExportResult
+    from syncoll.verbs.plan.result import PlanResult
+    from syncoll.verbs.report.result import ReportResult
+    from syncoll.verbs.run.result import ExecutionResult, MpiResult
+    from syncoll.verbs.simulate.result import SimulationResult
+
+__all__ = ["CheckedResult", "FrontierResult", "PointResult", "StoredResult", "load"]
+
+
+class AlgorithmVerbs(Result):
+    """A verified algorithm of an instance, to show, run and export."""
+
+    instance: Instance
+    algorithm: Algorithm
+    where: str
+
+    @property
+    def sends(self) -> npt.NDArray[np.int64]:
+        """``[send, 4]``: chunk, source, destination, step; a copy."""
+        return np.array(self.algorithm.sends)
+
+    def page(self) -> Page:
+        """Every step with its sends."""
+        return algorithm_page(self.instance, self.algorithm)
+
+    def sends_to_pandas(self) -> DataFrame:
+        """The sends as a table with the columns chunk, source, destination and step.
+
+        Raises `UsageError` if pandas is not installed.
+        """
+        names = ("chunk", "source", "destination", "step")
+        return data_frame({name: self.sends[:, i] for i, name in enumerate(names)})
+
+    def run(self, size: int | str | None = None, **how: Any) -> ExecutionResult | MpiResult:
+        """Runs it on random data and compares with the definition; see `syncoll.run`."""
+        (done,) = syncoll.run(self, size, **how)
+        return done
+
+    def export(self, to: str, path: str | Path, **how: Any) -> ExportResult:
+        """Writes it in a format of a runtime, after the format's checker has executed it.
+
+        Args:
+            to: the exporter, such as ``mscclpp``, ``msccl-xml``, ``chakra``, ``goal``, ``csv``.
+            path: the file to write, or a folder for it.
+            how: as for `syncoll.export`.
+
+        Raises:
+            ExportError: if the format cannot express it.
+            UsageError: if the file cannot be written.
+        """
+        (done,) = syncoll.export(self, to, path, apart=False, **how)
+        return done
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointResult(AlgorithmVerbs, Point):
+    """A point of a frontier.
+
+    Args:
+        number: its position in the frontier.
+        session: of the search.
+    """
+
+    number: int = 0
+    session: Session | None = None
+
+    def __repr__(self) -> str:
+        """Ten lines; `print` shows every send."""
+        return point_summary(self, f"point {self.number}")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    @property
+    def where(self) -> str:  # type: ignore[override]
+        """Its place in the frontier's file."""
+        return f"points[{self.number}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredResult(AlgorithmVerbs, StoredAlgorithm):
+    """An algorithm of a file or an answer, with its session."""
+
+    session: Session | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class CheckedResult(Result, Checked):
+    """The claims that hold; `unchecked` has the claims that a file alone cannot prove."""
+
+    page = check_page
+    document = checked_document
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrontierResult(Result, Frontier):
+    """A Pareto frontier: a sequence of points, the fewest steps first.
+
+    Args:
+        session: of the search, or of the file.
+        source: the collective, if it is known.
+        unsaved: the reason why its file was not written; empty without an error.
+        unproved: the reason why its proofs were not written.
+        log: the events of the search with the engine, the seconds and the gap; empty for a
+            frontier from a file.
+        engines: the work of each engine of the search.
+    """
+
+    session: Session | None = None
+    source: Collective | None = None
+    unsaved: str = ""
+    unproved: str = ""
+    log: tuple[Entry, ...] = ()
+    engines: tuple[EngineRecord, ...] = ()
+
+    @cached_property
+    def _points(self) -> tuple[PointResult, ...]:
+        return tuple(
+            PointResult.of(point, number=i, session=self.session)
+            for i, point in enumerate(self.points)
+        )
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[PointResult]:
+        return iter(self._points)
+
+    @overload
+    def __getitem__(self, which: int) -> PointResult: ...
+    @overload
+    def __getitem__(self, which: slice) -> tuple[PointResult, ...]: ...
+    def __getitem__(self, which: int | slice) -> PointResult | tuple[PointResult, ...]:
+        return self._points[which]
+
+    def __bool__(self) -> bool:
+        return bool(self.points)
+
+    page = frontier_page
+
+    def _repr_html_(self) -> str:
+        try:
+            picture = self.plot()
+        except UsageError:  # nothing to draw, or no matplotlib
+            return self.page().to_html()
+        return f"{self.page().to_html()}\n{picture.svg}"
+
+    def to_pandas(self) -> DataFrame:
+        """A row for each point; costs and bounds are floats, with their exact texts.
+
+        Raises `UsageError` if pandas is not installed.
+        """
+        proofs = [self.proof(point) for point in self.points]
+        return data_frame(
+            {
+                "steps": [point.steps for point in self.points],
+                "rounds": [point.rounds for point in self.points],
+                "chunks": [point.chunks for point in self.points],
+                "bandwidth": [float(point.bandwidth) for point in self.points],
+                "exact_bandwidth": [str(point.bandwidth) for point in self.points],
+                "bound": [None if p.bound is None else float(p.bound) for p in self.points],
+                "exact_bound": [None if p.bound is None else str(p.bound) for p in self.points],
+                "optimal_for": [None if proof is None else proof.scope_text for proof in proofs],
+                "sends": [point.algorithm.num_sends for point in self.points],
+                "encoding": [point.encoding for point in self.points],
+                "backend": [point.backend for point in self.points],
+                "seconds": [point.seconds for point in self.points],
+            }
+        )
+
+    def plan(self, *, alpha: float | str | None = None, **how: Any) -> PlanResult:
+        """Which point is the fastest for which message size; see `syncoll.plan`."""
+        return syncoll.plan(self, alpha=alpha, **how)
+
+    def report(self, path: str | Path | None = None, **how: Any) -> ReportResult:
+        """One page about it; see `syncoll.report`."""
+        return syncoll.report(self, path, **how)
+
+    def simulate(self, **how: Any) -> SimulationResult:
+        """The time of each point on its physical network; see `syncoll.simulate`."""
+        return syncoll.simulate(self, **how)
+
+    @verb
+    def plot(
+        self,
+        *,
+        alpha: float | str | None = None,
+        beta: float | str | None = None,
+        overhead: float | str = "0s",
+    ) -> Picture:
+        """A picture: R/C over S, or with `alpha` the time over the message size; see `plan`.
+
+        Raises `UsageError` if matplotlib is not installed, or there are no points.
+        """
+        if alpha is not None:
+            return self.plan(alpha=alpha, beta=beta, overhead=overhead).plot()
+        if beta is not None or overhead != "0s":
+            raise UsageError("a picture of times needs alpha too, such as alpha='0.7us'")
+        from syncoll.planning import draw_frontier
+
+        return draw_frontier(self)
+
+    def document(self, *, log: bool = False) -> dict[str, Any]:
+        """The JSON document; `log`: with the log and the engines of the search."""
+        document = documents.frontier_document(self)
+        if log:
+            from syncoll.documents.document import digest
+            from syncoll.documents.record import written
+
+            document |= written({"log": self.log, "engines": self.engines})
+            document["digest"] = digest(document)
+        return document
+
+    @verb
+    def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> FrontierResult:
+        """The same with a proof file in a folder for each refutation that a claim rests on.
+
+        Raises `UsageError` if the folder cannot be written.
+        """
+        proved = session_of(self).prove(self, Path(folder), None, deadline_of(time_limit))
+        return replace(self, evidence=proved.evidence)
+
+    @verb
+    def check(
+        self,
+        collective: What | None = None,
+        proofs: str | Path | None = None,
+        topology: Where | None = None,
+    ) -> CheckedResult:
+        """Replays every algorithm and checks every claim, without any solver; see `syncoll.check`.
+
+        Args:
+            collective: None for the collective of the search, or else of the frontier's name.
+            proofs: the folder of the proof files that refutations name.
+            topology: the expected topology; None for any.
+        """
+        for point in self.points:
+            require_valid(point.instance, point.algorithm)
+        return checked(self, collective, proofs, topology)
+
+
+Source = str | Path | StoredFile | FrontierResult | AlgorithmVerbs | Point
+
+
+@verb
+def load(path: str | Path) -> FrontierResult | StoredResult:
+    """The frontier or the algorithm of a file; its algorithms are replayed.
+
+    Args:
+        path: a frontier's file, or one with a single algorithm.
+
+    Raises:
+        FileFormatError: if it is not such a file, with the place and the reason.
+        VerificationError: if an algorithm or a claim in it does not hold.
+        UsageError: if it has no algorithm, or is no path.
+    """
+    return loaded(path, "load")
+
+
+def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
+    """As `load`; `taker`: the verb of error messages."""
+    stored = documents.read_file(values.path_of("path", path), documents.WITH_ALGORITHMS, taker)
+    if stored.frontier is not None:
+        return FrontierResult.of(stored.claims(), session=session_of(None))
+    if not stored.algorithms:
+        verdict = stored.document.get("verdict", "no algorithm")
+        raise UsageError(f"{path}: it holds no algorithm; its answer is {verdict}")
+    return StoredResult.of(stored.algorithms[0])
+
+
+def frontier_of(source: Source, taker: str = "") -> FrontierResult:
+    """A frontier with points, from a file or given; `taker`: the verb of error messages.
+
+    Raises `UsageError` if there is no frontier, or no point in it.
+    """
+    name = "" if isinstance(source, Frontier | AlgorithmVerbs | StoredFile) else f"{source}: "
+    if isinstance(source, str | Path):
+        source = documents.read_file(Path(source), ("frontier",), taker)
+    if isinstance(source, StoredFile) and source.frontier is not None:
+        source = FrontierResult.of(source.frontier, session=session_of(None))
+    if not isinstance(source, FrontierResult):
+        kind = source.kind if isinstance(source, StoredFile) else "algorithm"
+        raise UsageError(
+            f"{name}it holds no frontier (its kind is {kind}); expected the file of a search"
+        )
+    if not source:
+        about = f"of {source.collective} on {source.topology.name}"
+        raise UsageError(f"{name}the frontier {about} has no points; there is nothing to do")
+    return source
+
+
+def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
+    """The points of a frontier, or the algorithm of a file or an answer, for a verb (`taker`).
+
+    Raises `UsageError` if a frontier has none.
+    """
+    found = loaded(source, taker) if isinstance(source, str | Path) else source
+    if isinstance(found, StoredFile):
+        return found.algorithms
+    if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
+        return [StoredAlgorithm(found.instance, found.algorithm, "member")]
+    each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
+    return [StoredAlgorithm(one.instance, one.algorithm, one.where) for one in each]
+
+
+def checked(
+    frontier: Frontier,
+    collective: What | None,
+    proofs: str | Path | None,
+    topology: Where | None,
+) -> CheckedResult:
+    session, meant = session_of(frontier), getattr(frontier, "source", None)
+    where = None if topology is None else session.topology(topology)
+    if collective is not None:
+        meant = session.collective(collective)
+    by_name = meant is None
+    if by_name:
+        with suppress(SyncollError):
+            meant = session.collective(frontier.collective)
+    witness = None
+    if proofs is not None:  # their check needs encodings and lowerings
+        from syncoll.proofs.refutation import FileWitness
+
+        folder = values.path_of("proofs", proofs)
+        if not folder.is_dir():  # a frontier without proofs would pass
+            raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
+        witness = FileWitness(folder, session.plugins)
+    claims = check_claims(frontier, witness, topology=where, collective=meant, by_name=by_name)
+    return CheckedResult.of(claims)
+
+
+def collective_meant(session: Session, whole: FrontierResult, meant: What | None) -> Collective:
+    """The collective of a frontier; `meant`: in place of the name in the frontier.
+
+    Raises:
+        SpecError: if there is no collective of the given name.
+        UsageError: if the name in the frontier is unknown, or stands for another collective.
+    """
+    if meant is None and whole.source is not None:
+        return whole.source
+    try:
+        found = session.collective(whole.collective if meant is None else meant)
+    except LocatedError as error:
+        if meant is not None:
+            raise
+        raise UsageError(
+            f"the collective {whole.collective} is unknown ({error.message}); name it with "
+            f"{argument('collective')}"
+        ) from None
+    if not _is_of(found, whole.points[0].instance):
+        if found.name == whole.collective and '"' in found.name:  # it names a file
+            why = "its file has changed since the search; search it again, or"
+        else:
+            why = f"this is another collective than {whole.collective} in the file;"
+        raise UsageError(f"{found.name}: {why} name the right one with {argument('collective')}")
+    return found
+
+
+def _is_of(found: Collective, instance: Instance) -> bool:
+    """Whether an instance belongs to a collective."""
+    nodes, chunks = instance.topology.num_nodes, instance.chunks
+    try:
+        table = found.tabulate(nodes, chunks) if found.admits(nodes, chunks) else None
+    except LocatedError:  # it is for other numbers of nodes
+        return False
+    return (
+        table is not None
+        and found.combining is instance.combining
+        and table.matching(instance.table) is not None
+    )

@@ -1,0 +1,102 @@
+"""Finds the best algorithms of a collective on a machine: for each number of steps S (latency cost)
+the least bandwidth cost R/C, from the fewest steps possible down to the bandwidth bound.  Every
+algorithm shown has passed an independent verifier.
+
+  syncoll pareto dgx1 allgather
+  syncoll pareto "ring(8)" "broadcast(root=3)" --max-steps 8
+  syncoll pareto dgx1 broadcast --max-steps 5 --jobs 4 --proofs proofs
+  syncoll pareto dgx1 allgather --optimise-for 64KiB:4MiB --alpha 1us --beta 25GB/s
+  syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
+  syncoll pareto dgx1 'alltoallv("tokens.csv")'
+  syncoll pareto dgx1 "allgather within [[0,1,2,3],[4,5,6,7]]"
+  syncoll pareto dgx1 "2 * allgather + alltoall"
+
+The search improves its points while a gap to a proved bound is open.  Ctrl-C and --time-limit end
+it; the answer then says which points are not proved optimal, and how large their gaps are.
+
+Exit codes: 0 searched to the end or points found; 1 proved impossible before any search
+(--max-steps or --max-rounds is below the bounds by distances and cuts); 2 bad input; 3 stopped by a
+limit without a point; 130 Ctrl-C, and the frontier is saved even without -o.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from syncoll.verbs.asking import What, Where, deadline_of, reading, session_for, verb
+from syncoll.verbs.declaration import Shell
+from syncoll.verbs.search_options import (
+    SEARCH_GROUPS,
+    SEARCH_OPTIONS,
+    SEARCH_USAGES,
+    SearchOptions,
+    limits_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from syncoll.ledger import Observer, SearchRequest, Strategy
+    from syncoll.values import choice_of
+    from syncoll.verbs.frontier import FrontierResult
+    from syncoll.verbs.pareto.searching import aimed, require_possible, searched
+
+__all__ = ["pareto"]
+
+SHELL = Shell(SEARCH_USAGES, SEARCH_OPTIONS, SEARCH_GROUPS)
+
+
+@verb
+def pareto(
+    topology: Where,
+    collective: What,
+    *,
+    strategy: Literal["certified", "paper"] = "certified",
+    symmetric: bool = True,
+    optimise_for: int | str | None = None,
+    alpha: float | str | None = None,
+    beta: float | str | None = None,
+    output: str | Path | None = None,
+    proofs: str | Path | None = None,
+    progress: str | Observer = "auto",
+    **options: Unpack[SearchOptions],
+) -> FrontierResult:
+    """The Pareto frontier of a collective on a machine.
+
+    Args:
+        topology: such as ``dgx1`` or ``"ring(8)"``, ``FILE:NAME``, or ``IMPORTER:FILE`` such as
+            ``nvidia-smi:topo.txt``, or an object.
+        collective: such as ``allgather``, ``"broadcast(root=3)"`` or ``FILE:NAME``, or an object.
+        strategy: ``certified`` searches from the proved bound for each S upwards; ``paper`` is
+            Algorithm 1 of the SCCL paper, without default limits.
+        symmetric: whether the search also looks for symmetric algorithms, and near known ones.
+        optimise_for: sizes of messages as nccl-tests counts them (of an allgather or gather the
+            output), such as ``64KiB:4MiB``: only points are searched that may be the fastest for
+            one of them, by S * alpha + (R/C) * L * beta.
+        alpha: latency of a step, such as ``0.7us``; None for the latencies of the machine.
+        beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
+            in the description of the machine.
+        output: saves the frontier as JSON as it grows.
+        proofs: a folder for a checkable proof of each refutation that a claim rests on; the search
+            solves these once more.
+        progress: on standard error; ``log`` has a line for each event and a table of the engines;
+            or an `Observer`.
+        options: limits and settings, see `SearchOptions`.
+
+    Raises:
+        SyncollError: on names that do not exist, settings that contradict each other, and errors
+            of plugins.
+
+    >>> pareto("ring(4)", "allgather", progress="none")[0].bandwidth
+    Fraction(3, 2)
+    """
+    require_possible(output, proofs, progress)
+    limits, settings = limits_of(options)
+    session = session_for(settings)
+    until = deadline_of(limits["time_limit"], work=limits["work"])
+    with reading(until):
+        where, what = session.topology(topology), session.collective(collective)
+    network, aim = aimed(where, what, optimise_for, alpha, beta)
+    how = choice_of("strategy", strategy, Strategy)
+    request = SearchRequest(where, what, how, symmetric=symmetric, aim=aim, **limits)
+    return searched(session, request, until, output, proofs, progress, network=network)

@@ -1,0 +1,107 @@
+"""The shell's part of searches: options, the frontier on standard output, and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import syncoll
+from syncoll.cli.arguments import json_for_dash
+from syncoll.cli.command import ask
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import note, print_json, print_page
+from syncoll.deadline import interrupted_at
+from syncoll.errors import OutOfTimeError
+from syncoll.verbs.asking import deadline_of
+
+if TYPE_CHECKING:
+    from syncoll import FrontierResult
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    return run_search(arguments, lambda: None, lambda found: _show_times(found, arguments))
+
+
+def _show_times(frontier: FrontierResult, arguments: argparse.Namespace) -> None:
+    """Prints the fastest point for each of the sizes of --optimise-for."""
+    if arguments.optimise_for is None or not frontier:
+        return
+    from syncoll.pages.simulation import fastest_page
+
+    times = {"sizes": arguments.optimise_for, "alpha": arguments.alpha, "beta": arguments.beta}
+    try:
+        with interrupted_at(deadline_of(arguments.time_limit)):
+            page = fastest_page(syncoll.simulate(frontier, **times, factor=2, classics=False))
+    except OutOfTimeError:
+        note("syncoll: no time was left to simulate the points; `syncoll simulate` does that")
+        return
+    print_page(page)
+    note("`syncoll simulate` compares the points of a saved frontier with the classics")
+
+
+def run_search(
+    arguments: argparse.Namespace,
+    backend: Callable[[], str | None],
+    more: Callable[[FrontierResult], None] = lambda _: None,
+) -> int:
+    """Searches, prints the frontier, saves it if asked; the exit code.
+
+    Args:
+        backend: of a search in a spec.
+        more: prints further tables below the frontier.
+    """
+    json_for_dash(arguments)
+    if arguments.log:
+        arguments.progress = "log"
+    frontier = ask(arguments)
+
+    def show() -> None:
+        if arguments.format == "json":
+            print_json(frontier.document(log=arguments.progress == "log"))
+        else:
+            print_page(frontier.page())
+            more(frontier)
+
+    code = ended(arguments, frontier, show)
+    if code is not None:
+        return code
+    undecided = not frontier.complete or any(one.most_steps is not None for one in frontier.open)
+    seeds_alone = arguments.session.asks_seeds_alone(backend())
+    return Exit.UNDECIDED if undecided or seeds_alone else Exit.OK
+
+
+def ended(
+    arguments: argparse.Namespace, frontier: FrontierResult, show: Callable[[], None]
+) -> Exit | None:
+    """Prints a frontier, and the name of its file; the exit code.
+
+    Returns:
+        None for a frontier without points that is not proved impossible.
+    """
+    output = arguments.output
+    if frontier.interrupted and output is None:
+        output = _free_name(frontier)
+        frontier.save(output)
+    show()
+    if output is not None and not frontier.unsaved:
+        note(f"saved in {output}")
+    if frontier.interrupted:
+        return Exit.INTERRUPTED
+    if frontier.unsaved or frontier.unproved:
+        return Exit.BAD_INPUT
+    if frontier:
+        return Exit.OK
+    return Exit.IMPOSSIBLE if frontier.impossible else None
+
+
+def _free_name(frontier: FrontierResult) -> Path:
+    """A new name for the file of an interrupted search."""
+    name = f"{frontier.topology.name}-{frontier.collective}"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("_.")[:100]
+    numbers = ("", *(f"-{i}" for i in range(2, 1000)))
+    names = [Path(f"{name}{number}.frontier.json") for number in numbers]
+    return next((path for path in names if not path.exists()), names[-1])

@@ -1,0 +1,149 @@
+"""Chooses, for every message, the fastest algorithm of a frontier.  Times are simulated, as
+`syncoll simulate` does it: a send leaves when its data is there and its lane is free.  With
+--timing lockstep steps do not overlap, and S steps and R rounds with C chunks per node take
+
+  overhead + S * alpha + (R/C) * L * beta
+
+--alpha is the latency of each send, in lockstep of each step, as a time (ns, us, ms, s).
+--beta is given as a bandwidth: that of a link of one chunk per round, per second in bytes
+(GB/s = 10^9, GiB/s = 2^30) or bits (Gb/s).  If the machine has units, the frontier's file gives
+the bandwidth and --beta can be left out.  If it has latencies, --alpha can be left out; in lockstep
+it is then the greatest of them.
+
+L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
+Of collectives with sizes, such as alltoallv, and of sums, L is one unit.
+Sizes are bytes of messages, as runtimes and nccl-tests count them:
+  allgather, gather      the output, P * L
+  all others             L: the input of reducescatter, alltoall and scatter; the buffer of
+                         allreduce, reduce and broadcast; the input of collectives of one's own,
+                         of an uneven one the largest of a node
+The exported ranges and the algorithm bandwidth (algbw, message over time) are of messages, too.
+
+  syncoll plan frontier.json --alpha 0.7us --beta 25GB/s
+  syncoll plan frontier.json --alpha 0.7us --beta 200Gb/s --plot frontier.svg --sizes 1KiB..1GiB
+  syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --size 64MiB
+  syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --to msccl-xml --dialect rccl -o planned
+
+-o makes a folder: index.json, and in algorithms/ an export of each algorithm that is the best for
+some message, for these sizes and no others.  Ranges touch, the first begins at 0 and the last has
+no end, or ends at the runtime's own limit, as a note then says.  Each export is verified, written,
+read back by the checker of the format and executed; the folder appears with all of them or not at
+all.  After Ctrl-C the folder has the finished exports.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from syncoll.errors import UsageError
+from syncoll.verbs.asking import Progress, network_of, session_of, verb
+from syncoll.verbs.declaration import Shell
+from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from syncoll import values
+    from syncoll.documents import StoredAlgorithm, require_new_folder
+    from syncoll.planning import PLANNED_SIZES, CostModel, export_plan, members_for, plan_sizes
+    from syncoll.progress import report
+    from syncoll.simulating import Semantics, SimulatedSeconds, Timing
+    from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
+    from syncoll.verbs.plan.result import PlanResult
+
+__all__ = ["plan"]
+
+SHELL = Shell(
+    {"source": ("source FRONTIER", "saved with -o"), "exports": "", "also": ""},
+    {
+        "--sizes FROM..TO": "messages to show, such as 1KiB..1GiB, also FROM:TO, or one (default: "
+        "all; in a plot 1KiB to 1GiB and every crossover)",
+        "--plot PICTURE": "draw time and bandwidth over size; a name that ends in .png or .svg",
+        "-o, --output FOLDER": "a new folder for the exports of --to",
+    },
+    {"to": "exports", "sizes": "", "output": "exports", "format": ""},
+)
+
+
+@verb
+def plan(
+    source: Source,
+    *,
+    alpha: float | str | None = None,
+    beta: float | str | None = None,
+    overhead: float | str = "0s",
+    timing: Literal["asynchronous", "lockstep"] = "asynchronous",
+    size: int | str | Sequence[int | str] = (),
+    progress: Progress = "auto",
+    exports: str | Path | None = None,
+    to: str | None = None,
+    in_place: bool = False,
+    skip_refused: bool = False,
+    options: Mapping[str, object] | None = None,
+    also: Sequence[StoredAlgorithm] = (),
+) -> PlanResult:
+    """The fastest algorithm of a frontier for each message size.
+
+    Args:
+        source: a frontier, or its file.
+        alpha: latency of each send, in lockstep of each step, such as ``0.7us``; None for the
+            latencies in the file, if its machine has any.
+        beta: see `simulate`.
+        overhead: of each call of any algorithm; moves no crossover.
+        timing: see `simulate`.
+        size: of a message, such as ``64MiB``, for which to name the fastest; repeatable.  Of a
+            pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
+        exports: a new folder for an index and an export of each algorithm that is the best for
+            some message.
+        to: format of the exports, such as ``mscclpp`` or ``msccl-xml``; None for no exports.
+        in_place: for calls whose input and output are one buffer.
+        skip_refused: plan without the algorithms that the format cannot express.
+        options: of the exporter, by name.
+        also: verified algorithms that take part with those of the frontier, such as classics.
+
+    Raises:
+        UsageError: on an invalid or missing number, without points, or with too many sends to
+            simulate.
+        ExportError: if the format cannot express a chosen algorithm.
+    """
+    if exports is not None:
+        if to is None:
+            raise UsageError("exports need a format, such as to='msccl-xml'")
+        require_new_folder(Path(exports))
+    how = values.choice_of("timing", timing, Timing)
+    frontier = frontier_of(source, "plan")
+    session, algorithms = session_of(frontier), algorithms_of(frontier, "plan")
+    network = network_of(frontier.topology, alpha, beta)
+    call = values.time_of("overhead", overhead)
+    model, made = CostModel(network.greatest_latency, network.unit, call), None
+    asked = [size] if isinstance(size, int | str) else list(size)
+    wanted = tuple(map(values.bytes_of, asked))
+    algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted]), *also]
+    times = None
+    if how is Timing.ASYNCHRONOUS:
+        times = SimulatedSeconds(network, Semantics(overhead=call))
+        times.told = lambda number, one: report(number, len(algorithms), f"simulating {one.where}")
+        try:
+            plan_sizes(algorithms, model, times)  # fills the cache of `times`
+        except UsageError as error:
+            hint = f"{argument('timing', 'lockstep')} plans without a simulation"
+            raise UsageError(f"{error}; {hint}") from error
+        times.told = None
+    if to is not None:
+        made = export_plan(
+            algorithms,
+            model,
+            session.plugins.exporters[to],
+            options or {},
+            in_place=in_place,
+            skip_refused=skip_refused,
+            simulated=times,
+        )
+    chosen = plan_sizes(algorithms, model, times) if made is None else made.plan
+    given = {"given": beta is not None, "alpha_given": alpha is not None}
+    found = PlanResult.of(chosen, frontier=frontier, made=made, wanted=wanted, **given)
+    if exports is not None:
+        found.save(exports)
+    return found

@@ -1,0 +1,165 @@
+"""The search and the simulations of a recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import syncoll
+from syncoll import values
+from syncoll.deadline import Deadline, interrupted_at
+from syncoll.documents.recommendation import RecommendedRecord, VariantRecord
+from syncoll.errors import SyncollError, UsageError
+from syncoll.model import Collective, Topology
+from syncoll.planning import message_of_collective
+from syncoll.results import Frontier
+from syncoll.simulating import PhysicalNetwork, floors
+from syncoll.verbs.asking import What, Where, network_of, session_of
+from syncoll.verbs.frontier import FrontierResult, Source, frontier_of
+from syncoll.verbs.recommend.result import RecommendationResult, style_after
+from syncoll.verbs.simulate.result import SimulationResult
+
+__all__ = ["frontier_for", "recommendation_for"]
+
+_SECONDS, _SHARE_OF_SEARCH = 60.0, 0.8
+"""The usual limit of time, and the part that the search gets; simulations get the rest."""
+
+_SAME = 1.001
+"""Times that differ by at most this factor count as equal."""
+
+_VARIANT_SECONDS, _BETTER = 2.0, 0.99
+"""The time for the bounds of a machine's variants, and the ratio of bounds that is reported."""
+
+
+def frontier_for(
+    source: Where | Source,
+    collective: What | None,
+    sizes: int | str | Sequence[int | str],
+    *,
+    time_limit: float | str | None,
+    work: float | None,
+    **how: Any,
+) -> FrontierResult:
+    """The frontier of a search for messages, or the one that is given; see `recommend`.
+
+    Args:
+        how: further keywords of `pareto`.
+    """
+    chosen = values.sizes_of("sizes", sizes)
+    file = Path(source) if isinstance(source, str | Path) else None
+    if collective is None:
+        if file is not None and not file.is_file():
+            raise UsageError(
+                f"{source}: there is no such file; give a machine and a collective, such as "
+                f"{source} allreduce, or the file of a frontier"
+            )
+        return frontier_of(source, "recommend")  # type: ignore[arg-type]
+    if isinstance(source, Frontier):
+        raise UsageError(f"{collective} with a frontier, which has its collective; leave it out")
+    if work is None:
+        seconds = values.seconds_of(time_limit)
+        time_limit = _SHARE_OF_SEARCH * (_SECONDS if seconds is None else seconds)
+    aim = f"{min(chosen)}:{max(chosen)}"
+    limits = {"time_limit": time_limit, "work": work}
+    return syncoll.pareto(source, collective, optimise_for=aim, **limits, **how)  # type: ignore[arg-type]
+
+
+def recommendation_for(
+    frontier: FrontierResult,
+    source: object,
+    sizes: int | str | Sequence[int | str],
+    *,
+    progress: str,
+    **model: Any,
+) -> RecommendationResult:
+    """The fastest algorithm for each message, of a frontier that was found or given.
+
+    Args:
+        source: the machine, if it is a text, for its variants; see `recommend`.
+        model: alpha and beta.
+    """
+    compared = syncoll.simulate(frontier, sizes=sizes, progress=style_after(progress), **model)
+    best = tuple(_recommended(compared))
+    name = frontier.topology.name
+    if isinstance(source, str) and not Path(source).is_file():
+        name = source
+    variants = tuple(_variants(name, frontier, compared, model))
+    optimal = _optimal_classic(frontier, compared, best)
+    return RecommendationResult(frontier, compared, best, optimal, variants, model)
+
+
+def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
+    """The fastest algorithm for each message; a classic only if it beats the frontier."""
+    for number, size in enumerate(compared.sizes):
+        best, classic = compared.best(number), compared.best_classic(number)
+        if classic is not None and classic.seconds[number] * _SAME < best.seconds[number]:
+            best = classic
+        one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
+        yield RecommendedRecord(
+            *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),
+            bool(best.classic),
+            seconds,
+            size / seconds if seconds else None,
+            None if classic is None else classic.name,
+            float(classic.seconds[number]) / seconds if classic and seconds else None,
+            floor,
+            seconds / floor if floor else None,
+        )
+
+
+def _optimal_classic(
+    frontier: FrontierResult, compared: SimulationResult, best: Sequence[RecommendedRecord]
+) -> str | None:
+    """A classic that no algorithm beats: by its times, or both by its S and by its R/C."""
+    scales = frontier.evidence is not None and frontier.max_chunks is None
+    least = (frontier.least_steps, frontier.least_bandwidth) if scales else (0, Fraction(0))
+    for one in compared.classics:
+        times = list(zip(map(float, one.seconds), best, strict=True))
+        if any(time > known.seconds * _SAME for time, known in times):
+            continue
+        stored = one.algorithm
+        by_costs = stored.steps <= least[0] and stored.bandwidth <= least[1]
+        if by_costs or all(time <= (known.floor or 0) * _SAME for time, known in times):
+            return one.classic
+    return None
+
+
+def _variants(
+    name: str,
+    frontier: FrontierResult,
+    compared: SimulationResult,
+    model: Mapping[str, Any],
+) -> Iterator[VariantRecord]:
+    """The variants of a machine with a better bound, as far as there is time for their bounds.
+
+    A machine or collective with an unknown name has none.
+    """
+    session, sizes, until = session_of(frontier), compared.sizes, Deadline.after(_VARIANT_SECONDS)
+    with suppress(SyncollError), interrupted_at(until):
+        variants = session.specs.variants(name)
+        if not variants or session.topology(name) != frontier.topology:
+            return
+        collective = frontier.source or session.collective(frontier.collective)
+        here = _quick_floors(frontier.topology, collective, compared.network, sizes)
+        for added, reference in variants.items():
+            topology = session.topology(reference)
+            network = network_of(topology, **model)
+            there = _quick_floors(topology, collective, network, sizes)
+            ratios = [a / b if b else 1.0 for a, b in zip(there, here, strict=True)]
+            at = ratios.index(min(ratios))
+            if ratios[at] < _BETTER:
+                yield VariantRecord(added, reference, sizes[at], here[at], there[at])
+
+
+def _quick_floors(
+    topology: Topology, collective: Collective, network: PhysicalNetwork, sizes: Sequence[int]
+) -> tuple[float, ...]:
+    """Lower bounds on the seconds for messages by latencies and cuts, without a search."""
+    nodes = topology.num_nodes
+    chunks = collective.least_chunks(nodes) or 1
+    instance = collective.instantiate(topology, chunks=chunks, steps=nodes, rounds=nodes)
+    message = message_of_collective(collective, nodes)
+    return floors(instance, network, [message.node_bytes(size) for size in sizes])

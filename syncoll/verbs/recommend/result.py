@@ -1,0 +1,123 @@
+"""Recommendations: the fastest algorithm for each message, with its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import syncoll
+from syncoll.documents import frontier_document, to_text, write_new_folder
+from syncoll.documents.plan import MessageRecord
+from syncoll.documents.recommendation import (
+    RecommendationRecord,
+    RecommendedRecord,
+    VariantRecord,
+)
+from syncoll.documents.record import written
+from syncoll.pages import Page
+from syncoll.pages.recommend import recommendation_page
+from syncoll.verbs.frontier import FrontierResult
+from syncoll.verbs.plan.result import PlanResult
+from syncoll.verbs.result import Result
+from syncoll.verbs.simulate.result import SimulationResult
+from syncoll.version import __version__
+
+__all__ = ["FRONTIER", "RecommendationResult", "style_after"]
+
+FRONTIER = "frontier.json"
+"""The name of the frontier in the folder of a recommendation."""
+
+
+def style_after(progress: str) -> Any:
+    """The style of progress after the search."""
+    return "plain" if progress == "log" else progress
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecommendationResult(Result):
+    """The fastest known algorithm for each message.
+
+    Args:
+        frontier: found by the search, or given.
+        compared: the simulated times of its algorithms and of the classics.
+        recommended: the fastest for each message.
+        optimal: a classic that is proved optimal for all messages; None without one.
+        variants: of the machine, with better bounds.
+        model: the values of alpha and beta that were given.
+    """
+
+    frontier: FrontierResult
+    compared: SimulationResult
+    recommended: tuple[RecommendedRecord, ...]
+    optimal: str | None
+    variants: tuple[VariantRecord, ...]
+    model: Mapping[str, Any]
+
+    def page(self) -> Page:
+        """The table of algorithms, and remarks."""
+        about = self.recommended, self.optimal, self.variants
+        return recommendation_page(self.frontier, self.compared, *about)
+
+    def document(self) -> dict[str, Any]:
+        """The recommendation as JSON."""
+        frontier, message = self.frontier, self.compared.message
+        measure = str(message.kind), message.measured, message.per_node, message.words
+        return written(
+            RecommendationRecord(
+                "syncoll/recommendation/1",
+                __version__,
+                frontier.topology.name,
+                frontier.collective,
+                frontier.topology.num_nodes,
+                MessageRecord(*measure),
+                self.recommended,
+                self.optimal,
+                self.variants,
+                frontier.interrupted,
+            )
+        )
+
+    def export(
+        self,
+        folder: str | Path,
+        to: str | None = None,
+        *,
+        in_place: bool = False,
+        options: Mapping[str, object] | None = None,
+        progress: str = "auto",
+    ) -> PlanResult:
+        """Writes a new folder: the frontier, a plan for all messages, and the plan's exports.
+
+        Classics that are faster than the frontier take part in the plan.  If an export fails, the
+        folder has the frontier.
+
+        Args:
+            to: the format of the exports; None for no exports.
+            in_place: for calls whose input and output are one buffer.
+            options: of the exporter, by name.
+            progress: see `recommend`.
+
+        Raises:
+            ExportError: if the format can express none of the algorithms.
+            UsageError: if the folder cannot be written.
+        """
+        files = {FRONTIER: f"{to_text(frontier_document(self.frontier))}\n".encode()}
+        classics = dict.fromkeys(one.where for one in self.recommended if one.is_classic)
+        try:
+            found = syncoll.plan(
+                self.frontier,
+                size=self.compared.sizes,
+                to=to,
+                in_place=in_place,
+                skip_refused=True,
+                options=options,
+                progress=style_after(progress),
+                also=[self.compared.timed(name).algorithm for name in classics],
+                **self.model,
+            )
+            files |= found.files()
+        finally:
+            write_new_folder(Path(folder), files)
+        return found

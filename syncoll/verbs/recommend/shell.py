@@ -1,0 +1,79 @@
+"""The shell's part of recommendations."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from syncoll.cli.arguments import resolve_names
+from syncoll.cli.exits import Exit
+from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
+from syncoll.cli.output import note, print_json, print_page
+from syncoll.documents import require_new_folder, to_text, write_new_folder
+from syncoll.errors import SyncollError, UsageError
+from syncoll.verbs.pareto.shell import ended
+from syncoll.verbs.plan.shell import print_exports
+from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
+from syncoll.verbs.recommend.result import FRONTIER
+from syncoll.verbs.result import picked
+
+more = add_exporter_options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    to, folder = arguments.to, arguments.output
+    if to is None and (flags_given(arguments) or arguments.option or arguments.in_place):
+        raise UsageError("options of exports need --to and -o")
+    if to is not None and folder is None:
+        raise UsageError(f"--to {to} needs -o: name a new folder")
+    options = {}
+    if to is not None:
+        options = exporter_options(arguments, arguments.session.plugins.exporters[to])
+    if folder is not None:
+        require_new_folder(folder)
+    if arguments.collective is not None:
+        arguments.topology = arguments.source
+        arguments.kinds = {name: name for name in ("topology", "collective")}
+        resolve_names(arguments)
+    frontier = frontier_for(
+        **picked(arguments, "source collective sizes alpha beta time_limit work progress")
+    )
+    arguments.output = None
+    if not frontier:
+        code = ended(arguments, frontier, lambda: print_page(frontier.page()))
+        return Exit.UNDECIDED if code is None else code
+    found, made, trouble = None, None, None
+    try:
+        how = picked(arguments, "source sizes alpha beta progress")
+        found = recommendation_for(frontier, **how)
+        if arguments.format == "table":
+            print_page(found.page())
+        if folder is not None:
+            how = picked(arguments, "in_place progress")
+            made = found.export(folder, to, options=options, **how)
+    except KeyboardInterrupt:
+        frontier = replace(frontier, interrupted=True)
+        if found is None and folder is not None:
+            write_new_folder(folder, {FRONTIER: f"{to_text(frontier.document())}\n".encode()})
+    except SyncollError as error:  # an export that fails must not cost the answer
+        if found is None:
+            raise
+        trouble = error
+    exports = None if made is None else made.made
+    if found is not None and arguments.format == "json":
+        document = found.document()
+        if made is not None and exports is not None:
+            document["exports"] = made.document()["exports"]
+        print_json(document)
+    if folder is not None and (folder / FRONTIER).is_file():
+        arguments.output = folder / FRONTIER
+    code = ended(arguments, frontier, lambda: None) or Exit.OK
+    if exports is not None:
+        if arguments.format == "table":
+            print_exports(exports, folder)
+        for one, reason in exports.refused:
+            note(f"syncoll: {one.where}: left out: {reason}")
+    if trouble is not None:
+        raise trouble
+    return Exit.INTERRUPTED if exports is not None and exports.interrupted else code

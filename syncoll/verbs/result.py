@@ -1,0 +1,126 @@
+"""Results: values that show themselves, as pages, JSON, tables and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from syncoll import documents
+from syncoll.errors import UsageError
+from syncoll.pages import Page
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Result", "Shown", "Tabular", "data_frame", "picked"]
+
+_R = TypeVar("_R", bound="Result")
+
+_NOT_PICKLED = {"session", "source"}
+
+
+class Result:
+    """A frozen value with a page, which is its representation, and a JSON document.
+
+    A subclass adds them to the value that a search or a simulation returns, see `of`.
+    """
+
+    @classmethod
+    def of(cls: type[_R], value: Any, **more: Any) -> _R:
+        """A value as this subclass of its type, with the fields that the subclass adds."""
+        return cls(**{field.name: getattr(value, field.name) for field in fields(value)}, **more)
+
+    def page(self) -> Page:
+        """The text in a terminal, and the HTML in a notebook."""
+        raise NotImplementedError
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document, as ``--format json`` prints it."""
+        raise NotImplementedError
+
+    def saved(self) -> dict[str, Any]:
+        """The JSON document that `save` writes."""
+        return self.document()
+
+    def save(self, path: str | Path) -> None:
+        """Writes a JSON file, which other commands read.
+
+        Raises `UsageError` if the file cannot be written.
+        """
+        documents.write_document(Path(path), self.saved())
+
+    def __repr__(self) -> str:
+        return str(self.page())
+
+    def __str__(self) -> str:
+        return str(self.page())
+
+    def _repr_html_(self) -> str:
+        return self.page().to_html()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without the session, and without a definition and its library."""
+        own = {field.name for field in fields(self)}  # type: ignore[arg-type]
+        inherited = super().__getstate__()
+        state = inherited if isinstance(inherited, dict) else vars(self)
+        return {k: None if k in _NOT_PICKLED else v for k, v in state.items() if k in own}
+
+
+@dataclass(frozen=True, repr=False)
+class Shown(Result):
+    """A page, and a function that makes the document of the same values."""
+
+    shown: Page
+    content: Callable[[], dict[str, Any]]
+
+    def page(self) -> Page:
+        """The page."""
+        return self.shown
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document."""
+        return self.content()
+
+
+class Tabular(Result):
+    """A result that is a table; each row has a value for every column."""
+
+    columns: ClassVar[Mapping[str, type]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> DataFrame:
+        """The table, for data analysis.  Raises `UsageError` if pandas is not installed."""
+        rows = self.rows()
+        return data_frame({name: [row[name] for row in rows] for name in self.columns})
+
+    def save_table(self, path: str | Path) -> None:
+        """Writes the table to a file whose name ends in ``.csv`` or ``.parquet``.
+
+        Raises `UsageError` on another name, if pyarrow is missing, or if it cannot be written.
+        """
+        from syncoll.documents.tables import table_content, table_format
+
+        content = table_content(self.columns, self.rows(), table_format(Path(path)))
+        documents.write_atomically(Path(path), content)
+
+
+def data_frame(columns: Mapping[str, Any]) -> DataFrame:
+    """A table of these columns for data analysis.
+
+    Raises `UsageError` if pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise UsageError("pandas is not installed; `pip install pandas`") from None
+    return pd.DataFrame(dict(columns))
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Attributes of a value by their names, separated by spaces, for a document."""
+    return {name: getattr(value, name) for name in names.split()}

@@ -1,0 +1,80 @@
+"""The limits and settings of a search as keywords, which `pareto`, `search` and `repair` share."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from syncoll import values
+from syncoll.session.settings import SettingsOptions
+
+__all__ = ["SEARCH_GROUPS", "SEARCH_OPTIONS", "SEARCH_USAGES", "SearchOptions", "limits_of"]
+
+SEARCH_GROUPS = {
+    "strategy": "search",
+    "optimise_for": "sizes of messages",
+    "output": "output",
+    "k": "search",
+    "log": "output",
+}
+
+SEARCH_USAGES = {
+    "symmetric": (
+        "--no-symmetry",
+        "do not look for symmetric algorithms, nor for shorter ones near known algorithms, as the "
+        "certified strategy does where a solver needs more than a moment",
+    ),
+    "output": (
+        "-o, --output FILE",
+        "save the frontier as JSON as it grows; - for standard output, once, in place of the table",
+    ),
+    "progress": (
+        "--progress auto|live|plain|log|none",
+        "on standard error (default: auto: live on a terminal, else none)",
+    ),
+}
+
+SEARCH_OPTIONS = {
+    "--log": "the same as --progress log: on standard error a line for each event (found, family, "
+    "proved, refuted, undecided) with the seconds, the gap and the engine, and at the end a table "
+    "of the engines; with --format json the document has them, too",
+}
+
+
+class SearchOptions(SettingsOptions, total=False):
+    """Limits and settings of a search.
+
+    Args:
+        k: k-synchronous algorithms only, R <= S + k; None for any k, with the strategy ``paper``
+            for the least that can reach the bound on R/C.
+        max_steps: the largest S; below the least possible S the search ends at once, with exit
+            code 1; None for 3 more than the least possible.
+        max_rounds: the largest R; if cuts rule it out the search ends at once, with exit code 1;
+            None for no limit.
+        max_chunks: the largest C; None for 24 times the least possible, up to 96 times where the
+            denominator of the bound asks for it, and any C of a seed.
+        time_limit: of the whole command, such as ``30s`` or ``2min``, kept to a second or 5%; None
+            for no limit, but for allreduce and other compositions passes of 1 min, 2 min and so
+            on, until one gains less than 1%.
+        work: in place of `time_limit`: units of work, each about one second of one core, counted
+            by solvers, bounds and seeds.  The search runs in one thread and without the store, so
+            that every run finds the same under any load.
+        point_limit: for each (S, R, C), such as ``10s``; None for 2 s, then 10 s, for the first,
+            5 s for others, and 30 s for undecided ones.
+    """
+
+    k: int | None
+    max_steps: int | None
+    max_rounds: int | None
+    max_chunks: int | None
+    time_limit: float | str | None
+    work: float | None
+    point_limit: float | str | None
+
+
+def limits_of(options: SearchOptions) -> tuple[dict[str, Any], SettingsOptions]:
+    """The limits among the options of a search, None for missing ones, and the settings."""
+    settings = dict[str, Any](options)
+    names = (n for n in SearchOptions.__annotations__ if n not in SettingsOptions.__annotations__)
+    limits = {name: settings.pop(name, None) for name in names}
+    limits |= {name: values.seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
+    return limits, cast("SettingsOptions", settings)

@@ -1,0 +1,100 @@
+"""Shows a machine (its links and bounds on them), a collective (where chunks start and must end),
+or the contents of a file: algorithms step by step, or the trees of a forest.  --symmetry shows a
+machine's symmetry.
+
+  syncoll show dgx1
+  syncoll show "torus(4,4)"
+  syncoll show alltoall --nodes 4 -C 4
+  syncoll show my-machine.syncoll:quad
+  syncoll show frontier.json
+  syncoll show frontier.json --as ni-table
+  syncoll show --symmetry "torus(4,4)" allgather
+
+--as ni-table prints the work of each node's network interface: the schedule tables of the MultiTree
+paper, for every algorithm whose chunks go up and down trees.
+
+--symmetry shows the permutations of the nodes that searches use to carry results from one node to
+others: the automorphisms of the machine, or of the machine and a collective.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncoll.deadline import interrupted_at
+from syncoll.verbs.asking import What, Where, deadline_of, session_for, verb
+from syncoll.verbs.declaration import Shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from syncoll.model import Collective, Fabric, Topology
+    from syncoll.pages.collective import least_size
+    from syncoll.symmetry import find_symmetry
+    from syncoll.verbs.result import Result, Shown
+    from syncoll.verbs.show.result import SymmetryResult
+    from syncoll.verbs.show.showing import shown
+
+__all__ = ["show", "symmetry_of"]
+
+SHELL = Shell(
+    {"what": ("what NAME|FILE", "`syncoll spec list` lists the names"), "width": ""},
+    {
+        "collective [COLLECTIVE]": "the symmetry of a machine and a collective; only with "
+        "--symmetry",
+        "--symmetry": "of a machine, alone or with a collective",
+    },
+)
+
+
+@verb
+def show(
+    what: str | Path | Topology | Fabric | Collective | Result,
+    *,
+    nodes: int | None = None,
+    chunks: int | None = None,
+    width: int | None = None,
+) -> Shown:
+    """A machine, a collective, or a stored algorithm step by step.
+
+    Args:
+        what: a name, a file or an object; ``syncoll spec list`` lists the names.
+        nodes: P, for pre and post of a collective; None for 4, or the least defined above.
+        chunks: C, for a collective; None for the least defined.
+        width: number of columns for a matrix of links; None for the usual.
+
+    Raises:
+        SyncollError: if it does not exist.
+
+    >>> print(str(show("ring(3)")).splitlines()[2])
+    ring(3): 3 nodes, 6 directed links, diameter 1
+    """
+    return shown(session_for(), what, nodes, chunks, width)
+
+
+@verb
+def symmetry_of(
+    topology: Where, collective: What | None = None, *, time_limit: float | str | None = None
+) -> SymmetryResult:
+    """The automorphisms of a topology, or of a topology and a collective, that searches use.
+
+    Args:
+        topology: a name or an object.
+        collective: a name or an object; None for the topology alone.
+        time_limit: of all of it, such as ``2min``.
+
+    Raises:
+        SyncollError: if it does not exist, or the collective is not defined on the topology.
+
+    >>> symmetry_of("torus(4,4)", "allgather").group.order
+    16
+    """
+    session, until = session_for(), deadline_of(time_limit)
+    with interrupted_at(until):
+        where = session.topology(topology)
+        if collective is None:
+            return SymmetryResult.of(find_symmetry(where, until=until))
+        meant = session.collective(collective)
+        _, chunks = least_size(meant, where.num_nodes, None)
+        table = meant.table_on(where, chunks)
+    return SymmetryResult.of(find_symmetry(where, meant.name, table, until))

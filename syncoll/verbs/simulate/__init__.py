@@ -1,0 +1,166 @@
+"""Simulates the algorithms of a file on their physical network, and prints their times for each
+message as nccl-tests does: message, count, type, redop, time, algbw, busbw.  They are compared with
+ring, double binary tree, recursive halving and doubling, and the other classics of this machine.  A
+last table has the fastest for each message, and its lead.
+
+--alpha is the latency of each send, --beta the bandwidth of a link of one chunk per round; values
+in the description of the machine can be left out.
+
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s --sizes 1KiB:1GiB --factor 2
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s --timing lockstep --classics none
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s --slow "0->1 by 3" --late "rank 3 by 9us"
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s --packet 256 --header 16 --format json
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s --trace out.pftrace --trace-size 4MiB
+
+docs/simulation.md explains each option.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from syncoll.verbs.asking import Progress, What, network_of, session_of, verb
+from syncoll.verbs.declaration import Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from dataclasses import replace
+    from fractions import Fraction
+
+    from syncoll import values
+    from syncoll.planning import CostModel, members_for
+    from syncoll.simulating import (
+        Injection,
+        Late,
+        Semantics,
+        Sharing,
+        Slow,
+        Switching,
+        Timing,
+        compare,
+        floors,
+        parse_late,
+        parse_slow,
+    )
+    from syncoll.values import require_whole
+    from syncoll.verbs.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
+    from syncoll.verbs.simulate.result import SimulationResult, classics_of
+
+__all__ = ["simulate"]
+
+SHELL = Shell(
+    {"slow": '--slow "A->B by N" ...', "late": '--late "rank N by TIME" ...'},
+    {
+        "--all-classics": "a table for each form of a classic, in place of one with the fastest "
+        "form at each size",
+        "--trace FILE": "write the events, such as out.pftrace: a track for each lane, arrows from "
+        "hop to hop, and the utilisation of each lane",
+        "--trace-size SIZE = 1MiB": "of the message",
+        "--trace-of NAME ...": "such as points[1] or ring[0]; repeatable (default: the fastest, "
+        "and the fastest classic)",
+    },
+    {
+        "timing": "how the network behaves",
+        "all-classics": "",
+        "trace": "traces, for ui.perfetto.dev",
+        "format": "",
+    },
+    page="all_classics",
+)
+
+
+@verb
+def simulate(
+    source: Source,
+    *,
+    sizes: int | str | Sequence[int | str] = "1KiB..1GiB",
+    factor: int = 4,
+    alpha: float | str | None = None,
+    beta: float | str | None = None,
+    overhead: float | str = "0s",
+    classics: bool | Sequence[str] = True,
+    collective: What | None = None,
+    timing: Literal["asynchronous", "lockstep"] = "asynchronous",
+    sharing: Literal["in-turn", "fair"] = "in-turn",
+    switching: Literal["cut-through", "store-and-forward"] = "cut-through",
+    packet: int | str | None = None,
+    header: int | str = 0,
+    injection: Literal["free", "lockstep"] = "free",
+    depth: int | None = None,
+    reduction: float | str | None = None,
+    slow: Iterable[str | Slow] = (),
+    late: Iterable[str | Late] = (),
+    progress: Progress = "auto",
+) -> SimulationResult:
+    """Times of algorithms on their physical network, and of classics.
+
+    Args:
+        source: a frontier, an algorithm, or a file of one.
+        sizes: of messages as nccl-tests counts them (of an allgather or gather the output): a range
+            such as ``1KiB:1GiB``, one size, or several with commas.
+        factor: from each size of a range to the next.
+        alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
+        beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
+            in the file, if its machine has units.
+        overhead: of each call.
+        classics: whether to compare with all classics, or the names of some.
+        collective: for the classics; None for the collective that the file names.
+        timing: a send leaves when its data is there and its lane is free, or with its step.
+        sharing: sends that meet on a lane go one after the other, or share it fairly.
+        switching: a switch forwards the first byte at once, or waits for the last.
+        packet: payload of a packet; None for one packet for each send.
+        header: bytes before each packet, or each send.
+        injection: a node begins its next step at once, or in MultiTree's lockstep.
+        depth: number of sends that a connection holds until the first has arrived; None for any
+            number.
+        reduction: bytes per second that a node adds up, such as ``300GB/s``; None for no time.
+        slow: lanes with an Nth of their bandwidth; A and B are nodes, 'switch N', or *; repeatable.
+        late: a rank that begins later; repeatable.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
+
+    Raises:
+        UsageError: on an invalid or missing number, or if there is nothing to simulate.
+    """
+    if isinstance(source, str) or hasattr(source, "__fspath__"):
+        source = loaded(source, "simulate")  # type: ignore[arg-type]
+    algorithms = list(algorithms_of(source, "simulate"))
+    topology = algorithms[0].instance.topology
+    semantics = Semantics(
+        values.choice_of("timing", timing, Timing),
+        values.choice_of("switching", switching, Switching),
+        values.choice_of("sharing", sharing, Sharing),
+        values.choice_of("injection", injection, Injection),
+        None if packet is None else values.bytes_of(packet),
+        values.bytes_of(header),
+        depth,
+        Fraction(0) if reduction is None else 1 / values.bandwidth_of("reduction", reduction),
+        values.time_of("overhead", overhead),
+        tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
+        tuple(parse_late(one) if isinstance(one, str) else one for one in late),
+    )
+    network = network_of(topology, alpha, beta)
+    semantics.on(network)  # before anything that takes long
+    require_whole("factor", factor, 2)
+    chosen = sorted(values.sizes_of("sizes", sizes, factor))
+    if isinstance(source, FrontierResult):
+        model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
+        algorithms += members_for(frontier_of(source), model, chosen)
+    instance = algorithms[0].instance
+    found, reasons = classics_of(session_of(source), instance, classics, collective)
+    least_steps, least_cost, by_steps = 0, Fraction(0), list[tuple[int, Fraction]]()
+    if isinstance(source, FrontierResult) and source.evidence:
+        least_steps = source.least_steps
+        if source.max_chunks is None:
+            least_cost, proofs = source.least_bandwidth, source.evidence.proofs
+            by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
+    compared = compare(algorithms, found, network, semantics, chosen, reasons)
+    least = floors(
+        instance,
+        network,
+        [compared.message.node_bytes(size) for size in chosen],
+        least_steps=least_steps,
+        least_cost=least_cost,
+        by_steps=by_steps if semantics.timing is Timing.LOCKSTEP else None,
+    )
+    return SimulationResult.of(replace(compared, floors=least), collective=instance.collective)

@@ -1,0 +1,28 @@
+"""The shell's part of simulations: traces."""
+
+from __future__ import annotations
+
+import argparse
+
+from syncoll.cli import command
+from syncoll.cli.output import print_text
+from syncoll.documents import require_writable
+from syncoll.errors import UsageError
+from syncoll.verbs.simulate.result import SimulationResult
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    file = arguments.trace
+    if file is not None:
+        require_writable(file)
+    elif arguments.trace_of:
+        raise UsageError("--trace-of needs --trace, the file to write")
+
+    def then(found: SimulationResult) -> None:
+        if file is not None:
+            names = found.trace(file, arguments.trace_size, arguments.trace_of)
+            if arguments.format != "json":
+                print_text(f"{' and '.join(names)} traced in {file}")
+
+    return command.run(arguments, then)

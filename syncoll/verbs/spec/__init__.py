@@ -1,0 +1,1 @@
+"""Checks a spec file; lists the definitions of syncoll."""
