@@ -1,6 +1,6 @@
-"""Writes one page about a frontier, or an answer, to look at, to send and to print.  It has the
-points with their proved bounds and their times by size, every step on the network, the prices and
-cuts that prove the bounds, the assumptions, and the commands to reproduce it.
+"""Writes one page about a frontier, or an answer, to look at, to send and to print.  Time, speed-up
+and distance from the bound at three message sizes come first.  Then follow all points and times,
+every step on the network, the proofs, the assumptions, and the commands to reproduce it.
 
 Every algorithm is replayed and every claim checked before it is shown.  With --collective and
 --topology so are claims that a file alone cannot prove, as by `syncoll check`.  The page is one
@@ -8,7 +8,7 @@ file that loads nothing when it is opened.
 
 Times are simulated as by `syncoll simulate`, with the classics that run on this machine, and by the
 formula S * alpha + (R/C) * L * beta.  --alpha is the latency of a step, --beta the bandwidth of a
-link of one chunk per round.  If neither the command nor the machine has them they are assumed; the
+link of one chunk per round.  If neither the command nor the machine has them they are assumed.  The
 page says so, and its reader can change them.
 
   syncoll report frontier.json -o report.html
