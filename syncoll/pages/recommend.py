@@ -9,9 +9,10 @@ from syncoll.simulating import Comparison
 from syncoll.units import format_size
 from syncoll.wording import counted, gap
 
-__all__ = ["recommendation_page"]
+__all__ = ["ELEMENT_BYTES", "recommendation_page"]
 
-_ELEMENT_BYTES = 4
+ELEMENT_BYTES = 4
+"""Bytes of an element, of which a chunk should have a whole number."""
 
 
 def recommendation_page(
@@ -41,7 +42,7 @@ def recommendation_page(
         page.text(f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}")
     for one in recommended:
         chunk = compared.message.node_bytes(one.message_bytes) / one.chunks
-        if chunk % _ELEMENT_BYTES:
+        if chunk % ELEMENT_BYTES:
             page.text(
                 f"{format_size(one.message_bytes)} has no whole elements in each of the "
                 f"{one.chunks} chunks of {one.where}: runtimes may want another size, see their "

@@ -87,7 +87,7 @@ def test_commands_report_their_parts(
 def test_ctrl_c_keeps_finished_exports(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncoll.api import exports
+    from  import  as exports
 
     verified, calls = exports.export_verified, list[object]()
 

@@ -14,6 +14,7 @@ from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents.recommendation import RecommendedRecord, VariantRecord
 from syncoll.errors import SyncollError, UsageError
 from syncoll.model import Collective, Topology
+from syncoll.pages.recommend import ELEMENT_BYTES
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating import PhysicalNetwork, floors
@@ -92,11 +93,18 @@ def recommendation_for(
 
 
 def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
-    """The fastest algorithm for each message; a classic only if it beats the frontier."""
+    """The fastest algorithm for each message.
+
+    Among equally fast ones it is one of whole elements in each chunk, then one of the frontier.
+    """
     for number, size in enumerate(compared.sizes):
         best, classic = compared.best(number), compared.best_classic(number)
-        if classic is not None and classic.seconds[number] * _SAME < best.seconds[number]:
-            best = classic
+        every = (best, *compared.algorithms, *compared.classics)
+        least = min(one.seconds[number] for one in every) * Fraction(_SAME)
+        same = [one for one in every if one.seconds[number] <= least]
+        parts = compared.message.node_bytes(size) / ELEMENT_BYTES
+        whole = [one for one in same if not parts % one.algorithm.chunks]
+        best = min(whole or same, key=lambda one: bool(one.classic))
         one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
         yield RecommendedRecord(
             *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),
