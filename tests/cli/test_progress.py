@@ -10,6 +10,7 @@ import pytest
 
 from syncoll.errors import UsageError
 from syncoll.progress import report, reported, tracked
+from syncoll.runtime import export_verified
 from syncoll.session import counting as module
 from syncoll.session.counting import counting
 
@@ -87,9 +88,7 @@ def test_commands_report_their_parts(
 def test_ctrl_c_keeps_finished_exports(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from  import  as exports
-
-    verified, calls = exports.export_verified, list[object]()
+    verified, calls = export_verified, list[object]()
 
     def once(*what: Any) -> Any:
         calls.append(what)
@@ -97,7 +96,7 @@ def test_ctrl_c_keeps_finished_exports(
             raise KeyboardInterrupt
         return verified(*what)
 
-    monkeypatch.setattr(exports, "export_verified", once)
+    monkeypatch.setattr("syncoll.runtime.export_each.export_verified", once)
     result = run("export", files / "frontier.json", "--to", "msccl-xml", "-o", "out")
     assert result.code == 130
     assert "1 algorithm exported, 1 refused" in result.out
