@@ -86,11 +86,8 @@ class Affected:
 
 
 def affected_by(network: Topology | Fabric, damages: Sequence[Damage]) -> Affected:
-    """Finds the parts of a network that damages name.
-
-    Raises:
-        UsageError: if a part does not exist, or is both broken and slower.
-    """
+    """Finds the parts of a network that damages name.  Raises `UsageError` if a part does not
+    exist, or is both broken and slower."""
     if not damages:
         raise UsageError(
             f"no damage is given: name a broken or slower part with {argument('without')}"

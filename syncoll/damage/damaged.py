@@ -62,12 +62,8 @@ def _name(topology: Topology, damages: Sequence[Damage]) -> str:
 
 
 def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
-    """The topology without its broken parts.
-
-    Raises:
-        UsageError: if a damage names no part, or no node remains.
-        ModelError: if the remaining network of switches makes no topology.
-    """
+    """The topology without its broken parts.  Raises `UsageError` if a damage names no part, or no
+    node remains, and `ModelError` if the remaining network of switches makes no topology."""
     found = _once(damages)
     fabric, is_routed = cables_of(topology)
     what = affected_by(topology if fabric is None else fabric, found)
@@ -92,13 +88,11 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
 
 
 def connections(topology: Topology, damages: Sequence[Damage]) -> Damaged:
-    """The remaining nodes, with a link from each node to all that its data can reach by any route.
+    """The remaining nodes, with a link from each node to all that its data can reach by any route;
+    errors as `damaged`.
 
     A collective that is impossible there is impossible on the damaged machine, too.  This also
     holds if the remaining cables make no topology.  The result has no meaning for costs.
-
-    Raises:
-        UsageError: as `damaged`.
     """
     found = _once(damages)
     fabric, _ = cables_of(topology)

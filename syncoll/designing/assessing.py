@@ -24,12 +24,8 @@ class DesignFolder(FrontierFolder):
     """Stores the frontiers and bounds of a design."""
 
     def require_part_of(self, question: Question) -> None:
-        """Checks that the folder belongs to a part of a design.
-
-        Raises:
-            UsageError: if it does not: its machines and collectives would be missing in the table,
-                but not in the folder.
-        """
+        """Checks that the folder belongs to a part of a design.  Raises `UsageError` if it does
+        not: its machines and collectives would be missing in the table, but not in the folder."""
         there = self.table()
         if there is None:
             return
@@ -46,11 +42,8 @@ class DesignFolder(FrontierFolder):
     def known(
         self, candidate: MachineCandidate, collective: Collective, steps: int = 0
     ) -> Proved | None:
-        """An earlier result, checked; None without one, or if its bounds are too few.
-
-        Args:
-            steps: number of S whose bounds are needed.
-        """
+        """An earlier result, checked; None without one, or if it has bounds for fewer than `steps`
+        S."""
         frontier = self.read(candidate.topology, collective)
         if frontier is None or not (frontier.complete or frontier.points):
             return None
@@ -58,12 +51,10 @@ class DesignFolder(FrontierFolder):
         return found if frontier.points or found.covers(steps) else None
 
     def keep(self, candidate: MachineCandidate, proved: Proved) -> None:
-        """Writes a result with its frontier, if it has one.
+        """Writes a result with its frontier, if it has one; raises `UsageError` if it cannot be
+        written.
 
         Points of a search that proved less than the known bounds get a file of their own.
-
-        Raises:
-            UsageError: if it cannot be written.
         """
         found = proved.frontier
         if found is None:

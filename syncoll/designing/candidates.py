@@ -203,7 +203,9 @@ def find_candidates(
 ) -> Candidates:
     """The distinct machines among the members of families that meet the conditions.
 
-    After Ctrl-C or the deadline it returns the machines found so far.
+    After Ctrl-C or the deadline it returns the machines found so far.  Raises `SpecError` if a
+    condition or a family is invalid, and `OutOfTimeError` if time ran out before one, or `enough`,
+    were found.
 
     Args:
         conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
@@ -212,10 +214,6 @@ def find_candidates(
         most: the largest value of a parameter; the least is 1.
         enough: stops at this number of machines; None to find all.
         progress: called regularly with the numbers of examined and of all members of a family.
-
-    Raises:
-        SpecError: if a condition or a family is invalid.
-        OutOfTimeError: if time ran out before one, or `enough`, were found.
     """
     every = applying(conditions, families, _OF_COSTS)
     looking = _Looking(collectives, until, enough, progress)

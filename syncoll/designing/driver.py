@@ -30,11 +30,8 @@ _PART_FOR_MEMBERS = 0.5
 def _assessed(
     candidates: Sequence[MachineCandidate], question: Question, work: DesignWork
 ) -> Assessing:
-    """Proves bounds, and searches frontiers if requested.
-
-    Raises:
-        UsageError: if two machines have one name in a folder, or results cannot be written.
-    """
+    """Proves bounds, and searches frontiers if requested.  Raises `UsageError` if two machines have
+    one name in a folder, or results cannot be written."""
     names = Counter(one.name for one in candidates)
     twice = [name for name, number in names.items() if number > 1]
     if work.folder is not None and twice:
@@ -51,12 +48,8 @@ def _assessed(
 def design(
     families: Sequence[TopologyFamily | SingleTopology], question: Question, work: DesignWork
 ) -> Design:
-    """Proves the bounds of all members of families.
-
-    Raises:
-        SpecError: if a family or a condition is invalid, or no member remains.
-        OutOfTimeError: if time ran out before a member was found.
-    """
+    """Proves the bounds of all members of families.  Raises `SpecError` if a family or a condition
+    is invalid, or no member remains, and `OutOfTimeError` if time ran out before one was found."""
     began = time.perf_counter()
     for one in question.collectives:
         one.require_regular()

@@ -68,11 +68,8 @@ class Extension:
 def extensions(
     topology: Topology, asked: Sequence[tuple[Collective, LowerBounds]]
 ) -> list[Extension]:
-    """One pair of nodes of each orbit, the most promising first.
-
-    Args:
-        asked: collectives with their bounds on the original machine.
-    """
+    """One pair of nodes of each orbit, the most promising first; `asked` has the bounds on the
+    original machine."""
     added = usual_bandwidth(topology)
     if topology.fabric is not None:
         added /= topology.fabric.chunk_bandwidth
@@ -125,11 +122,8 @@ def extensions(
 
 
 def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate:
-    """The machine with a link of `usual_bandwidth` between two nodes, in both directions.
-
-    Raises:
-        ModelError: if the network of switches gives no valid topology.
-    """
+    """The machine with a link of `usual_bandwidth` between two nodes, in both directions.  Raises
+    `ModelError` if the network of switches gives no valid topology."""
     topology, (a, b) = base.topology, ends
     name, added = f"{topology.name} + {a}-{b}", usual_bandwidth(topology)
     if topology.fabric is not None:

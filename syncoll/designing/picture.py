@@ -21,11 +21,8 @@ _WIDE = 20
 
 
 def draw_design(design: Design) -> Picture:
-    """The picture; machines that are not dominated are labelled.
-
-    Raises:
-        UsageError: if no bounds are proved, or matplotlib is not installed.
-    """
+    """The picture; machines that are not dominated are labelled.  Raises `UsageError` if no bounds
+    are proved, or matplotlib is not installed."""
     if not any(one.bounds for one in design.assessed):
         raise UsageError("no bounds are proved, so the design cannot be drawn")
     require_matplotlib("a design")

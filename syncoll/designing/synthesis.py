@@ -68,16 +68,11 @@ def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Fronti
 def inherited(
     topology: Topology, collective: Collective, others: Iterable[Frontier]
 ) -> tuple[ChosenSeed, ...]:
-    """A seed of the algorithms of machines whose links are a subset, with the rounds needed here.
+    """At most one seed, of the algorithms of machines whose links are a subset, with the rounds
+    needed here.
 
     A machine with one more link is no worse than without; a short search must not make it appear
     worse.
-
-    Args:
-        others: frontiers of the collective.
-
-    Returns:
-        At most one seed.
     """
     found = tuple(
         proposal

@@ -52,11 +52,8 @@ class Workers:
 
 
 def open_workers(named: ExecutorName, tasks: int) -> AbstractContextManager[Workers] | None:
-    """The workers for a number of tasks, within a context; None if this process suffices.
-
-    Raises:
-        UsageError: on entry, if the cluster does not exist.
-    """
+    """The workers for a number of tasks, within a context; None if this process suffices.  Raises
+    `UsageError` on entry, if the cluster does not exist."""
     if not tasks:
         return None
     if named.kind == "dask":
@@ -71,15 +68,9 @@ def answers(
     named: ExecutorName,
     until: Deadline,
 ) -> Iterator[tuple[_Given, _Answer]]:
-    """The results of a function for each task, in order of completion.
-
-    Args:
-        work: a function at the top level of a module.
-
-    Raises:
-        OutOfTimeError: if time runs out before all are finished.
-        UsageError: if a worker has died, or no worker exists.
-    """
+    """The results of a function at the top level of a module for each task, in order of completion.
+    Raises `OutOfTimeError` if time runs out before all are finished, and `UsageError` if a worker
+    has died, or no worker exists."""
     opened = open_workers(named, len(tasks))
     if opened is None:
         for one in tasks:

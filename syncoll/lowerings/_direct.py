@@ -58,11 +58,8 @@ def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
 
 
 def covers(shape: SumShape, budget: int) -> Template | None:
-    """The clauses for the high bound of a row, ``0 <= high < total``, or None.
-
-    Args:
-        budget: limit on the literals; a row whose covers have more gets None.
-    """
+    """The clauses for the high bound of a row, ``0 <= high < total``; None if they have more
+    literals than the budget."""
     leaves = sorted(_leaves(shape), key=lambda leaf: -leaf[0][-1])
     # rest[i]: the most that the leaves from i on can add.
     rest = [0]

@@ -295,11 +295,8 @@ class _Writer:
 
 
 def totalizer(shape: SumShape, limit: int) -> Template:
-    """The clauses of a row with ``low <= high``.
-
-    Raises:
-        TooLargeError: if the clauses, or the pairs of sums of two nodes, exceed `limit`.
-    """
+    """The clauses of a row with ``low <= high``.  Raises `TooLargeError` if the clauses, or the
+    pairs of sums of two nodes, exceed `limit`."""
     low, high, total = shape.tight()
     builder = TemplateBuilder(shape.num_inputs)
     if high < 0 or low > total:

@@ -122,10 +122,7 @@ def plan(
     features_used: frozenset[Feature], features_offered: frozenset[Feature]
 ) -> tuple[Lowering, ...]:
     """The chain of lowerings in order, computed from features; empty if no lowering is needed.
-
-    Raises:
-        PluginError: if the backend offers too little for any chain.
-    """
+    Raises `PluginError` if the backend offers too little for any chain."""
     if features_used <= features_offered:
         return ()
     used = set(features_used)
@@ -146,16 +143,11 @@ def plan(
 def lower(
     formula: Formula, features: frozenset[Feature], check: Callable[[], None] = lambda: None
 ) -> Lowered:
-    """Rewrites a formula until it uses only features that a backend offers.
+    """Rewrites a formula until it uses only features that a backend offers; the hint and the ids of
+    the original Booleans stay.
 
-    The hint and the ids of the original Booleans stay.
-
-    Args:
-        check: is called from time to time, and may raise an error to stop.
-
-    Raises:
-        PluginError: if the backend offers too little for any chain.
-        UsageError: if an integer has too many values for a backend without integers.
+    `check` is called from time to time, and may raise an error to stop.  Raises `PluginError` as
+    `plan`, and `UsageError` if an integer has too many values for a backend without integers.
     """
     size, hint = formula.size(), formula.hint
     stages: list[Stage] = []

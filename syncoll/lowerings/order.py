@@ -147,11 +147,8 @@ def _with_order_sums(formula: Formula, order: _Order) -> Formula:
     cost=20,
 )
 def integers_to_order(formula: Formula) -> Applied:
-    """Rewrites every integer, and every linear and difference row over them.
-
-    Raises:
-        UsageError: if the integers have more than `MOST_ORDER_LITERALS` values together.
-    """
+    """Rewrites every integer, and every linear and difference row over them.  Raises `UsageError`
+    if the integers have more than `MOST_ORDER_LITERALS` values together."""
     widths = formula.integer_high - formula.integer_low
     if (total := sum(widths.tolist())) > MOST_ORDER_LITERALS:
         raise UsageError(

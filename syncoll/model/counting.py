@@ -136,11 +136,8 @@ class CountedSends:
 
 
 def links_together(topology: Topology, counts: Counting) -> IntArray:
-    """``[L]``: equal numbers for links of one node that share bounds of a kind; else -1.
-
-    Args:
-        counts: bounds that count copies, for links out of a node, or sums, for links into it.
-    """
+    """``[L]``: equal numbers for links of one node that share bounds of a kind, else -1; `counts`
+    is copies for links out of a node, or sums for links into it."""
     group = np.full(len(topology.links), -1, dtype=np.int64)
     end = int(counts is Counting.DESTINATIONS)
     ends = np.array([link[end] for link in topology.links], dtype=np.int64)

@@ -58,22 +58,16 @@ class Cutting:
     _bases: dict[int, RelationTable] = field(init=False, default_factory=dict)
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether the collective is defined for C = `chunks`.
-
-        Raises:
-            LocatedError: if the requirements hold for it, but it is no multiple of the least C.
-        """
+        """Whether the collective is defined for C = `chunks`.  Raises `LocatedError` if the
+        requirements hold for it, but it is no multiple of the least C."""
         if not self.meets(nodes, chunks):
             return False
         self._require_multiple(nodes, chunks)
         return True
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
-        """The table for one P and one C.
-
-        Raises:
-            LocatedError: if there is no table, or it differs from the cut table of the least C.
-        """
+        """The table for one P and one C.  Raises `LocatedError` if there is no table, or it differs
+        from the cut table of the least C."""
         if not self.admits(nodes, chunks):
             return self.table(nodes, chunks)  # states the reason, if it is known
         base, least = self._base(nodes, chunks), self._least[nodes]

@@ -331,11 +331,9 @@ def inverse_chunks(collective: Collective, nodes: int, chunks: int) -> int | Non
 
 def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
     """The C of the dual whose algorithms, run backwards, solve its inverse with C = `chunks`.
+    Raises `LocatedError` if the inverse is not defined for that C, or a C of the dual has no table.
 
     Several C of a dual may put that many chunks at a node; one of them defines the inverse.
-
-    Raises:
-        LocatedError: if the inverse is not defined for that C, or a C of the dual has no table.
     """
     found = _chunks_of_dual(dual, collective.per_dual, nodes, chunks)
     if found is None:

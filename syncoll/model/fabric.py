@@ -327,14 +327,9 @@ def require_network(
     links: Sequence[tuple[int, int]],
     vertices: tuple[int, str, str],
 ) -> None:
-    """Checks the nodes and links of a topology or fabric.
-
-    Args:
-        vertices: their number, the noun for one, and a description of all.
-
-    Raises:
-        ModelError: for no node, an unknown vertex, a self-loop, unsorted or repeated links.
-    """
+    """Checks the nodes and links of a topology or fabric; `vertices` has their number, the noun for
+    one, and a description of all.  Raises `ModelError` for no node, an unknown vertex, a self-loop,
+    unsorted or repeated links."""
     count, noun, known = vertices
     if num_nodes < 1:
         raise ModelError(f"{owner} has {num_nodes} nodes", origin, "at least 1 node")

@@ -108,15 +108,8 @@ class NodeSets:
 
 
 def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray | None:
-    """For each of our chunks one of theirs with the same sets, each used once.
-
-    Args:
-        ours: one or several sets of each chunk.
-        theirs: the same number of their sets.
-
-    Returns:
-        The identity if it fits, else chunks paired in order; None if the chunks differ.
-    """
+    """For each of our chunks one of theirs with the same sets, each used once: the identity if it
+    fits, else chunks paired in order; None if the chunks differ."""
     if len(ours[0]) != len(theirs[0]) or ours[0].num_nodes != theirs[0].num_nodes:
         return None
     count = len(ours[0])

@@ -130,15 +130,8 @@ def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) 
 def checked_groups(
     groups: object, nodes: int | None, origin: Origin | None = None
 ) -> tuple[tuple[int, ...], ...]:
-    """Groups as tuples of nodes.
-
-    Args:
-        nodes: P; None if it is not known yet.
-
-    Raises:
-        ModelError: if they are not non-empty lists of distinct, existing nodes, or there are no
-            groups.
-    """
+    """Groups as tuples of nodes; P may be unknown.  Raises `ModelError` if they are not non-empty
+    lists of distinct, existing nodes, or there are no groups."""
     hint = "a list of groups, each a list of different nodes, such as [[0, 1], [2, 3]]"
 
     def refused(message: str) -> ModelError:

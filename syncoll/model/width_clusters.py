@@ -18,16 +18,11 @@ _NETWORK, _PCIE = "network", "pcie"
 
 
 def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
-    """For each width of links, ascending, the boxes that links of at least that width connect.
+    """For each of the `most` largest widths of links, ascending, the boxes that links of at least
+    that width connect: ``[P]``, the least node of each node's box.
 
-    A link is as wide as the narrowest bound that contains it.
-
-    Args:
-        most: the number of widths to try, the largest ones.
-
-    Returns:
-        ``[P]``, the least node of each node's box, for each width that makes more boxes than one
-        and fewer than nodes.
+    A link is as wide as the narrowest bound that contains it.  Widths that make a single box, or as
+    many as nodes, are left out.
     """
     nodes = topology.num_nodes
     width = np.full(len(topology.links), np.inf)

@@ -104,11 +104,8 @@ def _field(annotation: str, record: type) -> Field:
 
 
 def check_fields(record: Any, **special: Field) -> None:
-    """Passes a record whose fields hold values that their annotations, or `special`, allow.
-
-    Raises:
-        PluginError: with the record, the field, its value and the allowed values.
-    """
+    """Passes a record whose fields hold values that their annotations, or `special`, allow; else
+    raises `PluginError` with the record, the field, its value and the allowed values."""
     for name, field in {**_fields_of(record.__class__), **special}.items():
         value = getattr(record, name)
         if not field.holds(value):

@@ -56,16 +56,10 @@ def _in_words(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def calling(who: str, function: str = "") -> Iterator[None]:
-    """Runs a plugin's code and turns its errors into one that names the plugin.
+    """Runs a plugin's code, such as ``propose`` of ``seed rings``; its errors, ``SystemExit``
+    included, become a `PluginError` that names both.
 
     Errors of syncoll itself pass, as do the user's interrupt and an exhausted memory.
-
-    Args:
-        who: the plugin in words: ``seed rings``.
-        function: the one that is called: ``propose``.
-
-    Raises:
-        PluginError: for all other errors, ``SystemExit`` included.
     """
     try:
         with _quiet():
@@ -99,12 +93,8 @@ class GuardedQuestion(GuardedFunction):
     """A function that answers in words; a failure counts as a no."""
 
     def __call__(self, *arguments: object) -> Answer:
-        """The plugin's answer, or a no with the failure.
-
-        Raises:
-            OutOfTimeError: if the caller's time is over.
-            MemoryError: if the command's memory is exhausted.
-        """
+        """The plugin's answer, or a no with the failure.  Raises `OutOfTimeError` and `MemoryError`
+        if the caller's time is over, or the command's memory exhausted."""
         try:
             with _quiet():
                 answer = self.function(*arguments)
@@ -168,11 +158,8 @@ class Loader(GuardedFunction):
     around: Callable[[Any], object] | None = None
 
     def __call__(self) -> Any:
-        """Imports and returns the plugin's object.
-
-        Raises:
-            PluginError: if it cannot be loaded, or lacks a method.
-        """
+        """Imports and returns the plugin's object; raises `PluginError` if it fails, or lacks a
+        method."""
         with calling(self.who, self.name):
             loaded = self.function()
             for method, returns in self.methods.items():

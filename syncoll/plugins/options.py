@@ -70,11 +70,8 @@ class Option:
         return f"{kind} of at most {self.high:g}" if self.high is not None else kind
 
     def check(self, value: object, owner: str) -> OptionValue:
-        """The value, converted from text if needed.
-
-        Raises:
-            OptionError: if it has the wrong type or is out of its range.
-        """
+        """The value, converted from text if needed.  Raises `OptionError` if it has the wrong type
+        or is out of its range."""
         text = str(value)
         try:
             if isinstance(self.default, bool):
@@ -106,16 +103,8 @@ ORDERED_CHUNKS = Option(
 
 
 def check_table(table: Sequence[Option], owner: str, *, flags: bool = False) -> None:
-    """Passes an option table if every name occurs once and every default is allowed.
-
-    Args:
-        table: the plugin's options.
-        owner: the plugin in words: ``backend cpsat``.
-        flags: whether commands show flags of such a plugin.
-
-    Raises:
-        PluginError: with the option.
-    """
+    """Raises `PluginError` unless every name of an option table occurs once and every default is
+    allowed; `flags` says whether commands show flags of such a plugin."""
     names = [option.name for option in table]
     for option in table:
         if names.count(option.name) > 1:
@@ -150,11 +139,8 @@ def resolve_options(
 
 
 def parse_options(settings: Sequence[str]) -> dict[str, str]:
-    """Splits ``NAME=VALUE`` texts.
-
-    Raises:
-        OptionError: for a text without ``=``, or a name given twice.
-    """
+    """Splits ``NAME=VALUE`` texts.  Raises `OptionError` for a text without ``=``, or a repeated
+    name."""
     result: dict[str, str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

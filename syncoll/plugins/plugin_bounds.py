@@ -40,13 +40,9 @@ class PluginBounds:
         enough: Fraction | None,
         until: Deadline,
     ) -> RoundsBound:
-        """The best bound on R that is found by then.
+        """The best bound on R that is found by then, for at most S steps or any number.
 
-        Args:
-            shape: the chunks of the collective.
-            steps: S, for algorithms of at most S steps; None for any number.
-            best: the best known bound.
-            enough: R of an algorithm; no bound is above it.
+        No bound is above `enough`, R of an algorithm; `best` is the best known one.
         """
         waiting = list(self._records.values())
         while waiting and not until.passed and (enough is None or best.rounds < enough):
@@ -71,12 +67,8 @@ def proved_by(
     steps: int | None,
     until: Deadline,
 ) -> Iterator[RoundsBound]:
-    """The bounds of one plugin, checked in the form that files have.
-
-    Raises:
-        PluginError: if it fails, or a proof is wrong.
-        OutOfTimeError: if the time is over.
-    """
+    """The bounds of one plugin, checked in the form that files have.  Raises `PluginError` if it
+    fails, or a proof is wrong, and `OutOfTimeError` if the time is over."""
     fits = record.fits(topology, collective)
     if fits.failed:
         raise PluginError(fits.reason)

@@ -102,11 +102,7 @@ class ResumingSeed(ABC):
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None]:
-        """See `syncoll.plugins.Seed`.
-
-        Raises:
-            ModelError: if it does not fit.
-        """
+        """See `syncoll.plugins.Seed`; raises `ModelError` if it does not fit."""
         answer = self.fits(topology, collective)
         if not answer.ok:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")

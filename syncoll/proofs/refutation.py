@@ -194,14 +194,8 @@ def refutation_document(
     proof_file: str,
     formula_file: str,
 ) -> dict[str, Any]:
-    """A refutation as the document ``syncoll/refutation/N``.
-
-    Args:
-        solver: the solver in words.
-        proof: textual DRAT, not zipped.
-        proof_file: its name.
-        formula_file: the name of the DIMACS file.
-    """
+    """A refutation as the document ``syncoll/refutation/N``, of the proof in textual DRAT and the
+    names of its file and of the DIMACS file.  The solver is in words."""
     record = RefutationRecord(
         **file_entries(instance.topology, instance.collective),
         **problem_entries(instance),
@@ -232,10 +226,9 @@ def check_refutation(
     collective: Collective | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> CheckedRefutation:
-    """Reads a refutation and checks its proof; needs no solver.
+    """Reads ``NAME.refutation.json`` and checks the proof in the same folder; needs no solver.
 
     Args:
-        path: ``NAME.refutation.json``; the proof lies in the same folder.
         topology: the expected topology; None for any.
         collective: the expected collective; None for any.
         should_stop: polled; True ends the check.

@@ -109,15 +109,8 @@ class Deliveries:
         return True
 
     def move(self, bound: int, step: int, count: int) -> int:
-        """Moves sends away from a bound in a step, without another round in any step.
-
-        Args:
-            step: on the clock of the budget.
-            count: number of sends that must move.
-
-        Returns:
-            The number of these that could not be moved.
-        """
+        """Moves this number of sends away from a bound in a step of the budget, without another
+        round in any step; returns how many of them could not be moved."""
         tried = 0
         for link in self._budget.topology.bound_links[bound].tolist():
             source, node = int(self._from[link]), int(self._to[link])
@@ -202,12 +195,8 @@ class Deliveries:
         most: float = np.inf,
         without: tuple[int, int] | None = None,
     ) -> bool:
-        """Brings a chunk to a node by a step, on the cheapest way; returns whether a way exists.
-
-        Args:
-            most: limit on the cost of the way.
-            without: a link and a step that the way must avoid.
-        """
+        """Brings a chunk to a node by a step, on the cheapest way; returns whether a way exists
+        that costs less than `most` and avoids the link and the step of `without`."""
         price = self._budget.price[:, ::-1] if self._backwards else self._budget.price
         has = np.where(self.step[chunk] >= 0, self.step[chunk] + 1, NEVER)
         has = np.minimum(has, self._begins[chunk])

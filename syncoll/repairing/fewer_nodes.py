@@ -39,13 +39,9 @@ Find = Callable[[str], Collective]
 def left(
     topology: Topology, damages: Sequence[Damage], collective: Collective, find: Find
 ) -> tuple[Damaged, Collective]:
-    """The damaged machine, and the collective on it.
-
-    Raises:
-        ImpossibleError: if it is impossible there: nodes no longer reach each other, or the root of
-            a broadcast is lost.
-        SyncollError: if the rest cannot be described, which proves nothing.
-    """
+    """The damaged machine, and the collective on it.  Raises `ImpossibleError` if nodes no longer
+    reach each other, or the root of a broadcast is lost.  Raises another `SyncollError` if the rest
+    cannot be described, which proves nothing."""
     try:
         try:
             machine = damaged(topology, damages)
@@ -82,12 +78,9 @@ def collective_of_the_rest(machine: Damaged, collective: Collective, find: Find)
 
 
 def _on_fewer_nodes(machine: Damaged, collective: Collective, find: Find) -> Collective:
-    """The collective whose table is the rest of the whole machine's.
-
-    Raises:
-        ImpossibleError: if all its data starts, or ends, at lost nodes.
-        UsageError: if it admits no C on the whole machine.
-    """
+    """The collective whose table is the rest of the whole machine's.  Raises `ImpossibleError` if
+    all its data starts, or ends, at lost nodes, and `UsageError` if it admits no C on the whole
+    machine."""
     nodes = machine.whole.num_nodes
     least = collective.least_chunks(nodes)
     if least is None:
@@ -124,12 +117,8 @@ def _is_asked(
 
 
 def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction]:
-    """The number of chunks with each pre and post.
-
-    Args:
-        chunks: C, the divisor if it counts pieces of a unit; 0 to divide by the number of chunks,
-            if C counts chunks of a node, whose data may shrink.
-    """
+    """The number of chunks with each pre and post, over C if C counts pieces of a unit.  If C
+    counts chunks of a node, whose data may shrink, `chunks` is 0 and their number divides."""
     rows = np.packbits(np.concatenate([pre, post], axis=1), axis=1)
     counts = Counter(row.tobytes() for row in rows)
     return {row: Fraction(count, chunks or len(rows)) for row, count in counts.items()}

@@ -49,10 +49,8 @@ def mended(
     """Rerouted candidates, with their originals; they may have idle steps and spare rounds.
 
     For each algorithm the candidate with the fewest additional steps comes first, small algorithms
-    before large ones.  Then rounds are saved; each candidate has a share of the time.
-
-    Args:
-        turn: ends the work; the current candidate is returned as it is.
+    before large ones.  Then rounds are saved; each candidate has a share of the time.  At the end
+    of the turn the current candidate is returned as it is.
     """
     made: list[tuple[BrokenAlgorithm, int, _Mended]] = []
     for broken in sorted(several, key=lambda one: one.algorithm.num_sends):

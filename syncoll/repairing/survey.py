@@ -242,15 +242,10 @@ def survey(
     work: SurveyWork,
     find: Callable[[str], Collective],
 ) -> Survey:
-    """Repairs one failure of each orbit.
+    """Repairs one failure of each orbit; the machine's frontier has at least one point.
 
-    After Ctrl-C or the deadline it returns the failures repaired so far.
-
-    Args:
-        whole: the machine's frontier, with at least one point.
-
-    Raises:
-        UsageError: if the machine has no such part, or a file cannot be written.
+    After Ctrl-C or the deadline it returns the failures repaired so far.  Raises `UsageError` if
+    the machine has no such part, or a file cannot be written.
     """
     began = time.perf_counter()
     failures = single_failures(whole.topology, collective, kind)

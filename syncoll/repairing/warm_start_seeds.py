@@ -81,13 +81,8 @@ def warm_start_seeds(
     points: Iterable[Costs],
     families: Sequence[Family] = (),
 ) -> tuple[ChosenSeed, ...]:
-    """The seeds of a repair.
-
-    Args:
-        whole: the collective on the whole machine.
-        rest: the collective on the damaged machine.
-        points: verified points of the whole machine.
-    """
+    """The seeds of a repair: from verified points of the whole machine for `rest`, the collective
+    on the damaged one."""
     listed: list[Costs] = sorted(points, key=lambda point: point.steps)
     sides = [(machine, rest, listed, families)]
     if rest.dual is not None and whole.dual is not None:

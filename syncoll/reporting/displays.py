@@ -45,10 +45,7 @@ def drawing_of(
     value: Topology | Collective, nodes: int | None = None, chunks: int | None = None
 ) -> Picture:
     """The drawing of a topology, or of a collective on some nodes with some chunks per node.
-
-    Raises:
-        UsageError: when matplotlib is not installed, or the collective is not defined.
-    """
+    Raises `UsageError` if matplotlib is not installed, or the collective is not defined."""
     require_matplotlib(value.name)
     if isinstance(value, Topology):
         layout = lay_out(value)

@@ -49,11 +49,8 @@ _CLASSIC = "#d55e00"
 
 
 def figures(subject: Subject, times: Times) -> dict[str, Picture]:
-    """The pictures, each by the name of its file without an ending.
-
-    Raises:
-        UsageError: when matplotlib is not installed, or there is nothing to draw.
-    """
+    """The pictures, each by the name of its file without an ending.  Raises `UsageError` if
+    matplotlib is not installed, or there is nothing to draw."""
     require_matplotlib("figures")
     found: dict[str, Picture] = {}
     if subject.frontier is not None and subject.frontier.points:
@@ -187,11 +184,7 @@ def link_curves(topology: Topology, layout: NetworkLayout) -> list[FloatArray]:
 
 
 def _fullness(topology: Topology, load: npt.NDArray[np.int64], rounds: int) -> FloatArray:
-    """For each link the largest share that is used of the limits that it is in.
-
-    Args:
-        load: ``[B]``, the chunks that each of them counts.
-    """
+    """For each link the largest share that is used of its limits, by the load of each limit."""
     found = np.zeros(len(topology.links))
     for number, (bound, members) in enumerate(
         zip(topology.bounds, topology.bound_links, strict=True)

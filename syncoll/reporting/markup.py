@@ -95,11 +95,8 @@ def table(
     *,
     rows_are: str | None = None,
 ) -> Markup:
-    """A scrollable table; columns whose name starts with ``>`` hold numbers.
-
-    Args:
-        rows_are: the meaning of rows for the page's code, which numbers them.
-    """
+    """A scrollable table; columns whose name starts with ``>`` hold numbers.  The page's code
+    numbers rows by the noun `rows_are`."""
     right = ["number" if column.startswith(">") else None for column in columns]
     names = [column.removeprefix(">") for column in columns]
     head = element(

@@ -70,15 +70,11 @@ def filled(
     places: Mapping[str, str],
     data: Any,
 ) -> str:
-    """A self-contained page of HTML.
+    """A self-contained page of HTML with styles, scripts in the order of their dependencies, and
+    data.
 
-    Args:
-        sections: the asset with the page's sections, each with its name in the navigation; it has
-            places ``{{name}}`` for content, as has ``shell.html``.
-        styles: names of assets.
-        scripts: names of assets, in the order of their dependencies.
-        places: HTML for each place.
-        data: the JSON for the scripts.
+    The asset `sections` has the page's sections, each with its name in the navigation.  It has
+    places ``{{name}}`` for the HTML of `places`, as has ``shell.html``.
     """
     style = "\n".join(map(_asset, styles))
     script = "\n".join(['"use strict";', "(() => {", *map(_asset, scripts), "})();"])

@@ -92,13 +92,8 @@ class Times:
         compared: Comparison | None = None,
         left_out: Mapping[str, str] | None = None,
     ) -> Times:
-        """By the formula, and by the simulator where a comparison is given.
-
-        Args:
-            compared: of the subject's algorithms in their order, then members of pipelines; with
-                classics.
-            left_out: omissions, with the reasons.
-        """
+        """By the formula, and by the simulator where a comparison with classics is given: of the
+        subject's algorithms in their order, then members of pipelines."""
         message = message_of(one.instance for one in subject.stored)
         how = (model, alpha_from, beta_from, message)
         if compared is None:

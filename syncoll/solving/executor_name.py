@@ -28,11 +28,8 @@ class ExecutorName:
 
     @classmethod
     def of(cls, text: str, jobs: int = 1) -> ExecutorName:
-        """Parses a name; `jobs` is the width if it gives none.
-
-        Raises:
-            UsageError: for an invalid name.
-        """
+        """Parses a name; `jobs` is the width if it gives none.  Raises `UsageError` if it is
+        invalid."""
         kind, colon, number = text.partition(":")
         if kind in ("local", "processes") and "//" not in text:
             width = jobs

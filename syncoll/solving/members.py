@@ -87,12 +87,8 @@ class SolverSettings:
     memory: MemoryBudget | None = None
 
     def named(self, manager: PluginManager | None = None) -> SolverSettings:
-        """The settings with ``auto`` replaced by names of encodings, so that all processes agree.
-
-        Raises:
-            PluginError: for an unknown name, or ``auto`` if nothing has a rank.
-            UsageError: for an encoding of the other kind of instance.
-        """
+        """The settings with ``auto`` replaced by names of encodings, so that all processes agree;
+        errors as `choose_encoding`."""
         if AUTO not in (self.encoding, self.combining_encoding):
             return self
         plugins = manager or installed()
@@ -137,12 +133,9 @@ class BackendChoice:
 
 
 def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> EncodingRecord:
-    """The encoding of a name for a kind of instance; ``auto`` takes the highest rank.
-
-    Raises:
-        PluginError: for an unknown name; for ``auto`` if no encoding for the kind has a rank.
-        UsageError: if it is one for the other kind.
-    """
+    """The encoding of a name for a kind of instance; ``auto`` takes the highest rank.  Raises
+    `PluginError` for an unknown name, or if none has a rank, and `UsageError` for the other
+    kind."""
     kind = "combining" if combining else "non-combining"
     if name != AUTO:
         record = manager.encodings[name]
@@ -160,11 +153,7 @@ def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> En
 
 
 def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
-    """The backend of highest rank that writes proofs.
-
-    Raises:
-        PluginError: if no backend here writes proofs.
-    """
+    """The backend of highest rank that writes proofs.  Raises `PluginError` if none here does."""
     able = [record for record in manager.backends.values() if record.writes_proofs]
     reasons = [f"{record.name}: {why}" for record in able if (why := _missing(record))]
     here = [record for record in able if not _missing(record)]
@@ -174,13 +163,9 @@ def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
 
 
 def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
-    """The backends that a text names.
-
-    Raises:
-        PluginError: for an unknown name, or a backend that is not installed or not licensed; for
-            ``auto`` if there is no such backend.
-        UsageError: for an empty name, a repeated one, or ``auto`` together with others.
-    """
+    """The backends that a text names.  Raises `PluginError` for one that is unknown, not installed
+    or not licensed, or if ``auto`` finds none.  Raises `UsageError` for an empty or repeated name,
+    or ``auto`` together with others."""
     if text == AUTO:
         return _automatic(manager)
     names = [name.strip() for name in text.split("+")]
@@ -250,13 +235,9 @@ def member_options(
 ) -> dict[str, dict[str, OptionValue]]:
     """The options of each backend, by its name: the given values, else the defaults.
 
-    Args:
-        given: values by name; ``cpsat.probing`` is the option of one backend, ``probing`` that of
-            the only one that has it.
-        text: the given list of backends, for errors.
-
-    Raises:
-        OptionError: for a name that no backend has, or two have, or a bad value.
+    Of the given names ``cpsat.probing`` is the option of one backend, ``probing`` that of the only
+    one that has it.  Raises `OptionError`, with the text of the backends, for a name that no
+    backend has, or two have, or a bad value.
     """
     chosen: dict[str, dict[str, object]] = {record.name: {} for record in records}
     for name, value in given.items():

@@ -126,7 +126,7 @@ class SolverPool:
     def submit(
         self, instance: Instance, seconds: float | None = None, *, how: How = solve_plainly
     ) -> Future[Solution]:
-        """Submits an instance.
+        """Submits an instance; raises `UsageError` if the pool is closed.
 
         Args:
             seconds: time limit of its run, without time in a queue; None for the settings' limit.
@@ -135,10 +135,7 @@ class SolverPool:
 
         Returns:
             A future of a solution, unknown if it was cancelled (`INTERRUPTED`) or its process died
-                (`CRASHED`); it raises as `Solver` and `Solver.solve` do.
-
-        Raises:
-            UsageError: if the pool is closed.
+            (`CRASHED`); it raises as `Solver` and `Solver.solve` do.
         """
         with self._lock:
             if self._closed:
@@ -254,19 +251,13 @@ def open_pool(
     manager: PluginManager | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> SolverPool:
-    """The pool of a name.
+    """The pool of a name.  Wrong settings raise errors here, as by `Solver`.  Raises `UsageError`
+    for an invalid name, and as `DaskCluster`.
 
     Args:
-        settings: checked here, so that a wrong name gives one clear error.
         jobs: the default N; ignored by a cluster, which knows its own size.
         manager: the plugins; None for the installed ones.  Only ``local`` can use others.
         tell: called with a message for the user when a cluster loses workers.
-
-    Raises:
-        UsageError: for an invalid name; if ``dask[distributed]`` is not installed, no scheduler
-            answers, or a cluster has no worker.
-        PluginError: for an unknown backend or encoding in the settings.
-        OptionError: for an unknown option in the settings, or a bad value.
     """
     solvers = SolverCache(manager)
     settings = settings.named(manager)

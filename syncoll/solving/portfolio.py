@@ -84,15 +84,11 @@ def ask_one(
     should_stop: Callable[[], bool] | None = None,
     until: Deadline = NEVER,
 ) -> Reply:
-    """Lowers a formula for a backend and decides it.
+    """Lowers a formula for a backend and decides it; it is unknown once `should_stop`, which is
+    polled, is True, or the time is over, even while it lowers.
 
-    Args:
-        should_stop: polled; True ends the run as unknown.
-        until: ends it as unknown, even while it lowers.
-
-    Raises:
-        BackendError: if its answer cannot be true, or no worker can be started.
-        PluginError: if the backend cannot be loaded, or cannot say whether it can run this.
+    Raises `BackendError` if its answer cannot be true, or no worker can be started, and
+    `PluginError` if the backend cannot be loaded, or cannot say whether it can run this.
     """
     began = time.perf_counter()
     try:

@@ -65,12 +65,8 @@ class SolverProcess:
         return self._connection.pid if self._connection else None
 
     def start(self) -> None:
-        """Starts the worker, which imports the backend in the meantime.
-
-        Raises:
-            PluginError: if the record's loader cannot be passed to a worker.
-            BackendError: if no worker can be started.
-        """
+        """Starts the worker, which imports the backend in the meantime.  Raises `PluginError` if
+        the record's loader cannot be passed to it, and `BackendError` if it cannot be started."""
         if self._connection is None:
             RESTING.keep(self._started())
 

@@ -447,11 +447,8 @@ def _is_exact(record: EncodingRecord, instance: Instance) -> bool:
 def _require_room(
     encoding: Encoding, instance: Instance, options: Mapping[str, OptionValue]
 ) -> None:
-    """Passes if the instance's formula fits into the memory of this command.
-
-    Raises:
-        MemoryError: if it does not, in words.
-    """
+    """Raises `MemoryError`, in words, if the instance's formula exceeds the memory of this
+    command."""
     cells = instance.num_chunks * len(instance.topology.links)
     if cells * instance.steps < _UNCHECKED_SENDS and not instance.combining:
         return

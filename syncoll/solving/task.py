@@ -154,11 +154,8 @@ _CACHE = SolverCache()
 
 
 def decide(task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
-    """Decides a task in this process, with a solver that is kept for the next one.
-
-    Raises:
-        SyncollError: as `Solver` and `Solver.solve` do.
-    """
+    """Decides a task in this process, with a solver that is kept for the next one; raises as
+    `Solver`."""
     return _CACHE.decide(task, also_stop)
 
 

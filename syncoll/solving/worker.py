@@ -111,11 +111,8 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
 
 
 def opened(lifeline: int | None) -> tuple[queue.SimpleQueue[object], BinaryIO]:
-    """Makes this process a worker; returns the queue of requests and the stream for answers.
-
-    Args:
-        lifeline: end of a pipe whose closing ends the process; None if that is not supported.
-    """
+    """Makes this process a worker; returns the queue of requests and the stream for answers.  The
+    closing of the lifeline, if that is supported, ends the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if lifeline is not None:
         _end_with_parent(lifeline)

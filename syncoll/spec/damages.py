@@ -34,12 +34,8 @@ _GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECA
 def without(
     network: Topology | Fabric, failures: syntax.DamageClauses, scope: NameScope
 ) -> Topology:
-    """The network after these failures, one after the other.
-
-    Raises:
-        SpecError: if a broken part does not exist, or no node remains.
-        ModelError: if the rest is not a topology.
-    """
+    """The network after these failures, one after the other.  Raises `SpecError` if a broken part
+    does not exist or no node remains, and `ModelError` if the rest is not a topology."""
     topology = as_topology(network)
     for failure in failures.failures:
         fabric, _ = cables_of(topology)
@@ -61,13 +57,11 @@ def without(
 
 
 def parse_damage(text: str, *, slow: bool = False, called: str | None = None) -> Damage:
-    """Reads a damage, such as ``link 3->6``, or with `slow` ``link 3->6 by 2``.
+    """Reads a damage, such as ``link 3->6``, or with `slow` ``link 3->6 by 2``.  Raises
+    `UsageError` if it names nothing.
 
     Other words are a label, without quotation marks.  Messages begin with `called`; if None, with
     the argument's name.
-
-    Raises:
-        UsageError: if it names nothing.
     """
     given, factor = text, None
     name = f"{argument('slow' if slow else 'without')}: " if called is None else called

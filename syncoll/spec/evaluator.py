@@ -149,15 +149,9 @@ class Evaluator:
     # Expressions -------------------------------------------------------------------------------
 
     def value(self, expr: Expr, scope: NameScope, mask: Mask) -> Any:
-        """The value of any expression.
-
-        Args:
-            mask: for columns, the cells that count; None for all.
-
-        Raises:
-            SpecError: if it has none.
-            NotVectorisable: if it has no common shape for all cells.
-        """
+        """The value of any expression; of columns only the cells of the mask count.  Raises
+        `SpecError` if it has none, and `NotVectorisable` if it has no common shape for all
+        cells."""
         self._left -= limits.WORK_PER_SCALAR
         if self._left < 0:
             self.spend(0, expr.span)

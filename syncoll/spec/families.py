@@ -177,13 +177,11 @@ def applying(
 def members(
     family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
 ) -> Iterator[Values]:
-    """The values from 1 to `most` for which the conditions that name only parameters hold.
+    """The values from 1 to `most` for which the conditions that name only parameters hold.  Raises
+    `SpecError` if a condition makes no sense, or leaves too many values.
 
     Conditions that also name P are evaluated if all values can be at once, and only count for
     members: some values may have no network.
-
-    Raises:
-        SpecError: if a condition makes no sense, or leaves too many values.
     """
     if isinstance(family, SingleTopology):
         yield from [{}] if all(one.holds({}) for one in conditions if not one.names) else []

@@ -105,11 +105,7 @@ class _SpecGroups:
 
 
 def make_topology(call: BlamedCall, seen: NameScope) -> Topology | Fabric:
-    """Instantiates a topology, with arguments that see the names `seen`.
-
-    Raises:
-        SpecError: if the arguments do not fit, or the definition makes no sense with them.
-    """
+    """Instantiates a topology, with arguments that see the names `seen`."""
     with blaming(call):
         return _read_topology(call, seen).network()
 

@@ -164,15 +164,9 @@ def _table(rows: tuple[Any, ...]) -> Any:
 def rows(
     evaluator: Evaluator, clauses: tuple[syntax.Comprehension, ...], scope: NameScope
 ) -> Iterator[tuple[NameScope, int]]:
-    """The turns of comprehension clauses, in as few batches as possible.
-
-    Yields:
-        A scope in which the variables are columns, and their length; or, turn by turn, one in which
-        they are single values, and 1.
-
-    Raises:
-        SpecError: for more than `MAX_ROWS` turns, and from evaluation.
-    """
+    """The turns of comprehension clauses in as few batches as possible: scopes in which the
+    variables are columns, with their length; or, turn by turn, single values, with 1.  Raises
+    `SpecError` for more than `MAX_ROWS` turns."""
     if not clauses:
         yield scope, 1
         return

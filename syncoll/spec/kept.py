@@ -35,9 +35,6 @@ def parse_once(source: Source, parse: Callable[[Source], File]) -> File:
 
     A tree is found by a digest of the file's name and text and of the parser's own code.  One that
     cannot be read is made anew; if none can be kept, this is not reported.
-
-    Raises:
-        SpecError: as `parse`.
     """
     folder = cache_folder()
     if folder is None:

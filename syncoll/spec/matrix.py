@@ -25,16 +25,9 @@ _EXPECTED = "a whole number from 0"
 
 
 def read_matrix(path: str, span: Span) -> Matrix:
-    """The rows of a file.
-
-    Args:
-        path: relative to the spec file, or, if it is typed, to the working directory.
-        span: the place of the path in the spec.
-
-    Raises:
-        SpecError: if the file cannot be read; a DataError at its place in the file if it does not
-            consist of rows of equally many whole numbers.
-    """
+    """The rows of a file, whose path is relative to the spec file or, if it is typed, to the
+    working directory.  Raises `SpecError` if it cannot be read, and `DataError` at its place in the
+    file if it does not consist of rows of equally many whole numbers."""
     source = span.source
     if not path or "\0" in path:
         raise span.error("a matrix without a file", "the path of a CSV file")

@@ -38,11 +38,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
-    """Reads a file, or the definitions between two positions of it.
-
-    Raises:
-        SpecError: at the first place where the text violates the grammar, as below.
-    """
+    """Reads a file, or the definitions between two positions of it."""
     result: File = _parse("file", source, start, end)
     return result
 

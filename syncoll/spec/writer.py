@@ -35,11 +35,8 @@ def require_name(name: str) -> None:
 
 
 def topology_to_spec(topology: Topology, name: str) -> str:
-    """Writes a topology in the spec language; reading it gives an equal one of that name.
-
-    Raises:
-        SpecError: if the name cannot be one in the language.
-    """
+    """Writes a topology in the spec language; reading it gives an equal one of that name.  Raises
+    `SpecError` if the name cannot be one in the language."""
     require_name(name)
     # Reading puts the links' own bounds first, in the order of the links. Others are written as
     # shared bounds, so that B keeps its order.

@@ -44,10 +44,8 @@ class CachedSolutions:
     def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
         """The stored solution of an instance, with its original seconds; None without one.
 
-        Its outcome has an empty assignment and no proof.
-
-        Args:
-            seconds: the time limit that a run would have, if tighter than the limits'.
+        Its outcome has an empty assignment and no proof.  A run would have these seconds as its
+        limit, if they are tighter than the limits'.
         """
         found = self.store.answer(instance, self._asked(instance), self._limits(seconds))
         if found is None:
@@ -71,14 +69,8 @@ class CachedSolutions:
         )
 
     def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
-        """Keeps a solution; for a restricted one only an algorithm.
-
-        Args:
-            seconds: the time limit of the run, if tighter than the limits'.
-
-        Returns:
-            Whether it is kept, see `Store.keep_answer`.
-        """
+        """Keeps a solution, of a run limited as in `look_up`; for a restricted one only an
+        algorithm.  Returns whether it is kept, see `Store.keep_answer`."""
         if solution.restriction is not None and solution.verdict is not Verdict.SAT:
             return False
         instance = solution.instance

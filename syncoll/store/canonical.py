@@ -82,9 +82,7 @@ def refinement_hash(
     Args:
         details: without numbers of nodes.
         topology: number of nodes, links and bounds, as JSON.
-        pre: ``[G, P]``.
-        post: ``[G, P]``.
-        counts: ``[G]``; equal rows with equal counts are adjacent.
+        counts: ``[G]``; equal rows of pre and post, ``[G, P]``, with equal counts are adjacent.
     """
     pre, post, kinds, groups = _telling(pre, post, counts)
     table = np.packbits(np.concatenate([pre, post], axis=1), axis=1)

@@ -139,11 +139,8 @@ class CanonicalQuestion:
 
     def renumbers(self, text: bytes) -> Numbering | None:
         """The map from the order of another text to the numbers of this question; None unless the
-        text is this question with other numbers of nodes.
-
-        Raises:
-            FileFormatError: if the text is no question.
-        """
+        text is this question with other numbers of nodes.  Raises `FileFormatError` if it is no
+        question."""
         try:
             details, topology, pre, post, counts = _parts(text)
             num_nodes, links, bounds = json.loads(topology)
@@ -172,11 +169,8 @@ class CanonicalQuestion:
 
 
 def answer_question(instance: Instance, asked: str) -> CanonicalQuestion:
-    """The question whether an instance has an algorithm.  Its members are the chunks.
-
-    Args:
-        asked: the encoding and the backend with their options, in one text.
-    """
+    """The question whether an instance has an algorithm, which `asked`, the encoding and the
+    backend with their options in one text, decides.  Its members are the chunks."""
     given = instance.rounds_per_step
     details = {
         "kind": "answer",
@@ -194,14 +188,11 @@ def answer_question(instance: Instance, asked: str) -> CanonicalQuestion:
 def bound_question(
     topology: Topology, demands: Sequence[Demand], steps: int | None, effort: str
 ) -> CanonicalQuestion:
-    """The question for the least number of rounds that meet demands, which are its members.
+    """The question for the least number of rounds that meet demands, its members, in S steps or in
+    any number.  The text `effort` names the kind of bound.
 
     Counts are divided by their greatest common divisor: prices that prove a bound for some demands
     prove k times as much for k times as many chunks.
-
-    Args:
-        steps: S, or None for any number of steps.
-        effort: the kind of bound, in one text.
     """
     pre = np.zeros((len(demands), topology.num_nodes), dtype=bool)
     post = np.zeros_like(pre)
@@ -258,12 +249,8 @@ def _given_topology(
 def _topology_in_order(
     num_nodes: int, ends: IntArray, bounds: Sequence[Sequence[Any]]
 ) -> tuple[bytes, IntArray, IntArray]:
-    """The line of a topology, and the given position of each of its links and of its bounds.
-
-    Args:
-        ends: ``[L, 2]``, source and destination of each link.
-        bounds: the positions of each bound's links, and its capacity.
-    """
+    """The line of a topology, and the given position of each of its links and of its bounds.  A
+    bound has the positions of its links, and its capacity."""
     link_order = np.lexsort((ends[:, 1], ends[:, 0]))
     place = inverse(link_order).tolist()
     moved = [[sorted(place[int(link)] for link in group), capacity] for group, capacity in bounds]

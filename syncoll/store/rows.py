@@ -87,11 +87,8 @@ class Rows:
     def find(
         self, table: Table, question: CanonicalQuestion, read: Reading[T], *, alike: bool = True
     ) -> tuple[T, bool] | None:
-        """The answer of a row to a question, and whether the row has the question's numbers.
-
-        Args:
-            alike: whether rows of the same question under other numbers count.
-        """
+        """The answer of a row to a question, and whether the row has the question's numbers; with
+        `alike`, rows of the same question under other numbers count."""
         columns = ", ".join(("digest", "exact", *table.contents))
         select = f"SELECT {columns}, NULL FROM {table.name} WHERE exact = ?"
         for row in self._execute(select, question.key):
@@ -120,13 +117,10 @@ class Rows:
     def put(
         self, table: Table, question: CanonicalQuestion, contents: Row, ranks: Row, *, repeats: bool
     ) -> bool:
-        """Keeps a row, unless one as good is there; False if the store is disabled.
+        """Keeps a row, unless one as good is there; False if the store is disabled.  Its contents
+        are in the order of the question's text.
 
-        Args:
-            contents: values in the order of the question's text.
-            ranks: values of the further columns.
-            repeats: whether it repeats a row under other numbers, and so is found only by its own
-                numbers.
+        A row that repeats one under other numbers is found only by its own numbers.
         """
         alike = None if repeats else question.alike
         text = None if alike is None else pack_question(question.text)

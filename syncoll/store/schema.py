@@ -92,17 +92,9 @@ def prepare(
     patience: float,
     migrations: Sequence[Migration] | None = None,
 ) -> None:
-    """Brings an open database, new or an older store, to this version.
-
-    Args:
-        path: path of the database, for messages.
-        patience: seconds to wait for other processes.
-        migrations: `MIGRATIONS` by default.
-
-    Raises:
-        FileFormatError: if the file is no store, is damaged, or is of a newer version.
-        UsageError: if it cannot be written.
-    """
+    """Brings an open database, new or an older store, to this version; waits for other processes at
+    most `patience` seconds.  Raises `FileFormatError` if the file is no store, is damaged, or is of
+    a newer version, and `UsageError` if it cannot be written."""
     migrations = MIGRATIONS if migrations is None else migrations
     try:
         connection.execute("BEGIN")  # reads one snapshot
@@ -127,13 +119,10 @@ def prepare(
 
 
 def require_database(path: Path) -> None:
-    """Checks that a file is missing, empty, or begins like a database.
+    """Raises `FileFormatError` unless a file is missing, empty, or begins like a database, and
+    `OSError` if it cannot be read.
 
     SQLite would overwrite any file of a few bytes.
-
-    Raises:
-        FileFormatError: for any other file.
-        OSError: if it cannot be read.
     """
     if path.exists():
         with path.open("rb") as file:
@@ -229,16 +218,11 @@ def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def delete_damaged(path: Path, *, is_default: bool) -> None:
-    """Deletes the file of a store that cannot be opened, and SQLite's other files.
+    """Deletes the file of a store that cannot be opened, and SQLite's other files; links are not
+    followed.
 
-    A file that was no store, named by mistake, stays.
-
-    Args:
-        path: the file; links are not followed.
-        is_default: whether the path is syncoll's own, so that any file there was a store.
-
-    Raises:
-        UsageError: if it cannot be deleted, or does not look like a store.
+    A file that was no store, named by mistake, stays, except at syncoll's own path.  Raises
+    `UsageError` if it cannot be deleted, or does not look like a store.
     """
     try:
         if not is_default and not _was_a_store(path):

@@ -178,14 +178,11 @@ class Store(Rows):
         return answer
 
     def keep_answer(self, instance: Instance, asked: str, answer: StoredAnswer) -> bool:
-        """Keeps an answer, unless as good a one is there.
+        """Keeps an answer, unless as good a one is there; whether the store now holds one as good
+        as this.
 
         An unknown gives way to any other answer, and to an unknown after more time; unsat gives way
-        to an algorithm, which can be verified.
-
-        Returns:
-            Whether the store now holds an answer as good as this; False if it is not lasting (see
-            `StoredAnswer.lasting`), or the store is disabled.
+        to an algorithm, which can be verified.  An answer that is not lasting is not kept.
         """
         if not answer.lasting:
             return False
@@ -242,14 +239,8 @@ class Store(Rows):
         certificate: Priced,
         seconds: float | None = None,
     ) -> bool:
-        """Keeps a certificate in place of one found within no more time.
-
-        Args:
-            seconds: the time limit of the run; None if it cut nothing short.
-
-        Returns:
-            False if the store is disabled.
-        """
+        """Keeps a certificate in place of one found within no more time; False if the store is
+        disabled.  A run that its limit cut short has the seconds of that limit."""
         demands = DemandList.of(demands)  # certificates name them by position
         question = bound_question(topology, demands, steps, effort)
         allowed = None if seconds is None else float(seconds)

@@ -70,18 +70,16 @@ def check_claims(
     by_name: bool = False,
 ) -> Checked:
     """Checks that a frontier proves all its claims; reading the file has replayed its algorithms.
+    Raises `VerificationError` with the first wrong claim.
 
     Args:
-        witness: checks the proof files that refutations name; without one a refutation counts
-            as the word of a solver.
+        witness: checks the proof files that refutations name; without one a refutation counts as
+            the word of a solver.
         topology: the expected topology; None for any.
         collective: the expected collective; None for any: the file then defines for which C its
             chunks stand.
         by_name: whether `collective` was looked up by the name in the file; one that differs is
             ignored.
-
-    Raises:
-        VerificationError: with the first wrong claim.
     """
     evidence = frontier.evidence
     if evidence is None:

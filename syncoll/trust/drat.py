@@ -86,6 +86,7 @@ def check_rup(
     should_stop: Callable[[], bool] | None = None,
 ) -> ProofCheck:
     """Whether a proof in the textual DRUP or DRAT format proves that clauses are unsatisfiable.
+    Raises `VerificationError` if a literal of the formula is not one of its variables.
 
     Args:
         num_variables: variables are 1 to this; a RAT lemma may bring new ones.
@@ -94,9 +95,6 @@ def check_rup(
         every_lemma: also check lemmas that the conflict does not depend on; the first wrong one is
             reported.
         should_stop: polled; True ends the check without an answer.
-
-    Raises:
-        VerificationError: if a literal of the formula is not one of its variables.
     """
     formula = [list(dict.fromkeys(clause)) for clause in clauses]
     for clause in formula:

@@ -19,18 +19,14 @@ _CELLS = 8_000_000
 
 
 def verify_forest(forest: Forest) -> Fraction:
-    """Checks a forest; returns the time in which it moves one unit of data for a weight of 1.
+    """Checks a forest; returns the time in which it moves one unit of data for a weight of 1, that
+    of the busiest link, at most ``scale / k``.
 
     Each root must have its trees, and every route must be a path of existing links through
     switches.  Each tree spans the nodes and enters each node but its root once.  It branches at
     nodes, and at switches that copy (or, in a reduction, add up) and that it enters once.  No link
-    may carry more trees than its bandwidth times the scale.
-
-    Returns:
-        the time of the busiest link, at most ``scale / k``.
-
-    Raises:
-        VerificationError: with the first wrong tree, route or link.
+    may carry more trees than its bandwidth times the scale.  Raises `VerificationError` with the
+    first wrong tree, route or link.
     """
     fabric = forest.fabric
     nodes, count = fabric.num_nodes, len(forest.roots)
@@ -87,15 +83,8 @@ def _wrong(forest: Forest, text: str) -> VerificationError:
 
 def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None) -> None:
     """Checks the trees edge by edge, and the bound by adding up the links that leave the cut.
-
-    Args:
-        packed: the forest and its cut.
-        fabric: the expected network.
-        root: the root, if the collective has one.
-
-    Raises:
-        VerificationError: if a tree, the cut or a throughput is wrong.
-    """
+    Raises `VerificationError` if a tree, the cut or a throughput is wrong, or for another network
+    than `fabric`."""
     forest, nodes = packed.forest, fabric.num_nodes
     weights = tuple(int(root is None or v == root) for v in range(nodes))
     if forest.fabric != fabric or forest.inward is not packed.reduces:
@@ -118,16 +107,12 @@ def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None)
 
 
 def verify_any_roots(any_roots: tuple[Fraction, Fraction], algbw: Fraction) -> None:
-    """Checks that the claim about an allreduce with any roots contradicts no known throughput.
+    """Checks that the claim about an allreduce with any roots, the least and the greatest
+    throughput, does not contradict the throughput of a reducescatter and an allgather with given
+    roots.
 
-    Its proof takes a linear program, and is not checked.
-
-    Args:
-        any_roots: the least throughput claimed, and the greatest.
-        algbw: throughput of a reducescatter followed by an allgather, both with given roots.
-
-    Raises:
-        VerificationError: for a contradiction.
+    Its proof takes a linear program, and is not checked.  Raises `VerificationError` for a
+    contradiction.
     """
     at_least, at_most = any_roots
     if not algbw <= at_least <= at_most:

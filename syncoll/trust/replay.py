@@ -103,14 +103,11 @@ def is_valid_summed(instance: Instance, algorithm: Algorithm) -> bool:
 
 
 def as_counted(instance: Instance, algorithm: Algorithm) -> Topology:
-    """The topology whose bounds define the rounds that an algorithm needs.
+    """The topology whose bounds define the rounds that an algorithm of an instance of any S and R
+    needs.
 
     Switches add up all that they can, or nothing if the algorithm needs summands separately: each
     of these sends then needs rounds.
-
-    Args:
-        instance: an instance of any S and R.
-        algorithm: solves it with enough rounds.
     """
     topology = instance.topology
     if not (topology.counts_copies and instance.combining):

@@ -31,18 +31,8 @@ def require_same_collective(
     evidence: Evidence | None,
     meant: Collective,
 ) -> None:
-    """Checks that the points and the proofs of a file are about the expected collective.
-
-    Args:
-        stored: the name of the file's collective.
-        topology: the file's topology.
-        instances: the problems of its points.
-        evidence: the evidence of a frontier with proofs.
-        meant: the expected collective.
-
-    Raises:
-        VerificationError: if they differ, or cannot be compared.
-    """
+    """Checks that the points and the proofs of a file are about the expected collective.  Raises
+    `VerificationError` if they differ, or cannot be compared."""
     if not instances and evidence is None:
         raise VerificationError(
             f"the file has no point, so that its collective, {stored!r}, cannot be "

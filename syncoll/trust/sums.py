@@ -37,10 +37,8 @@ def not_summed(
 ) -> IntArray:
     """The chunks, of ``[K]``, that one sum for each node does not prove to be right.
 
-    Args:
-        instance: combining.
-        algorithm: has the instance's shape, with only the sends of these chunks.
-        arrivals: the data that nodes receive; None: the sends themselves.
+    The algorithm has only the sends of these chunks; `arrivals` is the data that nodes receive,
+    None if it is the sends themselves.
     """
     assert algorithm.contributions is not None
     sends, carried = algorithm.sends, _words(algorithm.contributions)
@@ -76,9 +74,8 @@ def _right(
 ) -> BoolArray:
     """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right.
 
-    Args:
-        sent: sends ``[M, 4]`` in order of steps, and the contributors of each, ``[M, W]``.
-        arriving: the data that nodes receive, in the same form.
+    Sends are ``[M, 4]`` in order of steps, with the contributors of each, ``[M, W]``; `arriving` is
+    the data that nodes receive, in the same form.
     """
     everyone = _words(pre)
     own = _words(np.eye(pre.shape[1], dtype=bool))

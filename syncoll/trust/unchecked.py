@@ -31,13 +31,8 @@ class Unchecked:
 def unchecked(
     frontier: Frontier, evidence: Evidence, on_word: Sequence[Refuted], *, known: bool
 ) -> Iterator[Unchecked]:
-    """The assumptions taken from the file, or from a solver.
-
-    Args:
-        evidence: otherwise checked.
-        on_word: refutations without a checked proof.
-        known: whether the collective was given.
-    """
+    """The assumptions taken from the file, or from a solver: `on_word` has the refutations without
+    a checked proof, and `known` says whether the collective was given."""
     if not known:
         how = f"name the collective with {argument('collective')}"
         if evidence.scaling:
