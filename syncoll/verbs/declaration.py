@@ -117,9 +117,16 @@ class Verb:
 
     @property
     def summary(self) -> str:
-        """The first line of the function's docstring, as part of a list."""
-        owner = self.module if self.parts else self.function
-        line = (owner.__doc__ or "").partition("\n")[0].rstrip(".")
+        """The first line of the docstring of the function, or of a folder of folders.
+
+        It is read from the source: the help of all verbs need not load them.
+        """
+        spec: Any = importlib.util.find_spec(self.package)
+        source = spec.loader.get_data(spec.origin).decode("utf-8")
+        _, _, function = source.partition("\n@verb\ndef ")
+        line = re.split(r"\.?(?:\n|\"\"\")", (function or source).partition('"""')[2], maxsplit=1)[
+            0
+        ]
         return line[:1].lower() + line[1:] if re.match(r"[A-Z](?:[a-z]| )", line) else line
 
     @property

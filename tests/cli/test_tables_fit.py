@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from syncoll.api.base import session_for
 
 import syncoll
 from syncoll.documents import StoredAlgorithm
@@ -16,6 +15,7 @@ from syncoll.pages.times import microseconds
 from syncoll.planning import CostModel
 from syncoll.results import Point
 from syncoll.simulating import Semantics, physical_network, simulated_seconds
+from syncoll.verbs.asking import session_for
 
 F = Fraction
 MACHINES = (
