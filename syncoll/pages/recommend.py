@@ -56,11 +56,11 @@ def recommendation_page(
     elif not frontier.complete:
         end = "was interrupted" if frontier.interrupted else "ended at its limit"
         page.text(f"The search {end}; a longer one may find faster algorithms.")
-    for one in variants:
+    for variant in variants:
         page.text(
-            f"The variant {one.argument} of this machine may be faster: at "
-            f"{format_size(one.message_bytes)} its lower bound is {one.floor * 1e6:.4g} us, not "
-            f"{one.floor_here * 1e6:.4g} us."
+            f"The variant {variant.argument} of this machine may be faster: at "
+            f"{format_size(variant.message_bytes)} its lower bound is {variant.floor * 1e6:.4g} us, not "
+            f"{variant.floor_here * 1e6:.4g} us."
         )
     return page
 
