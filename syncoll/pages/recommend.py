@@ -57,10 +57,10 @@ def recommendation_page(
         end = "was interrupted" if frontier.interrupted else "ended at its limit"
         page.text(f"The search {end}; a longer one may find faster algorithms.")
     for variant in variants:
+        here, there = (f"{x * 1e6:.4g} us" for x in (variant.floor_here, variant.floor))
         page.text(
             f"The variant {variant.argument} of this machine may be faster: at "
-            f"{format_size(variant.message_bytes)} its lower bound is {variant.floor * 1e6:.4g} us, not "
-            f"{variant.floor_here * 1e6:.4g} us."
+            f"{format_size(variant.message_bytes)} its lower bound is {there}, not {here}."
         )
     return page
 
