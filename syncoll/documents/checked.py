@@ -11,7 +11,7 @@ __all__ = ["checked_document", "num_bounds"]
 
 
 def checked_document(checked: Checked) -> dict[str, Any]:
-    """The claims that hold, and those that a file alone cannot prove."""
+    """The claims that hold, and the claims that a file alone cannot prove."""
     frontier, evidence = checked.frontier, checked.frontier.evidence
     proofs = [(point, frontier.proof(point)) for point in frontier.points]
     return {
