@@ -12,7 +12,7 @@ from syncoll.wording import counted, gap
 __all__ = ["ELEMENT_BYTES", "recommendation_page"]
 
 ELEMENT_BYTES = 4
-"""Bytes of an element, of which a chunk should have a whole number."""
+"""Bytes of an element; a chunk should consist of whole elements."""
 
 
 def recommendation_page(

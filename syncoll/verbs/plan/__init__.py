@@ -10,14 +10,12 @@
 the bandwidth and --beta can be left out.  If it has latencies, --alpha can be left out; in lockstep
 it is then the greatest of them.
 
-L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
-Of collectives with sizes, such as alltoallv, and of sums, L is one unit.
-Sizes are bytes of messages, as runtimes and nccl-tests count them:
-  allgather, gather      the output, P * L
-  all others             L: the input of reducescatter, alltoall and scatter; the buffer of
-                         allreduce, reduce and broadcast; the input of collectives of one's own,
-                         of an uneven one the largest of a node
-The exported ranges and the algorithm bandwidth (algbw, message over time) are of messages, too.
+Sizes are bytes of messages, as runtimes and nccl-tests count them.  So are the exported ranges and
+the message in algbw, message over time.  L is the data of one node, C chunks of it:
+  allgather, gather                   the output, P * L
+  reducescatter, alltoall, scatter    the input, L
+  allreduce, reduce, broadcast        the buffer, L
+  your own, alltoallv, sums           the largest input of a node
 
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s
   syncoll plan frontier.json --alpha 0.7us --beta 200Gb/s --plot frontier.svg --sizes 1KiB..1GiB
@@ -101,7 +99,7 @@ def plan(
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
         options: of the exporter, by name.
-        also: verified algorithms that take part with those of the frontier, such as classics.
+        also: further verified algorithms that take part, such as classics.
 
     Raises:
         UsageError: on an invalid or missing number, without points, or with too many sends to
