@@ -63,7 +63,8 @@ def mpi_page(job: Job, result: Result) -> Page:
         )
         for where, run in runs
     ]
-    page.table((*columns, ">max abs error", ">of bound", "result"), rows)
+    optional = ("of bound", "max abs error", "compared with")
+    page.table((*columns, ">max abs error", ">of bound", "result"), rows, optional)
     if any(run.bound_used is not None for _, run in runs):
         page.text(
             f"Orders of rounding differ: results may differ by {result.ranks} eps times the sum "
