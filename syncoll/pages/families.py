@@ -64,7 +64,6 @@ def add_families(page: Page, frontier: Frontier, times: MessageTimes | None = No
                 f"seed/{family.found_by}",
             )
         )
-    page.text()
     page.text("Pipelines: m waves of chunks, one after the other, for every m")
     page.text()
     names = [] if times is None else times.names(None)

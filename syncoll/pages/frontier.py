@@ -45,8 +45,9 @@ def frontier_page(frontier: Frontier) -> Page:
     columns = (*names, ">steps S", ">rounds R", ">chunks C", ">R/C", proved, "optimal for")
     more = ("R by step", ">sends", "found by", ">seconds")
     page.text(f"{frontier.collective} on {frontier.topology.name}")
-    if rows:
+    if rows or frontier.families:
         page.text()
+    if rows:
         page.table((*columns, *more), rows, (*_OPTIONAL, proved[1:]))
     add_families(page, frontier, times)
     if times is not None:

@@ -151,13 +151,19 @@ def test_times_of_many_sends_are_by_the_formula(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_times_of_pipelines_take_the_fastest_member() -> None:
-    how = {"backend": "pipelines", "progress": "none"}
-    frontier = syncoll.pareto("mi250(gpus=8)", "broadcast", **how)  # type: ignore[arg-type]
-    assert frontier.families
-    shown = [line for line in frontier.page().lines() if line.endswith("seed/pipelines")]
-    for line in shown:
-        small, middle, large = map(float, line.split()[:3])
-        assert small < middle < large
+    frontier = syncoll.pareto(
+        "nvl72(gpus=4, nvls=true)", "allreduce", backend="inswitch", progress="none"
+    )
+    (family,) = frontier.families
+    network = physical_network(frontier.topology)
+    model = CostModel(network.greatest_latency, network.unit)
+    (row,) = [line for line in frontier.page().lines() if f"{family.steps}  " in line]
+    for cell, bits in zip(row.split()[:3], (12, 20, 28), strict=True):
+        times = (
+            model.seconds(family.steps.at(m), family.bandwidth(m), 1 << bits)
+            for m in range(family.first, 300)
+        )
+        assert cell == microseconds(min(times))
 
 
 def test_a_machine_without_units_or_latencies_has_no_times() -> None:
