@@ -25,11 +25,8 @@ __all__ = ["Damaged", "cables_of", "connections", "damaged"]
 
 @dataclass(frozen=True, eq=False)
 class Damaged:
-    """A machine without its broken parts.
-
-    Args:
-        nodes: the number in the whole machine of each remaining node.
-    """
+    """A machine without its broken parts; `nodes` has the number in the whole machine of each
+    node."""
 
     whole: Topology
     topology: Topology

@@ -76,14 +76,8 @@ _SECONDS_A_STEP = 5.0
 
 @dataclass(frozen=True)
 class DesignWork:
-    """Settings of a design.
-
-    Args:
-        where: the executor that proves bounds.
-        progress: called with the numbers of finished and of all items, and the last one.
-        folder: stores and supplies results.
-        tell: called with messages for the user.
-    """
+    """Settings of a design: the executor that proves bounds, the folder that stores and supplies
+    results, and functions for progress and for messages to the user."""
 
     where: ExecutorName
     until: Deadline
@@ -95,12 +89,8 @@ class DesignWork:
 
 @dataclass
 class Assessing:
-    """The result of an assessment.
-
-    Args:
-        assessed: candidates with their bounds, in order.
-        complete: whether all bounds were finished.
-    """
+    """The result of an assessment: candidates with their bounds, in order, all finished if
+    complete."""
 
     assessed: list[Assessed]
     complete: bool = True

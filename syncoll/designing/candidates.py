@@ -48,12 +48,8 @@ _MOST_EDGES = 50_000
 
 @dataclass(frozen=True, eq=False)
 class CanonicalForm:
-    """A machine under a canonical numbering of its nodes.
-
-    Args:
-        key: equal for isomorphic machines.
-        number: ``[P]``, the number of each node.
-    """
+    """A machine under a canonical numbering of its nodes, ``[P]``; isomorphic machines have one
+    key."""
 
     topology: Topology
     key: bytes
@@ -147,13 +143,8 @@ def ports_of(topology: Topology) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class MachineCandidate:
-    """A candidate for a machine to build.
-
-    Args:
-        same: names of isomorphic candidates.
-        images: number of candidates that it represents, itself included, which are equivalent by an
-            automorphism of the original machine.
-    """
+    """A candidate for a machine to build, and the names of isomorphic ones.  It represents `images`
+    candidates, itself included, which are equivalent by an automorphism of the original machine."""
 
     topology: Topology
     costs: BuildCosts
@@ -178,13 +169,8 @@ class MachineCandidate:
 
 @dataclass
 class Candidates:
-    """The candidates found.
-
-    Args:
-        left_out: by family, the first reason why members are no valid machine, and their number.
-        unseen: by family, a text on the examined members, if some were not examined.
-        interrupted: whether the user interrupted it.
-    """
+    """The candidates found.  By family, `left_out` has the first reason why members are no valid
+    machine, and their number; `unseen` a text on the examined members, if some were not."""
 
     found: list[MachineCandidate] = field(default_factory=list)
     left_out: dict[str, tuple[LocatedError, int]] = field(default_factory=dict)

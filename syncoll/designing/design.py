@@ -197,12 +197,8 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Others:
-    """Pairs of nodes whose bounds were not proved again, since others are more promising.
-
-    Args:
-        pairs: their number, all of each orbit counted.
-        at_least: for each collective a bound on R/C with one of these links; missing if unknown.
-    """
+    """Pairs of nodes, all of each orbit counted, whose bounds were not proved again, since others
+    are more promising.  For each collective, if known, a bound on R/C with one of these links."""
 
     pairs: int
     at_least: Mapping[str, Fraction]

@@ -52,12 +52,8 @@ _UNREACHABLE = 1 << 60
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """A pair of nodes for a new link.
-
-    Args:
-        at_least: for each collective a bound on R/C with it; None if unknown.
-        far: the sum of all distances with it.
-    """
+    """A pair of nodes for a new link; with it, for each collective a bound on R/C, None if unknown,
+    and `far`, the sum of all distances."""
 
     ends: tuple[int, int]
     images: int

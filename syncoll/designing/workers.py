@@ -36,14 +36,9 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class Workers:
-    """Parallel workers.
-
-    Args:
-        executor: runs functions there; these and their results are pickled.
-        losses: the exceptions of a task whose worker has died.
-        lost: the message in that case.
-        check: raises `UsageError` when no worker is left.
-    """
+    """Parallel workers.  The executor pickles functions and results; `check` raises `UsageError` if
+    no worker is left.  A task whose worker has died raises one of `losses`, with the message
+    `lost`."""
 
     executor: Executor
     losses: tuple[type[BaseException], ...]

@@ -29,13 +29,11 @@ def write_document(path: Path, document: Mapping[str, object]) -> None:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replaces the file by one with this content; on any failure the old file stays.
+    """Replaces the file by one with this content; on any failure the old file stays.  Raises
+    `UsageError` if the file cannot be written there.
 
     The target of a symbolic link is replaced, not the link.  Streams, such as ``/dev/stdout`` or a
     pipe, are written to.
-
-    Raises:
-        UsageError: if the file cannot be written there.
     """
     raw = content.encode("utf-8") if isinstance(content, str) else content
     with _writing(path):
@@ -58,17 +56,11 @@ def _write(handle: int | Path, content: bytes) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes files into a folder.
+    """Writes files, by name, into a folder, created if missing in an existing folder.  Raises
+    `UsageError` if they cannot be written there.
 
     A new folder appears complete or not at all.  In an existing folder each file is replaced by
     itself, and other files stay.
-
-    Args:
-        folder: created if missing, in an existing folder.
-        files: content by name.
-
-    Raises:
-        UsageError: if they cannot be written there.
     """
     if folder.is_dir():
         for name, content in files.items():

@@ -95,15 +95,8 @@ def _record(kind: str) -> Any:
 
 
 def read_document(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Document:
-    """The content of a file of syncoll.
-
-    Args:
-        kinds: the expected kinds.
-        taker: the verb that takes them, for errors.
-
-    Raises:
-        FileFormatError: if it cannot be read or has another kind, with the reason.
-    """
+    """The content of a file of one of these kinds.  Raises `FileFormatError`, with the reason and
+    the verb `taker`, if it cannot be read or has another kind."""
     return parse_document(read_text(path), str(path), kinds, taker)
 
 

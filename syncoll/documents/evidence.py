@@ -199,15 +199,8 @@ def _positions(certificates: Sequence[Certificate], evidence: Evidence) -> tuple
 def evidence_of(
     record: EvidenceRecord, proofs: Sequence[tuple[int, ProofRecord]], nodes: int
 ) -> Evidence:
-    """The evidence of a frontier's file, not yet checked.
-
-    Args:
-        proofs: each with its number of steps.
-        nodes: P.
-
-    Raises:
-        FileFormatError: if positions or numbers in it make no sense.
-    """
+    """The evidence of a frontier's file on P nodes, not yet checked, with the proofs by number of
+    steps.  Raises `FileFormatError` if positions or numbers in it make no sense."""
     shapes = tuple(_shape_of(one, nodes) for one in record.shapes)
     every = [_placed(one, shapes) for one in record.certificates]
     named = {i for _, proof in proofs for i in proof.certificates}.union(record.bandwidth)

@@ -60,15 +60,8 @@ class FrontierFolder:
         return self.path / f"{name}.json"
 
     def require_same(self, index: Mapping[str, str], words: str) -> None:
-        """Checks the existing table, if any.
-
-        Args:
-            index: the expected entries.
-            words: the subject of the entries, for the error.
-
-        Raises:
-            UsageError: if an entry differs.
-        """
+        """Raises `UsageError`, with the subject in words, if an existing table has another
+        entry."""
         found = self.table()
         if found is not None and any(found.get(k) != v for k, v in index.items()):
             self.refuse(words)

@@ -134,15 +134,9 @@ FrontierFile = Annotated[
 
 
 def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Costs]) -> Frontier:
-    """The frontier of a file; its evidence is read, but not checked.
-
-    Args:
-        solved: the verified algorithms of the points.
-
-    Raises:
-        FileFormatError: if the evidence makes no sense.
-        VerificationError: if points and bounds contradict each other.
-    """
+    """The frontier of a file, with its verified algorithms; its evidence is read, but not checked.
+    Raises `FileFormatError` if the evidence makes no sense, and `VerificationError` if points and
+    bounds contradict each other."""
     bounds = record.bounds
     points: list[Point] = []
     for own, one in zip(solved, record.points, strict=True):

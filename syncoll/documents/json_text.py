@@ -42,16 +42,12 @@ class JsonTextError(ValueError):
 
 
 def parse_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
-    """The value of a JSON text.
+    """The value of a JSON text without a byte order mark.  Raises `JsonTextError` if it is not
+    JSON, gives a key twice, holds NaN, an infinity or a number that is too large, or nests too
+    deeply.
 
-    Args:
-        text: the whole text, without a byte order mark.
-        number: converts a number with a point or exponent, or raises `JsonTextError`; None: to a
-            finite float.
-
-    Raises:
-        JsonTextError: if it is not JSON, gives a key twice, holds NaN, an infinity or a number that
-            is too large, or nests too deeply.
+    `number` converts a number with a point or exponent, or raises `JsonTextError`; by default to a
+    finite float.
     """
     try:
         return json.loads(
@@ -137,12 +133,9 @@ def collected_later() -> Iterator[None]:
 def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str:
     """The value as JSON text without a final line break; it can always be encoded in UTF-8.
 
-    Objects are indented; each list of numbers is a line.
-
-    Args:
-        value: a value that `json` takes; nested at most some hundred levels deep.
-        indent: indent of the lines after the first.
-        ascii_only: escape other characters, for streams that cannot encode them.
+    Objects are indented, after the first line also by `indent`; each list of numbers is a line.
+    Values are nested at most some hundred levels deep.  With `ascii_only` other characters are
+    escaped, for streams that cannot encode them.
     """
     pieces: list[str] = []  # joined once: there may be hundreds of megabytes
     _add_text(pieces, value, indent, ascii_only)

@@ -24,13 +24,7 @@ MOST_LISTED_NODES = 256
 def set_entries(
     nodes: Sequence[int], of: int, *, runs: bool | None = None
 ) -> tuple[NodeEntry, ...]:
-    """The entries of a set.
-
-    Args:
-        nodes: ascending.
-        of: P.
-        runs: whether runs are allowed; None: only for large P.
-    """
+    """The entries of an ascending set of P nodes; runs are allowed by default for large P."""
     if not (of > MOST_LISTED_NODES if runs is None else runs) or len(nodes) < 3:
         return tuple(nodes)
     numbers = np.asarray(nodes)
@@ -43,16 +37,9 @@ def set_entries(
 def nodes_of(
     entries: Sequence[NodeEntry], of: int, noun: str, known: dict[object, tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """The set, its nodes in the order of the entries.
-
-    Args:
-        of: P.
-        noun: the set, in errors.
-        known: a cache of sets.
-
-    Raises:
-        FileFormatError: for an unknown or repeated node, or a run that ends before it begins.
-    """
+    """The set, its nodes in the order of the entries; `known` is a cache of sets.  Raises
+    `FileFormatError`, with the noun, for an unknown or repeated node, or a run that ends before it
+    begins."""
     key = tuple(one if isinstance(one, int) else tuple(one) for one in entries)
     if key not in known:
         found: list[int] = []

@@ -93,16 +93,8 @@ def _encoded(value: Any) -> str:
 
 
 def read_record(value: Any, kind: Any, name: str) -> Any:
-    """The record of a JSON value.
-
-    Args:
-        value: parsed JSON.
-        kind: the class of the record, or a union.
-        name: name of the file, for errors.
-
-    Raises:
-        FileFormatError: if an entry is missing or wrong, with its place.
-    """
+    """The record, of a class or a union, of a JSON value in a file.  Raises `FileFormatError` if an
+    entry is missing or wrong, with the file and the place."""
     try:
         return msgspec.convert(value, kind, dec_hook=_decoded)
     except msgspec.ValidationError as error:

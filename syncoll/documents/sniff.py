@@ -68,17 +68,8 @@ def noun_of(kind: str) -> str:
 
 
 def refuse_kind(schema: object, name: str, kinds: Sequence[str], taker: str = "") -> None:
-    """Refuses a document of another known kind.
-
-    Args:
-        schema: its schema entry.
-        name: the file's name, for errors.
-        kinds: the expected kinds.
-        taker: the verb that takes them, for errors.
-
-    Raises:
-        FileFormatError: with its kind and the expected ones.
-    """
+    """Raises `FileFormatError` for a file whose schema is of another known kind than the expected
+    ones; the verb `taker` takes these."""
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     found = "" if match is None or match[1] in kinds else noun_of(match[1])
     if found:

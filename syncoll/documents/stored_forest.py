@@ -27,18 +27,12 @@ _PHASES = (ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER)
 
 
 def read_forests(path: Path, network: Fabric | None = None) -> Forests:
-    """Reads a file of forests and checks every tree, cut and throughput.
+    """Reads a file by ``syncoll forest -o`` and checks every tree, cut and throughput, also against
+    the expected network; files of version 1, which lack theirs, need it.
 
     Its seconds are not checked, and the throughput of an allreduce with any roots only against its
-    trees.
-
-    Args:
-        path: a file by ``syncoll forest -o``.
-        network: the expected network; files of version 1, which lack theirs, need it.
-
-    Raises:
-        FileFormatError: if it is no such file, or contradicts itself.
-        VerificationError: if a tree, a cut or a throughput is wrong, or for another network.
+    trees.  Raises `FileFormatError` if it is no such file, or contradicts itself, and
+    `VerificationError` if a tree, a cut or a throughput is wrong, or for another network.
     """
     name = str(path)
     entries = parse_entries(read_text(path), name)

@@ -32,12 +32,8 @@ def table_format(path: Path) -> str:
 def table_content(
     columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]], style: str
 ) -> bytes:
-    """The content of a file in a format of `table_format`.
-
-    Args:
-        columns: names and types of the columns.
-        rows: rows with an entry for each column, or None.
-    """
+    """The content of a file in a format of `table_format`, with the types of its columns.  Rows
+    have an entry, or None, for each column."""
     if style == "csv":
         text = io.StringIO()
         writer = csv.DictWriter(text, list(columns), lineterminator="\n")

@@ -22,13 +22,9 @@ __all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
 
 
 class LiteralGroup(NamedTuple):
-    """Literals with at most one true one, in a row where some of them may be negated.
-
-    Args:
-        coefficients: negative if the negations exclude each other.  (The row's own coefficient is
-            the absolute value.)
-        complete: whether exactly one is true.
-    """
+    """Literals in a row where some of them may be negated; at most one is true, and if complete
+    exactly one.  A coefficient is negative if the negations exclude each other: the row's own is
+    its absolute value."""
 
     coefficients: tuple[int, ...]
     complete: bool

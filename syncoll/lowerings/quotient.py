@@ -25,12 +25,8 @@ __all__ = ["Split", "merged"]
 
 @dataclass(frozen=True)
 class Split:
-    """The inverse of a merging: every variable has the value of its representative.
-
-    Args:
-        booleans: ``[num_booleans + 1]``, representatives; entry 0 is 0.
-        integers: ``[num_integers]``.
-    """
+    """The inverse of a merging: every variable has the value of its representative, ``[num_booleans
+    + 1]`` with entry 0 at 0, and ``[num_integers]``."""
 
     booleans: IntArray
     integers: IntArray

@@ -40,24 +40,15 @@ __all__ = ["Arrivals", "CountedSends", "bound_loads", "links_together"]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The sends of an algorithm as they arrive, sums in place of their parts.
-
-    Args:
-        sends: ``[K, 4]``, chunk, source, destination, step, in order of steps; the source of a sum
-            is that of one of its parts.
-    """
+    """The sends of an algorithm as they arrive, ``[K, 4]`` in order of steps, sums in place of
+    their parts; the source of a sum is that of one of its parts."""
 
     sends: IntArray
     contributions: BoolArray
 
 
 class CountedSends:
-    """The sends of an algorithm, each with the copy and the sum that it is part of.
-
-    Args:
-        topology: one with bounds that do not count every send.
-        algorithm: its sends are links of the topology.
-    """
+    """The sends of an algorithm over links, each with the copy and the sum that it is part of."""
 
     def __init__(self, topology: Topology, algorithm: Algorithm) -> None:
         self.topology, self.steps = topology, algorithm.steps

@@ -26,12 +26,8 @@ MOST_DENSE_CELLS = 1 << 28
 
 @dataclass(frozen=True, eq=False)
 class NodeSets:
-    """For every chunk a set of nodes.
-
-    Args:
-        sets: ``[K, P]``, the distinct sets.
-        number: ``[G]``, the position of each chunk's set.
-    """
+    """For every chunk a set of nodes: the distinct ``[K, P]``, and ``[G]`` the number of each
+    chunk's."""
 
     sets: BoolArray
     number: IntArray

@@ -18,12 +18,7 @@ MOST_CELLS = 20_000_000
 
 
 class RelationTable:
-    """Pre and post of a collective for one P and one C, each ``[G, P]`` or the sets of nodes.
-
-    Attributes:
-        starts: where each chunk starts.
-        ends: where each chunk must end.
-    """
+    """Pre and post of a collective for one P and one C, each ``[G, P]`` or the sets of nodes."""
 
     def __init__(self, pre: BoolArray | NodeSets, post: BoolArray | NodeSets) -> None:
         self.starts, self.ends = (

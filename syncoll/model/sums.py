@@ -180,13 +180,8 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Share:
-    """The demand of one term on one group of nodes.
-
-    Args:
-        term: its number.
-        nodes: the group; node i of it is node i of the term's own table.
-        scale: the term's own C divided by that of the sum.
-    """
+    """The demand of the term of a number on a group: node i of it is node i of the term's own
+    table.  The scale is the term's own C divided by that of the sum."""
 
     term: int
     nodes: tuple[int, ...]

@@ -147,12 +147,8 @@ class Returns:
 
 @dataclass(frozen=True)
 class Loader(GuardedFunction):
-    """A function that loads the plugin's object, whose methods are guarded too.
-
-    Args:
-        methods: the methods of the object, and their return types.
-        around: wraps the object for its callers; None for no wrapper.
-    """
+    """A function that loads the plugin's object, which `around` wraps for its callers.  Its methods
+    are guarded too, and their return types checked."""
 
     methods: Mapping[str, Returns] = field(default_factory=dict)
     around: Callable[[Any], object] | None = None

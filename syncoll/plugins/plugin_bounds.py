@@ -20,12 +20,8 @@ __all__ = ["PluginBounds", "proved_by"]
 
 
 class PluginBounds:
-    """The bounds of some plugins, one after the other.
-
-    Args:
-        records: records of the plugins.
-        tell: gets one message for each plugin that fails, or whose proof is wrong.
-    """
+    """The bounds of some plugins, one after the other.  One message names each plugin that fails,
+    or whose proof is wrong."""
 
     def __init__(self, records: Iterable[BoundRecord], tell: Callable[[str], None]) -> None:
         self._records, self._tell = {one.name: one for one in records}, tell

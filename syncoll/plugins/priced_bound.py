@@ -27,8 +27,7 @@ __all__ = ["PricedBound"]
 class PricedBound(ABC):
     """A bound on R from prices at which each chunk pays for the cheapest of some sets of sends.
 
-    Attributes:
-        timed: whether it is about a number of steps (True), any number (False), or either.
+    It is about a number of steps if `timed` is True, any number if it is False, or either.
     """
 
     timed: ClassVar[bool | None] = None

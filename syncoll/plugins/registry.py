@@ -60,13 +60,7 @@ class Registry(dict[str, _R]):
     """The records of one plug point by name: ``manager.backends["z3"]``.
 
     A missing name raises an `UnknownPluginError` with the reason.  No plugin has the name (the
-    message suggests a similar one), its plugin is broken, or two plugins claim it.
-
-    Args:
-        record_type: type of the records.
-        noun: word for one of them, in messages.
-        plural: word for several.
-        broken: the plugins that were set aside, now and later.
+    message suggests a similar one), its plugin is broken, now or later, or two plugins claim it.
     """
 
     def __init__(

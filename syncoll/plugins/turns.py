@@ -26,16 +26,8 @@ Proposals = Iterator[Proposal | None]
 
 
 class Turn:
-    """The turn of a seed.
-
-    Args:
-        limits: limits of the first turn.
-        seconds: length of a turn without a limit of time; None for no end.
-
-    Attributes:
-        limits: limits of this turn.
-        until: its deadline.
-    """
+    """The turn of a seed, with its present limits, and its deadline `until`; without a limit of
+    time it takes some seconds, or has no end."""
 
     def __init__(self, limits: SeedLimits, seconds: float | None = None) -> None:
         self._seconds, self._began = seconds, worked()

@@ -71,13 +71,8 @@ _MOST_CELLS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class Clauses:
-    """An instance as clauses, and the encoding and lowerings that made them.
-
-    Args:
-        options: a value for each option of the encoding.
-        lowerings: names, first lowering first.
-        clauses: literals as in DIMACS, without the closing 0.
-    """
+    """An instance as clauses, with literals as in DIMACS without the closing 0, and the encoding, a
+    value for each of its options, and the lowerings, in order, that made them."""
 
     encoding: str
     options: Mapping[str, OptionValue]
@@ -102,13 +97,8 @@ class Clauses:
 
 @dataclass(frozen=True, eq=False)
 class CheckedRefutation:
-    """A refutation whose proof was checked.
-
-    Args:
-        instance: has no algorithm, not even with fewer steps or rounds.
-        encoding: name of the encoding.
-        compared: whether topology and collective were compared with given ones.
-    """
+    """A refutation whose proof was checked: its instance has no algorithm, not even with fewer
+    steps or rounds.  Topology and collective may be compared with given ones."""
 
     instance: Instance
     encoding: str

@@ -23,16 +23,8 @@ _UNLIMITED = 1 << 40
 
 
 class Budget:
-    """Loads of all bounds in all steps.
-
-    Args:
-        rounds: initial rounds of each step.
-
-    Attributes:
-        price: ``[L, S]``, of one more send.
-        rounds: ``[S]``.
-        fixed: whether the rounds never grow.
-    """
+    """Loads of all bounds in all steps.  The steps have ``[S]`` rounds, which never grow if
+    `fixed`, and ``[L, S]`` prices of one more send."""
 
     fixed = False
 

@@ -108,12 +108,8 @@ def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:
 
 @dataclass(eq=False)
 class _Mended:
-    """Deliveries that all arrive in time.
-
-    Args:
-        halves: the collection, if any, and the distribution.
-        roots: ``[G]``, the collecting node of each chunk; None without a collection.
-    """
+    """Deliveries that all arrive in time: the collection, if any, at ``[G]`` roots, and the
+    distribution."""
 
     budget: Budget
     halves: list[Deliveries]

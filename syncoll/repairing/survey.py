@@ -141,13 +141,9 @@ def _roles(table: RelationTable) -> list[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class Surveyed:
-    """One failure, representing its orbit.
-
-    Args:
-        repair: None if it was not tried, or is impossible.
-        refused: the reason if the collective is proved impossible; otherwise empty.
-        left_out: the reason if it was not tried, as the rest cannot be described; otherwise empty.
-    """
+    """One failure, representing its orbit.  It has a repair; the reason, `refused`, that the
+    collective is proved impossible; or the reason, `left_out`, that the rest cannot be
+    described."""
 
     failure: SingleFailure
     repair: Repair | None = None
@@ -219,14 +215,8 @@ class Survey:
 
 @dataclass(frozen=True)
 class SurveyWork:
-    """Settings of a survey.
-
-    Args:
-        seconds: for each failure.
-        until: the deadline of all failures.
-        progress: called with the numbers of finished and of all failures, and the next one.
-        folder: stores and supplies frontiers.
-    """
+    """Settings of a survey: seconds for each failure, the deadline of all, the folder that stores
+    and supplies frontiers, and progress with the numbers of finished and of all failures."""
 
     search: Search
     seconds: float

@@ -29,12 +29,8 @@ ANSWERED = (4 << 10, 1 << 20, 256 << 20)
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """An algorithm to compare with: a classic, or a pipeline.
-
-    Args:
-        name: such as ``ring``.
-        forms: the fastest counts, for each size; of a pipeline some members.
-    """
+    """A classic, such as ``ring``, in its fastest form for each size, or a pipeline in some of
+    them."""
 
     name: str
     forms: tuple[StoredAlgorithm, ...]
@@ -47,14 +43,9 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Simulated asynchronous times.
-
-    Args:
-        sizes: bytes of the message.
-        entries: for each entry of the report a time for each size, in seconds.
-        rivals: the same for each rival.
-        floors: a lower bound on the time of every algorithm, for each size; empty if unknown.
-    """
+    """Simulated times in seconds at some sizes of messages, of the entries of a report and of
+    rivals.  A floor is a lower bound for each size on the time of every algorithm; empty if
+    unknown."""
 
     sizes: tuple[int, ...]
     entries: tuple[tuple[float, ...], ...]

@@ -42,14 +42,8 @@ _REST_SECONDS = 0.5
 
 
 class WorkerConnection:
-    """A running worker process.
-
-    Args:
-        module: its `main` is run, see `syncoll.solving.worker`.
-
-    Raises:
-        OSError: if the process cannot be started.
-    """
+    """A running worker process of a module, see `syncoll.solving.worker`.  Raises `OSError` if it
+    cannot be started."""
 
     NOTHING: Final = object()
     """The result of `poll` if no message has come."""

@@ -36,15 +36,9 @@ LONE_SECONDS = 20.0
 
 
 class DaskCluster:
-    """A client of a cluster.
-
-    Args:
-        address: address of the scheduler: ``tcp://host:8786``.
-
-    Raises:
-        UsageError: if ``dask[distributed]`` is not installed, no scheduler answers, it has no
-            worker, or a worker has another version of syncoll, or none.
-    """
+    """A client of the cluster with a scheduler at ``tcp://host:8786``.  Raises `UsageError` if
+    ``dask[distributed]`` is not installed, no scheduler answers, it has no worker, or a worker has
+    another version of syncoll, or none."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -154,15 +148,9 @@ _ABANDONED = ("cancelled", "resumed", "released", "forgotten")
 
 
 class DaskPool(SolverPool):
-    """A pool of solvers on a Dask cluster; its width is the number of the workers' threads.
+    """A pool of solvers on a `DaskCluster`; its width is the number of the workers' threads.
 
-    Args:
-        address: address of the scheduler: ``tcp://host:8786``.
-        lone_seconds: how long to wait for a worker once none is left.
-        tell: called with a message for the user when workers are lost.
-
-    Raises:
-        UsageError: as `DaskCluster`.
+    It reports lost workers to `tell`; once none is left, it waits for one for `lone_seconds`.
     """
 
     def __init__(

@@ -14,13 +14,8 @@ _MOST_JOBS = 1024
 
 @dataclass(frozen=True)
 class ExecutorName:
-    """A parsed executor name.
-
-    Args:
-        kind: ``local``, ``processes`` or ``dask``.
-        width: the number of concurrent tasks; 0 for a cluster, which knows its own size.
-        address: address of the scheduler of a cluster; else empty.
-    """
+    """A parsed executor name: its kind, the number of concurrent tasks, 0 for a cluster, which
+    knows its own size, and the address of a cluster's scheduler."""
 
     kind: str
     width: int

@@ -59,12 +59,7 @@ _UNGUARDED = (
 
 @dataclass(eq=False)
 class Submitted:
-    """A submitted task.
-
-    Args:
-        theirs: the executor's future, once there is one.
-        cancelled: whether the answer is no longer wanted.
-    """
+    """A submitted task, and the executor's future, once there is one."""
 
     task: SolveTask
     answer: Future[Solution]

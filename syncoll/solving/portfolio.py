@@ -63,11 +63,7 @@ class _StoppedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """The outcome of a backend.
-
-    Args:
-        lowered: the formula that it was asked; None if it was not lowered.
-    """
+    """The outcome of a backend, and the formula that it was asked, if it was lowered."""
 
     member: Member
     outcome: Outcome

@@ -85,12 +85,7 @@ _UNCHECKED_SENDS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """An instance encoded and lowered for a backend.
-
-    Args:
-        lowered: the formula as the backend takes it, with the lowerings in between.
-        seconds: ``encode`` and ``lower``.
-    """
+    """An instance encoded and lowered for a backend, with the lowerings in between."""
 
     backend: BackendRecord
     lowered: Lowered
@@ -101,13 +96,9 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The formula for the backends: the encoding's, or the formula of symmetric algorithms.
-
-    Args:
-        inverse: maps its models to models of the encoding's formula.
-        order: order of the group.
-        seconds: time of merging.
-    """
+    """The formula for the backends: the encoding's, or that of algorithms with the symmetry of a
+    group of some order.  Its models map to models of the encoding's formula; merging took some
+    seconds."""
 
     formula: Formula
     inverse: AnswerMap

@@ -47,11 +47,8 @@ class StopSignal:
     """Signals to the process of a task that the answer is no longer wanted.
 
     It is given by creating a file, seen by every process of the machine; it also counts as given if
-    the folder disappears or the process that asked ends.  It has no effect on other machines.
-
-    Args:
-        file: exists once the signal is given.
-        giver: the process that asked.
+    the folder disappears or the giver, the process that asked, ends.  It has no effect on other
+    machines.
     """
 
     file: str
@@ -85,12 +82,8 @@ def solve_plainly(solver: Solver, instance: Instance, seconds: float | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class SolveTask:
-    """An instance to decide.
-
-    Args:
-        seconds: the time limit; None for that of the settings.
-        stop: ends it early; None for never.
-    """
+    """An instance to decide, by default within the seconds of the settings; a signal ends it
+    early."""
 
     instance: Instance
     settings: SolverSettings

@@ -35,14 +35,8 @@ class Reader(Protocol):
     """Makes a spec of a file in another format, for references such as ``nvidia-smi:topo.txt``."""
 
     def __call__(self, file: str, settings: Sequence[str], /) -> str:
-        """The text of a spec that defines one topology.
-
-        Args:
-            settings: ``NAME=VALUE`` texts, from ``nvidia-smi(link=20):topo.txt``.
-
-        Raises:
-            SyncollError: if the file, or a setting, is invalid.
-        """
+        """The text of a spec that defines one topology, with settings such as ``link=20``.  Raises
+        `SyncollError` if the file, or a setting, is invalid."""
 
 
 Recognise = Callable[[str], Sequence[str]]
@@ -56,12 +50,8 @@ def unrecognised(file: str) -> Sequence[str]:
 
 @dataclass(eq=False)
 class ForeignFiles:
-    """Files in other formats as specs; each reference is read once.
-
-    Args:
-        readers: by the name before the colon.
-        recognise: gives the names of the readers that recognise the contents of a file.
-    """
+    """Files in other formats as specs, by the reader's name before the colon; each reference is
+    read once."""
 
     readers: Mapping[str, Reader]
     _recognise: Recognise

@@ -86,13 +86,8 @@ def namespace_of(definition: Definition) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """One file.
-
-    Args:
-        path: None for a text that is in no file.
-        own: its definitions by namespace and name, without searches that have no name.
-        shipped: whether it belongs to a spec library, and not to a user.
-    """
+    """One file, or a text without a path.  It owns definitions by namespace and name, besides
+    searches that have no name; if shipped, it belongs to a spec library and not to a user."""
 
     source: Source
     path: Path | None

@@ -31,13 +31,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text with its name for the user.
-
-    Args:
-        label: the file as the user named it, or for a typed text the result of `where_typed`.
-        text: the whole text; lines end with only ``\\n``.
-        is_typed: whether it is an argument or on the command line, and in no file.
-    """
+    """A text, with lines that end with only ``\n``, and its label: the file as the user named it.
+    A typed text is in no file, and its label the result of `where_typed`."""
 
     label: str
     text: str = field(repr=False)

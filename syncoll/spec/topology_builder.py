@@ -31,13 +31,9 @@ _Row = tuple[Link, _Figures, str]
 
 class TopologyBuilder:
     """Expands a topology definition whose parameters have values: `read` it, then get the network.
+    Raises `SpecError` if a statement makes no sense, or the result would be too large.
 
-    Args:
-        evaluator: an evaluator of its own.
-        origin: the place of errors of the network as a whole.
-
-    Raises:
-        SpecError: if a statement makes no sense, or the result would be too large.
+    It needs an evaluator of its own; errors of the network as a whole are at the origin.
     """
 
     def __init__(

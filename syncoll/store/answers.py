@@ -76,13 +76,8 @@ class StoredAnswer:
 
 @dataclass(frozen=True, eq=False)
 class StoredCertificate:
-    """A proved lower bound on R for some demands.
-
-    Args:
-        certificate: the proof, checked when it is read.
-        rounds: the bound for these demands.
-        allowed: the time limit of the run, in seconds; None if it cut nothing short.
-    """
+    """A proof, checked when it is read, of a lower bound on R for some demands.  The run was
+    allowed some seconds; None if they cut nothing short."""
 
     certificate: Priced
     rounds: Fraction
@@ -91,11 +86,8 @@ class StoredCertificate:
 
 @dataclass(frozen=True)
 class StoreDescription:
-    """The contents of a store; an answer counts under each numbering of its question.
-
-    Args:
-        bytes: its size, with SQLite's other files.
-    """
+    """The contents of a store; an answer counts under each numbering of its question.  Its bytes
+    include SQLite's other files."""
 
     path: Path
     bytes: int

@@ -29,12 +29,8 @@ __all__ = ["CachedBounds", "CachedSolutions"]
 
 @dataclass(eq=False)
 class CachedSolutions:
-    """Looks solutions up in a store, and keeps them there.
-
-    Args:
-        asked: the solvers for an instance, see `Solver.asked`.
-        limits: limits of each run, which may have a tighter time limit.
-    """
+    """Looks solutions up in a store, and keeps them there, with the limits of each run and its
+    solvers, see `Solver.asked`."""
 
     store: Store
     _asked: Callable[[Instance], str]
@@ -104,11 +100,8 @@ _EFFORT = {True: "rounds, thorough", False: "rounds, quick"}
 
 @dataclass(eq=False)
 class CachedBounds:
-    """`rounds_bound` with a store: stored certificates are checked and used.
-
-    Attributes:
-        on_miss: called before a bound is proved that the store lacks.
-    """
+    """`rounds_bound` with a store: stored certificates are checked and used.  `on_miss` is called
+    before a bound is proved that the store lacks."""
 
     store: Store
     on_miss: Callable[[], None] = lambda: None

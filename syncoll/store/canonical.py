@@ -61,12 +61,8 @@ _Link = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class RefinementHash:
-    """The invariants of a question under renumbering.
-
-    Args:
-        key: their SHA-256.
-        graph: node n is vertex n, its way out P + n, its way in 2 P + n; in refined colours.
-    """
+    """The SHA-256 of the invariants of a question under renumbering, and its graph in refined
+    colours: node n is vertex n, its way out P + n, its way in 2 P + n."""
 
     key: bytes
     graph: ColouredGraph

@@ -39,13 +39,8 @@ _Bounds = tuple[tuple[tuple[Link, ...], str], ...]
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """For each node, link, bound and member its number elsewhere; each a permutation.
-
-    Args:
-        links: ``[L]``.
-        bounds: ``[|B|]``.
-        members: ``[G]`` chunks of an instance, or ``[K]`` demands of a bound.
-    """
+    """For each node, link, bound and member its number elsewhere; each a permutation.  Members are
+    chunks of an instance, or demands of a bound."""
 
     nodes: IntArray
     links: IntArray
@@ -111,12 +106,10 @@ def _at(numbers: IntArray, position: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CanonicalQuestion:
-    """A question in order.
+    """A question in order, and the numbering that maps this order to the numbers of the question.
 
-    Args:
-        text: a line of JSON with the details, a line of JSON with the topology, and the table of
-            members: their rows (pre and post, packed), then their counts.
-        numbering: maps the order of the text to the numbers of the question.
+    Its text is a line of JSON with the details, a line of JSON with the topology, and the table of
+    members: their rows (pre and post, packed), then their counts.
     """
 
     text: bytes

@@ -74,10 +74,6 @@ class Store(Rows):
     """An open store; several threads may share it, and several processes one file.
 
     A forked process must open the file itself.
-
-    Args:
-        connection: a connection to a database after `prepare`.
-        on_trouble: see `open`.
     """
 
     @classmethod

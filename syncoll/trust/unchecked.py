@@ -16,12 +16,8 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Unchecked:
-    """An unchecked assumption of a claim, in words.
-
-    Args:
-        kind: ``scales``, ``shapes``, ``undefined`` or ``refutations``.
-        how: the way to check it, in words.
-    """
+    """An unchecked assumption of a claim, and the way to check it, in words.  Its kind is
+    ``scales``, ``shapes``, ``undefined`` or ``refutations``."""
 
     kind: str
     what: str

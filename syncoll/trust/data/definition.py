@@ -67,12 +67,8 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class DataDemand:
-    """The data expected at every node of a chunk's post.
-
-    Args:
-        value: the value in a type at least as precise as the data's.
-        tolerance: the largest difference allowed for each element; None: exact.
-    """
+    """The data expected at every node of a chunk's post, in a type at least as precise as the
+    data's.  The tolerance is the largest difference allowed for each element; None: exact."""
 
     value: Array
     tolerance: Array | None

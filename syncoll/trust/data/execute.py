@@ -33,12 +33,8 @@ COPY: Label = frozenset()
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The first failure of an execution.
-
-    Args:
-        step: None after the last step.
-        contributor: the node whose contribution is missing or counts twice, if any.
-    """
+    """The first failure of an execution, in a step or at the end, with the node, if any, whose
+    contribution is missing or counts twice."""
 
     message: str
     chunk: int
