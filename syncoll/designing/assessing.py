@@ -13,6 +13,7 @@ from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import LocatedError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import Collective, Topology
+from syncoll.progress import report
 from syncoll.results import LowerBounds
 from syncoll.searching.known_algorithms import Search
 from syncoll.solving.executor_name import ExecutorName
@@ -77,12 +78,11 @@ _SECONDS_A_STEP = 5.0
 @dataclass(frozen=True)
 class DesignWork:
     """Settings of a design: the executor that proves bounds, the folder that stores and supplies
-    results, and functions for progress and for messages to the user."""
+    results, and a function for messages to the user."""
 
     where: ExecutorName
     until: Deadline
     search: Search
-    progress: Callable[[int, int, str], None] = lambda *_: None
     folder: DesignFolder | None = None
     tell: Callable[[str], None] = lambda _: None
 
@@ -138,7 +138,7 @@ def assess(
                     folder.keep(candidate, found)
                 if answer.interrupted:
                     raise KeyboardInterrupt
-            work.progress(done, total, f"{name} on {candidate.name}")
+            report(done, total, f"{name} on {candidate.name}")
     except KeyboardInterrupt:
         result.complete, result.interrupted = False, True
     except OutOfTimeError:

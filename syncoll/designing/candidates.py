@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -20,6 +20,7 @@ from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.planning.plan import unit_bandwidth
+from syncoll.progress import report
 from syncoll.routing import as_topology
 from syncoll.spec import Condition, SingleTopology, TopologyFamily, applying, members
 from syncoll.symmetry import automorphism_graph
@@ -185,7 +186,6 @@ def find_candidates(
     most: int,
     until: Deadline,
     enough: int | None = None,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Candidates:
     """The distinct machines among the members of families that meet the conditions.
 
@@ -199,10 +199,9 @@ def find_candidates(
         collectives: isomorphic machines are the same only if the isomorphism preserves these.
         most: the largest value of a parameter; the least is 1.
         enough: stops at this number of machines; None to find all.
-        progress: called regularly with the numbers of examined and of all members of a family.
     """
     every = applying(conditions, families, _OF_COSTS)
-    looking = _Looking(collectives, until, enough, progress)
+    looking = _Looking(collectives, until, enough)
     result = looking.result
     result.unseen = {family.reference: "no member examined" for family in families}
     try:
@@ -225,7 +224,6 @@ class _Looking:
     collectives: Sequence[Collective]
     until: Deadline
     enough: int | None
-    progress: Callable[[int, int, str], None]
     result: Candidates = field(default_factory=Candidates)
     _forms: dict[bytes, list[tuple[int, CanonicalForm]]] = field(default_factory=dict)
     _next: float = field(default_factory=lambda: time.perf_counter() + _PROGRESS_SECONDS)
@@ -266,7 +264,7 @@ class _Looking:
         """Reports progress, at most every `_PROGRESS_SECONDS`."""
         if time.perf_counter() >= self._next:
             found = counted(len(self.result.found), "machine")
-            self.progress(done, total, f"members of {name} examined, {found} found")
+            report(done, total, f"members of {name} examined, {found} found")
             self._next = time.perf_counter() + _PROGRESS_SECONDS
 
     def _add(self, new: MachineCandidate) -> None:

@@ -59,7 +59,7 @@ def design(
     until = until.granting(LEAST_SECONDS)
     with interrupted_at(until):
         made = find_candidates(
-            families, conditions, question.collectives, question.most, until, enough, work.progress
+            families, conditions, question.collectives, question.most, until, enough
         )
     if made.unseen:
         why = "interrupted" if made.interrupted else "the time to find machines is over"

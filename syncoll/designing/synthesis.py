@@ -17,6 +17,7 @@ from syncoll.designing.design import Assessed, Question, ahead_of
 from syncoll.errors import SyncollError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Proposal
+from syncoll.progress import report
 from syncoll.results import Frontier
 from syncoll.searching import ChosenSeed
 from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
@@ -45,7 +46,7 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
                 done.complete = False
                 return
             what = f"{collective.name} on {one.candidate.name}"
-            work.progress(number, len(order), f"searching {what}")
+            report(number, len(order), f"searching {what}")
             topology = one.candidate.topology
             seeds = inherited(topology, collective, _frontiers(done.assessed, collective.name))
             found = work.search(topology, collective, until.sooner(seconds), seeds)
@@ -54,7 +55,7 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
             done.take(i, collective.name, proved)
             if work.folder is not None and found.points:
                 work.folder.keep(one.candidate, proved)
-    work.progress(len(order), len(order), "done")
+    report(len(order), len(order), "done")
 
 
 def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:

@@ -22,6 +22,7 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Link, RelationTable, Topology
+from syncoll.progress import tracked
 from syncoll.repairing.cost_delta import Loss, Repair
 from syncoll.repairing.fewer_nodes import left
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
@@ -215,13 +216,12 @@ class Survey:
 
 @dataclass(frozen=True)
 class SurveyWork:
-    """Settings of a survey: seconds for each failure, the deadline of all, the folder that stores
-    and supplies frontiers, and progress with the numbers of finished and of all failures."""
+    """Settings of a survey: seconds for each failure, the deadline of all, and the folder that
+    stores and supplies frontiers."""
 
     search: Search
     seconds: float
     until: Deadline
-    progress: Callable[[int, int, str], None] = lambda *_: None
     folder: FrontierFolder | None = None
 
 
@@ -244,16 +244,14 @@ def survey(
     found = [Surveyed(one) for one in failures]
     complete, interrupted = True, False
     try:
-        for i, one in enumerate(failures):
+        for i, one in tracked(list(enumerate(failures)), lambda pair: pair[1].damage.words):
             work.until.check()
-            work.progress(i, len(failures), one.damage.words)
             found[i] = _surveyed(whole, collective, one, work, find)
             repair = found[i].repair
             if repair is not None and repair.frontier.interrupted:
                 if not repair.frontier.points:
                     found[i] = Surveyed(one)  # it was not searched
                 raise KeyboardInterrupt
-        work.progress(len(failures), len(failures), "done")
     except KeyboardInterrupt:
         complete, interrupted = False, True
     except OutOfTimeError:

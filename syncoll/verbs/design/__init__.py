@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from syncoll.designing import Question
     from syncoll.designing.assessing import DesignFolder, DesignWork
     from syncoll.designing.driver import design as run_design
-    from syncoll.progress import report
     from syncoll.solving.executor_name import ExecutorName
     from syncoll.values import require_whole, seconds_of
     from syncoll.verbs.design.result import DesignResult
@@ -134,7 +133,7 @@ def design(
         folder.require_part_of(question)
     executor = ExecutorName.of(session.settings.executor or "local", session.settings.num_jobs)
     with session.limited():
-        task = DesignWork(executor, until, session.search, report, folder, session.tell)
+        task = DesignWork(executor, until, session.search, folder, session.tell)
         result = DesignResult.of(run_design(families, question, task))
     if folder is not None:
         folder.finish(result.document())

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from syncoll.documents import require_writable
     from syncoll.documents.folder import FrontierFolder
     from syncoll.ledger import Observer, SearchRequest
-    from syncoll.progress import report
     from syncoll.repairing.document import survey_head
     from syncoll.repairing.fewer_nodes import left
     from syncoll.repairing.survey import FailureKind, SurveyWork, survey as repair_each
@@ -183,7 +182,7 @@ def survey(
         folder.require_same(survey_head(whole, kind), about)
     each = _SECONDS_EACH if seconds is None else seconds
     with session.limited():
-        task = SurveyWork(session.search, each, until, report, folder)
+        task = SurveyWork(session.search, each, until, folder)
         found = repair_each(whole, meant, kind, task, session.collective)
     result = SurveyResult.of(found)
     if folder is not None:
