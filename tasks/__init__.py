@@ -19,7 +19,7 @@ from tasks.prose import KINDS, Flaw, files_with_prose, flaws, texts_of
 
 ROOT = Path(__file__).parents[1]
 
-_LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+_LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["tasks", "prose"]]
 _TYPES = [["mypy"]]
 _DOCS = [["mkdocs", "build", "--strict", "--quiet"]]
 _TESTS = [["pytest", "-q", "-n", "auto", "--dist", "loadfile"]]

@@ -79,7 +79,7 @@ def flaws(text: Text) -> Iterator[Flaw]:
             yield Flaw(text, match[0], text.words)
         return
     for block in _blocks(text.words):
-        plain = _CODE.sub("X", block)
+        plain = _CODE.sub("X", re.sub(r"^\s*\w+: ", "", block))  # without the name of a parameter
         for match in _WORD.finditer(plain):
             around = plain[max(0, match.start() - 30) : match.end() + 30]
             yield Flaw(text, match[0].lower(), " ".join(around.split()))

@@ -52,7 +52,7 @@ def solve(
     symmetric: bool = False,
     **settings: Unpack[SolverOptions],
 ) -> SolutionResult:
-    """One (S, R, C): an algorithm, or the proof that there is none.
+    """One (S, R, C): an algorithm, or the proof that none exists.
 
     Args:
         topology: see `pareto`.
