@@ -18,10 +18,7 @@ class RecommendedRecord(ChosenRecord, frozen=True):
     """The fastest algorithm for a message, of the frontier and the classics.
 
     Args:
-        message_bytes: the size of the message.
         is_classic: whether it is a classic that no algorithm of the frontier beats.
-        seconds: its simulated time.
-        algbw: bytes per second of the message; null if it takes no time.
         classic: the fastest classic; null without classics.
         speedup: the time of the fastest classic over its own.
         floor: seconds, a lower bound for every algorithm; null if unknown.
@@ -43,7 +40,6 @@ class VariantRecord(ClosedRecord, frozen=True):
 
     Args:
         argument: that is added, such as nvls=true.
-        topology: the variant.
         message_bytes: the message for which the bound falls most.
         floor_here: seconds, the lower bound of the machine itself.
         floor: seconds, the lower bound of the variant.
@@ -60,9 +56,6 @@ class RecommendationRecord(ClosedRecord, frozen=True):
     """The fastest known algorithms of a collective on a machine.
 
     Args:
-        version: of the syncoll that wrote it.
-        nodes: P.
-        recommended: by size of the message.
         optimal_classic: a classic that is proved optimal for all messages; null without one.
         variants: of the machine that may be faster.
         interrupted: whether Ctrl-C ended the search.

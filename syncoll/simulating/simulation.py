@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.documents import StoredAlgorithm
+from syncoll.progress import report
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.fair import fair
 from syncoll.simulating.lanes import Movements, Passages
@@ -74,15 +75,14 @@ class Simulation:
 
 
 class SimulatedSeconds:
-    """Simulated times of algorithms on an intact network; each size is simulated once."""
+    """Simulated times of algorithms on an intact network; each size is simulated once.  Progress is
+    reported with the number of expected algorithms, if any."""
 
-    def __init__(self, network: PhysicalNetwork, semantics: Semantics) -> None:
-        self._intact, self._semantics = network, semantics
+    def __init__(self, network: PhysicalNetwork, semantics: Semantics, expected: int = 0) -> None:
+        self._intact, self._semantics, self._expected = network, semantics, expected
         self._network = semantics.on(network)
         self._known: dict[StoredAlgorithm, dict[Fraction | int, Fraction]] = {}
         self._work: dict[StoredAlgorithm, Workload] = {}
-        self.told: Callable[[int, StoredAlgorithm], None] | None = None
-        """Called with the number of earlier algorithms and the algorithm, on its first request."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the workloads, which are large and quick to rebuild."""
@@ -96,8 +96,8 @@ class SimulatedSeconds:
         Raises:
             UsageError: if there are too many sends to list.
         """
-        if stored not in self._known and self.told is not None:
-            self.told(len(self._known), stored)
+        if stored not in self._known and self._expected:
+            report(len(self._known), self._expected, f"simulating {stored.where}")
         known = self._known.setdefault(stored, {})
         new = [size for size in dict.fromkeys(sizes) if size not in known]
         if new:

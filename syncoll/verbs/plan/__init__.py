@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
     from syncoll.planning import PLANNED_SIZES, CostModel, export_plan, members_for, plan_sizes
-    from syncoll.progress import report
     from syncoll.simulating import Semantics, SimulatedSeconds, Timing
     from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
     from syncoll.verbs.plan.result import PlanResult
@@ -121,14 +120,12 @@ def plan(
     algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted]), *also]
     times = None
     if how is Timing.ASYNCHRONOUS:
-        times = SimulatedSeconds(network, Semantics(overhead=call))
-        times.told = lambda number, one: report(number, len(algorithms), f"simulating {one.where}")
+        times = SimulatedSeconds(network, Semantics(overhead=call), len(algorithms))
         try:
             plan_sizes(algorithms, model, times)  # fills the cache of `times`
         except UsageError as error:
             hint = f"{argument('timing', 'lockstep')} plans without a simulation"
             raise UsageError(f"{error}; {hint}") from error
-        times.told = None
     if to is not None:
         made = export_plan(
             algorithms,

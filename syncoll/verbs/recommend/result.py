@@ -64,20 +64,17 @@ class RecommendationResult(Result):
         """The recommendation as JSON."""
         frontier, message = self.frontier, self.compared.message
         measure = str(message.kind), message.measured, message.per_node, message.words
-        return written(
-            RecommendationRecord(
-                "syncoll/recommendation/1",
-                __version__,
-                frontier.topology.name,
-                frontier.collective,
-                frontier.topology.num_nodes,
-                MessageRecord(*measure),
-                self.recommended,
-                self.optimal,
-                self.variants,
-                frontier.interrupted,
-            )
+        about = frontier.topology.name, frontier.collective, frontier.topology.num_nodes
+        answer = self.recommended, self.optimal, self.variants
+        record = RecommendationRecord(
+            "syncoll/recommendation/1",
+            __version__,
+            *about,
+            MessageRecord(*measure),
+            *answer,
+            interrupted=frontier.interrupted,
         )
+        return written(record)
 
     def export(
         self,
