@@ -15,6 +15,15 @@ from syncoll.cli.output import flush, note, write
 __all__ = ["Parser"]
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Has room for the longest name of a command in front of its summary."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):  # its names are indented once more
+            self._action_max_length += self._indent_increment
+
+
 class Parser(argparse.ArgumentParser):
     """A parser of syncoll's command line.
 
@@ -22,7 +31,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, **settings: Any) -> None:
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("formatter_class", _Formatter)
         super().__init__(**settings, allow_abbrev=False)
         # No option begins like a number: -1us is a value, and its own error refuses it.
         self._negative_number_matcher = re.compile(r"-[0-9.].*")
