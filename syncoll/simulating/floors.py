@@ -10,6 +10,7 @@ bound for S.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,9 +19,12 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import ChunkClasses
 from syncoll.model import UNREACHABLE, Instance, ranges
+from syncoll.results import Frontier
+from syncoll.simulating.comparison import Comparison
 from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.semantics import Timing
 
-__all__ = ["floors"]
+__all__ = ["floors", "with_floors"]
 
 _MOST_CLASSES = 1 << 14
 """With more kinds of chunks, latencies only count by the least number of steps."""
@@ -72,6 +76,25 @@ def floors(
     rates = np.array([float(cost / network.unit) for _, cost in least])
     lockstep = [float((latencies + rates * size).min()) * _ROUNDING for size in rounded]
     return tuple(map(max, found, lockstep))
+
+
+def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
+    """A comparison with lower bounds, for which the claims of a frontier are used."""
+    least_steps, least_cost, by_steps = 0, Fraction(0), list[tuple[int, Fraction]]()
+    if frontier is not None and frontier.evidence is not None:
+        least_steps = frontier.least_steps
+        if frontier.max_chunks is None:
+            least_cost, proofs = frontier.least_bandwidth, frontier.evidence.proofs
+            by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
+    found = floors(
+        compared.algorithms[0].algorithm.instance,
+        compared.network,
+        [compared.message.node_bytes(size) for size in compared.sizes],
+        least_steps=least_steps,
+        least_cost=least_cost,
+        by_steps=by_steps if compared.semantics.timing is Timing.LOCKSTEP else None,
+    )
+    return replace(compared, floors=found)
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:

@@ -17,8 +17,8 @@ from syncoll.clock import counting as counting_work, is_counted, now
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
 from syncoll.lazy import import_names
+from syncoll.live.tasks import counting
 from syncoll.session import Session, Settings
-from syncoll.session.counting import counting
 from syncoll.session.settings import SettingsOptions, SolverOptions
 from syncoll.verbs.declaration import parameters_of
 from syncoll.wording import argument

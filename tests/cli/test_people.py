@@ -10,8 +10,8 @@ import pytest
 
 from syncoll.cli.output import print_page, print_text
 from syncoll.ledger.events import Entry, Kind
+from syncoll.live.searches import _fitted, _Known
 from syncoll.pages import Page
-from syncoll.session.progress import _fitted, _Known
 from syncoll.wording import counted
 from tests.cli.conftest import Run
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from syncoll.errors import UsageError
+from syncoll.live import tasks as module
+from syncoll.live.tasks import counting
 from syncoll.progress import report, reported, tracked
 from syncoll.runtime import export_verified
-from syncoll.session import counting as module
-from syncoll.session.counting import counting
 
 Run = Callable[..., Any]
 

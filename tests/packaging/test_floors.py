@@ -61,6 +61,7 @@ FLOORS = (
     "mpi",
     "testing",
     "pages",
+    "live",
     "reporting",
     "session",
     "verbs",
@@ -120,7 +121,7 @@ def test_the_trusted_floors_import_nothing_that_searches() -> None:
 
 COMMAND = {
     *("cli", "verbs", "session", "pages", "documents", "units", "values"),
-    *("interrupts", "clock", "deadline", "memory", "lazy", "version", "arrays", "progress"),
+    *("interrupts", "clock", "deadline", "memory", "lazy", "version", "arrays", "progress", "live"),
 }
 """The floors of a command itself, without its subject."""
 

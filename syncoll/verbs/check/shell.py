@@ -14,11 +14,11 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page
 from syncoll.documents.sniff import holds_forest
 from syncoll.errors import SpecError, UsageError, VerificationError
+from syncoll.live.tasks import counting
 from syncoll.pages import Page
 from syncoll.pages.frontier import machine_words
 from syncoll.progress import tracked
 from syncoll.session import Session
-from syncoll.session.counting import counting
 from syncoll.verbs.result import picked
 from syncoll.wording import counted
 

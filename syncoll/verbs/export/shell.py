@@ -14,11 +14,11 @@ from syncoll.cli.output import note, print_json, print_text, write_bytes
 from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
 from syncoll.documents.chosen import chosen
 from syncoll.errors import ExportError, UsageError
+from syncoll.live.tasks import counting
 from syncoll.plugins import ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import SavedExport
 from syncoll.runtime.export_each import export_each
-from syncoll.session.counting import counting
 from syncoll.verbs.export.result import ExportResult
 from syncoll.verbs.result import picked
 from syncoll.wording import counted

@@ -13,11 +13,11 @@ from syncoll.documents.growing import GrowingFile
 from syncoll.errors import UsageError
 from syncoll.ledger import Aim, Observer, SearchRequest
 from syncoll.ledger.events import Log
+from syncoll.live.searches import progress as progress_of
 from syncoll.model import Collective, Topology
 from syncoll.searching import AnswerSource, ChosenSeed, search as search_with
 from syncoll.searching.interruptible import SHARE_BEFORE_PROOFS
 from syncoll.session import Session
-from syncoll.session.progress import progress as progress_of
 from syncoll.simulating.urgency import points_by_urgency
 from syncoll.solving import Solver
 from syncoll.verbs.asking import network_of

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
@@ -14,7 +12,7 @@ from syncoll.reporting import MESSAGES, Subject, Times
 from syncoll.reporting.usual_model import DESCRIBED, usual_model
 from syncoll.results import Frontier, Point
 from syncoll.session import Session
-from syncoll.simulating import Semantics, compare, floors, physical_network
+from syncoll.simulating import Semantics, compare, physical_network, with_floors
 from syncoll.trust import require_valid
 from syncoll.verbs.asking import What, Where, session_of
 from syncoll.verbs.frontier import AlgorithmVerbs, FrontierResult, Source
@@ -36,25 +34,16 @@ def times_of(
     if not subject.entries:
         return Times.of(subject, *how)
     model, stored = how[0], [one.stored for one in subject.entries]
-    least_steps, least_cost = 0, Fraction(0)
     if subject.frontier is not None:
         shown = {(one.steps, one.bandwidth) for one in stored}
         members = members_for(subject.frontier, model, MESSAGES)
         stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
-        if subject.frontier.evidence is not None:
-            least_steps = subject.frontier.least_steps
-            if subject.frontier.max_chunks is None:
-                least_cost = subject.frontier.least_bandwidth
     try:
         latency = None if how[1] == DESCRIBED else model.alpha
         network = physical_network(subject.topology, latency, model.bandwidth)
         found, reasons = classics_of(session, stored[0].instance, classics, collective)
         compared = compare(stored, found, network, Semantics(), MESSAGES, reasons)
-        node = [compared.message.node_bytes(size) for size in MESSAGES]
-        low = floors(
-            stored[0].instance, network, node, least_steps=least_steps, least_cost=least_cost
-        )
-        compared = replace(compared, floors=low)
+        compared = with_floors(compared, subject.frontier)
     except UsageError as error:
         return Times.of(subject, *how, left_out={"simulated times": str(error)})
     return Times.of(subject, *how, compared)

@@ -25,7 +25,6 @@ from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from dataclasses import replace
     from fractions import Fraction
 
     from syncoll import values
@@ -39,9 +38,9 @@ if TYPE_CHECKING:
         Switching,
         Timing,
         compare,
-        floors,
         parse_late,
         parse_slow,
+        with_floors,
     )
     from syncoll.values import require_whole
     from syncoll.verbs.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
@@ -148,19 +147,6 @@ def simulate(
         algorithms += members_for(frontier_of(source), model, chosen)
     instance = algorithms[0].instance
     found, reasons = classics_of(session_of(source), instance, classics, collective)
-    least_steps, least_cost, by_steps = 0, Fraction(0), list[tuple[int, Fraction]]()
-    if isinstance(source, FrontierResult) and source.evidence:
-        least_steps = source.least_steps
-        if source.max_chunks is None:
-            least_cost, proofs = source.least_bandwidth, source.evidence.proofs
-            by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
     compared = compare(algorithms, found, network, semantics, chosen, reasons)
-    least = floors(
-        instance,
-        network,
-        [compared.message.node_bytes(size) for size in chosen],
-        least_steps=least_steps,
-        least_cost=least_cost,
-        by_steps=by_steps if semantics.timing is Timing.LOCKSTEP else None,
-    )
-    return SimulationResult.of(replace(compared, floors=least), collective=instance.collective)
+    compared = with_floors(compared, source if isinstance(source, FrontierResult) else None)
+    return SimulationResult.of(compared, collective=instance.collective)
