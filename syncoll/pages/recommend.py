@@ -43,10 +43,10 @@ def recommendation_page(
     for one in recommended:
         chunk = compared.message.node_bytes(one.message_bytes) / one.chunks
         if chunk % ELEMENT_BYTES:
+            size = format_size(one.message_bytes)
             page.text(
-                f"{format_size(one.message_bytes)} has no whole elements in each of the "
-                f"{one.chunks} chunks of {one.where}: runtimes may want another size, see their "
-                "notes."
+                f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole "
+                "elements; a runtime may refuse this size."
             )
     page.text()
     if optimal is not None:

@@ -12,6 +12,7 @@ import pytest
 
 import syncoll
 from syncoll.documents import schema
+from syncoll.units import format_size
 
 Run = Callable[..., Any]
 
@@ -85,7 +86,8 @@ def test_a_frontier_file_is_not_searched_again(
     assert "  256 MiB  " in text
     assert max(map(len, found.page().lines(80))) <= 80
     for one in found.recommended:
-        hint = f"in each of the {one.chunks} chunks of {one.where}: runtimes may want another size"
+        size = format_size(one.message_bytes)
+        hint = f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole elements"
         assert (hint in text) == bool(one.message_bytes % (4 * one.chunks))
     assert f"{found.recommended[2].where}: S = " in text
 
