@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.record import ClosedRecord, Count, Node, Seconds, written
-from syncoll.model import Fabric
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
 
 __all__ = ["ForestRecord", "forest_document"]
@@ -74,12 +73,6 @@ class ForestNetworkRecord(ClosedRecord, frozen=True):
     multicast: tuple[Count, ...] | UnsetType = UNSET
     reduce: tuple[Count, ...] | UnsetType = UNSET
 
-    @classmethod
-    def of_fabric(cls, fabric: Fabric) -> ForestNetworkRecord:
-        """The record of a fabric."""
-        links = tuple((x.source, x.destination, x.bandwidth) for x in fabric.links)
-        return cls(fabric.num_switches, links, fabric.multicast or UNSET, fabric.reduce or UNSET)
-
 
 class PhaseRecord(_Packed, frozen=True, kw_only=True):
     """One half of an allreduce."""
@@ -132,31 +125,32 @@ ForestRecord = Annotated[
 
 def forest_document(forests: Forests) -> dict[str, Any]:
     """Forests as the document ``syncoll/forest/2``."""
-    phases = forests.phases
+    phases, fabric = forests.phases, forests.slowest.fabric
     spent = {str(one.collective): sum(one.seconds.values()) for one in phases}
     spent = spent if len(phases) > 1 else dict(phases[0].seconds)
     slowest, any_roots = forests.slowest, forests.any_roots
-    first, second = phases if len(phases) > 1 else (None, None)
+    halves = [
+        PhaseRecord(**_packed(x, x.algbw, x.bound, x.seconds), collective=x.collective)
+        for x in phases
+    ]
+    network = ForestNetworkRecord(
+        fabric.num_switches,
+        tuple((x.source, x.destination, x.bandwidth) for x in fabric.links),
+        fabric.multicast or UNSET,
+        fabric.reduce or UNSET,
+    )
     return written(
         _Forest(
             **_packed(slowest, forests.algbw, forests.bound, {**spent, "total": forests.seconds}),
             schema="syncoll/forest/2",
             topology=forests.topology,
             collective=ForestCollective(forests.collective),
-            nodes=slowest.fabric.num_nodes,
-            network=ForestNetworkRecord.of_fabric(slowest.fabric),
-            unit=slowest.fabric.measure,
-            phases=UNSET
-            if first is None or second is None
-            else (_phase_record(first), _phase_record(second)),
+            nodes=fabric.num_nodes,
+            network=network,
+            unit=fabric.measure,
+            phases=(halves[0], halves[1]) if len(halves) > 1 else UNSET,
             any_roots=UNSET if any_roots is None else AnyRootsRecord(*any_roots),
         )
-    )
-
-
-def _phase_record(phase: PackedForest) -> PhaseRecord:
-    return PhaseRecord(
-        **_packed(phase, phase.algbw, phase.bound, phase.seconds), collective=phase.collective
     )
 
 

@@ -12,33 +12,19 @@ __all__ = ["holds_forest", "kind_in", "noun_of", "refuse_kind"]
 
 _HEAD = 1 << 16
 _SCHEMA = re.compile(r"syncoll/([a-z-]+)/[1-9][0-9]{0,8}")
-_NOUNS = {
-    "frontier": "a frontier",
-    "outcome": "an outcome",
-    "algorithm": "an algorithm",
-    "refutation": "a refutation",
-    "forest": "a forest",
-    "plan": "a plan",
-    "simulation": "a simulation",
-    "recommendation": "a recommendation",
+_NOUNS = {"outcome": "an outcome", "algorithm": "an algorithm"} | {
+    kind: f"a {kind}"
+    for kind in ("frontier", "refutation", "forest", "plan", "simulation", "recommendation")
 }
 _PRINTED_BY = {
-    "bounds": "bounds",
-    "check": "check",
-    "collective": "show",
-    "design": "design",
-    "execution": "run",
+    **{
+        verb: verb for verb in ("bounds", "check", "design", "export", "plugins", "repair", "store")
+    },
+    **dict.fromkeys(("collective", "ni-table", "symmetry", "topology"), "show"),
+    **dict.fromkeys(("execution", "mpi-execution"), "run"),
     "explanation": "explain",
-    "export": "export",
-    "mpi-execution": "run",
-    "ni-table": "show",
-    "plugins": "plugins",
-    "repair": "repair",
     "specs": "spec list",
-    "store": "store",
     "survey": "repair",
-    "symmetry": "show",
-    "topology": "show",
     "verification": "verify",
 }
 """For each kind that is only printed, with --format json, the command that prints it."""

@@ -26,6 +26,7 @@ from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins.exporters import ExporterRecord
 from syncoll.plugins.guard import calling
 from syncoll.plugins.importers import ImporterRecord
+from syncoll.plugins.record import Record
 from syncoll.plugins.records import (
     BackendRecord,
     BoundRecord,
@@ -43,17 +44,6 @@ PROJECT = "syncoll"
 _hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Marks a function of a plugin module as the implementation of the hook of the same name."""
-
-Record = (
-    EncodingRecord
-    | BackendRecord
-    | SeedRecord
-    | BoundRecord
-    | SpecLibraryRecord
-    | ImporterRecord
-    | ExporterRecord
-)
-
 
 _R = TypeVar("_R", bound=Record)
 
@@ -204,7 +194,7 @@ class PluginManager:
         result: list[Record] = []
         try:
             if hasattr(plugin, "RECORDS"):
-                self._check("RECORDS", name, plugin.RECORDS, Record, result)
+                self._check("RECORDS", name, plugin.RECORDS, self._kinds, result)
             else:
                 self._call_hooks(plugin, name, result)
         except BaseException as error:
@@ -214,6 +204,10 @@ class PluginManager:
             raise
         self._plugins[name] = plugin
         return result
+
+    @property
+    def _kinds(self) -> tuple[type[Record], ...]:
+        return tuple(registry.record_type for registry in self._registries.values())
 
     def _forget(self, name: str) -> None:
         self._plugins.pop(name, None)
@@ -243,7 +237,7 @@ class PluginManager:
                 records = one.function()
                 if isinstance(records, Iterator):
                     records = list(records)  # a generator runs now
-            expected = registry.record_type if registry else Record
+            expected = registry.record_type if registry else self._kinds
             self._check(caller.name, name, records, expected, result)
 
     @staticmethod

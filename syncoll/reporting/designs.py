@@ -158,7 +158,7 @@ def _commands(design: Design) -> Markup:
         words.append(f"--synthesise --search-limit {question.searching:g}s")
     words += ["-o proofs", "--report design.html"]
     lines = shell_commands([" ".join(words), "syncoll check proofs"])
-    return joined([lines, naming_note("The result of a search with a limit of time")])
+    return joined([lines, naming_note()])
 
 
 def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:

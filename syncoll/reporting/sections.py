@@ -242,13 +242,13 @@ def commands(subject: Subject, times: Times) -> Markup:
         parts.append(paragraph(unnamed, code("syncoll repair"), ".", class_="note"))
     if subject.digest:
         parts.append(paragraph("The file this page was made from: ", code(subject.digest), "."))
-    return joined([*parts, naming_note("The result of a search with a limit of time")])
+    return joined([*parts, naming_note()])
 
 
-def naming_note(found: str) -> Markup:
-    """How to name definitions in the commands of a page, and the text `found` that varies."""
+def naming_note() -> Markup:
+    """How to name definitions in the commands of a page, and the result that varies."""
     own = "A machine or a collective of your own spec file is named "
-    rest = f". {found} depends on the computer."
+    rest = ". The result of a search with a limit of time depends on the computer."
     return paragraph(own, code("FILE:NAME"), rest, class_="note")
 
 

@@ -93,7 +93,9 @@ class Times:
         rows = [_floats(one.seconds) for one in compared.algorithms[:count]]
         forms: dict[tuple[str, bool], list[Timed]] = {}
         for one in compared.algorithms[count:]:
-            forms.setdefault((_pipeline(one.name), False), []).append(one)
+            number = one.name.partition("[")[2].partition("]")[0]  # of families[0].member(5)
+            name = "pipeline" if number == "0" else f"pipeline {number}"
+            forms.setdefault((name, False), []).append(one)
         for one in compared.classics:
             forms.setdefault((one.classic, True), []).append(one)
         rivals = [
@@ -155,9 +157,3 @@ class Times:
 
 def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:
     return tuple(map(float, seconds))
-
-
-def _pipeline(where: str) -> str:
-    """The name of the pipeline of a member such as ``families[0].member(5)``."""
-    number = where.partition("[")[2].partition("]")[0]
-    return "pipeline" if number == "0" else f"pipeline {number}"

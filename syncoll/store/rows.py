@@ -85,16 +85,22 @@ class Rows:
         return self._connection
 
     def find(
-        self, table: Table, question: CanonicalQuestion, read: Reading[T], *, alike: bool = True
-    ) -> tuple[T, bool] | None:
-        """The answer of a row to a question, and whether the row has the question's numbers; with
-        `alike`, rows of the same question under other numbers count."""
+        self,
+        table: Table,
+        question: CanonicalQuestion,
+        read: Reading[T],
+        repeat: Callable[[T], object],
+        *,
+        alike: bool = True,
+    ) -> T | None:
+        """The answer of a row to a question; with `alike`, rows of the same question under other
+        numbers count, and `repeat` keeps their answer under these."""
         columns = ", ".join(("digest", "exact", *table.contents))
         select = f"SELECT {columns}, NULL FROM {table.name} WHERE exact = ?"
         for row in self._execute(select, question.key):
             found = self._believed(table, row, read, lambda _: question.numbering)
             if found is not None:
-                return found, True
+                return found
         if not alike or question.alike is None:
             return None
 
@@ -111,7 +117,8 @@ class Rows:
         for row in self._execute(select, question.alike, question.key):
             found = self._believed(table, row, read, renumbered)
             if found is not None:
-                return found, False
+                repeat(found)
+                return found
         return None
 
     def put(

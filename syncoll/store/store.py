@@ -17,6 +17,7 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -165,13 +166,8 @@ class Store(Rows):
 
             return moved if answer.answers(within) else None
 
-        found = self.find(_ANSWERS, question, read)
-        if found is None:
-            return None
-        answer, exact = found
-        if not exact:
-            self._put_answer(question, answer, repeats=True)
-        return answer
+        repeat = partial(self._put_answer, question, repeats=True)
+        return self.find(_ANSWERS, question, read, repeat)
 
     def keep_answer(self, instance: Instance, asked: str, answer: StoredAnswer) -> bool:
         """Keeps an answer, unless as good a one is there; whether the store now holds one as good
@@ -218,13 +214,10 @@ class Store(Rows):
 
             return moved if no_more_than(seconds, allowed) else None
 
-        found = self.find(_CERTIFICATES, question, read, alike=alike)
-        if found is None:
-            return None
-        kept, exact = found
-        if not exact:
+        def repeat(kept: StoredCertificate) -> None:
             self._put_certificate(question, kept.certificate, kept.allowed, repeats=True)
-        return kept
+
+        return self.find(_CERTIFICATES, question, read, repeat, alike=alike)
 
     def keep_certificate(
         self,

@@ -10,7 +10,6 @@ label.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -85,7 +84,9 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
             chunk, source, destination, _ = algorithm.sends[i].tolist()
             data = nodes[source].form(chunk, labels[i])
             if data is None:
-                wrong = _cannot_send(nodes[source], algorithm.sends[i].tolist(), labels[i])
+                what = f"step {step} sends chunk {chunk} from node {source} to node {destination}"
+                reason, whose = _lacking(nodes[source], chunk, source, labels[i])
+                wrong = Mismatch(f"{what}, but {reason} then", chunk, source, step, whose)
                 return Execution(step, bytes_sent, 0.0, wrong)
             arriving.append((destination, chunk, labels[i], data))
         for destination, chunk, label, data in arriving:
@@ -99,7 +100,8 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
         for node in np.flatnonzero(instance.post[chunk]).tolist():
             result = nodes[node].form(chunk, all_of_it)
             if result is None:
-                first = first or _never_there(nodes[node], chunk, node, all_of_it)
+                reason, whose = _lacking(nodes[node], chunk, node, all_of_it)
+                first = first or Mismatch(f"{reason} after the last step", chunk, node, None, whose)
                 continue
             largest_error = max(largest_error, wanted.error(result))
             if first is None:
@@ -152,18 +154,6 @@ def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
         if (source, destination) not in links:
             return Mismatch(f"step {step} sends {what}: no such link", chunk, source, step)
     return None
-
-
-def _cannot_send(node: NodeMemory, send: Sequence[int], label: Label) -> Mismatch:
-    chunk, source, destination, step = send
-    what = f"step {step} sends chunk {chunk} from node {source} to node {destination}"
-    reason, contributor = _lacking(node, chunk, source, label)
-    return Mismatch(f"{what}, but {reason} then", chunk, source, step, contributor)
-
-
-def _never_there(node: NodeMemory, chunk: int, number: int, label: Label) -> Mismatch:
-    reason, contributor = _lacking(node, chunk, number, label)
-    return Mismatch(f"{reason} after the last step", chunk, number, None, contributor)
 
 
 def _lacking(node: NodeMemory, chunk: int, number: int, label: Label) -> tuple[str, int | None]:
