@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from syncoll.errors import UsageError
+from syncoll.ledger.events import Entry, Kind
 from syncoll.live import tasks as module
+from syncoll.live.searches import progress
 from syncoll.live.tasks import counting
 from syncoll.progress import report, reported, tracked
 from syncoll.runtime import export_verified
@@ -83,6 +88,22 @@ def test_commands_report_their_parts(
     assert result.code in (0, 4)
     for part in parts:
         assert part in result.err
+
+
+def test_points_and_families_of_seeds_count_as_found() -> None:
+    def entry(kind: Kind, engine: str) -> Entry:
+        return Entry(0.1, engine, "broadcast", kind, 3, Fraction(1), 3, 3)
+
+    with progress("live") as shown:
+        assert shown is not None
+        shown.began("broadcast")
+        shown.logged(entry(Kind.FOUND, "bfb"))
+        shown.logged(entry(Kind.FOUND, "cpsat"))
+        shown.logged(entry(Kind.FAMILY, "pipelines"))
+        shown.logged(entry(Kind.REFUTED, "cpsat"))
+        console = Console(file=io.StringIO(), width=80)
+        console.print(shown._render())  # type: ignore[attr-defined]
+    assert "found 3, refuted 1, undecided 0" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_ctrl_c_keeps_finished_exports(
