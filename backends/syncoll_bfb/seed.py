@@ -221,7 +221,6 @@ def choices(
     Args:
         weight: chunks of each source, for the least C.
         times: C as multiples of the least, from 1.
-        until: when to stop improving.
         exact: whether whole chunks take the fewest rounds; then only the best C is returned.
     """
     tries = len(times) if exact else _TRIES

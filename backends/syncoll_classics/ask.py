@@ -132,7 +132,6 @@ class Ask:
         Args:
             chunks: the multiple of the least C that the construction needs.
             make: the logical sends of a chunk.
-            steps: a lower bound on S.
         """
         total = self.least.chunks * chunks
         if total > self._most_chunks or not self._admits(total, steps):

@@ -50,9 +50,6 @@ class Router:
     ) -> Algorithm:
         """The algorithm of logical sends; `carried` are the contributions if the collective
         combines.
-
-        Raises:
-            OutOfTimeError: past the deadline.
         """
         direct = bool((self._topology.links_of(logical[:, 1], logical[:, 2]) >= 0).all())
         sends, rows = (logical, np.arange(len(logical))) if direct else self.routed(logical)

@@ -98,11 +98,8 @@ def few_steps(topology: Topology, collective: Collective, turn: Turn) -> Proposa
 class _CopyingNetwork:
     """A topology whose bounds may count a copied send once.
 
-    Attributes:
-        links: the links that columns number.
-        rate: ``[B]``, chunks per round.
-        member: ``[B, L]``, 1 if a bound limits a link.
-        once: ``[B]``, whether a bound counts a node's sends of a chunk in a step once.
+    `rate` ``[B]`` is in chunks per round, `member` ``[B, L]`` is 1 if a bound limits a link.
+    `once` ``[B]`` says whether a bound counts a node's sends of a chunk in a step once.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -184,13 +181,10 @@ class TimedForest:
     def _cheap(
         self, prices: FloatArray, changed: float, shuffled: bool, begun: TimedTree | None
     ) -> TimedTree | None:
-        """A tree that is cheap under prices; None if no tree has at most S steps.
+        """A tree of at most S steps that is cheap under prices ``[B, S]``, or None.
 
-        Args:
-            prices: ``[B, S]``.
-            changed: relative random change of the prices.
-            shuffled: whether nodes are added in random order, not the nearest first.
-            begun: a tree; the new one begins with a random part of it.
+        The prices change at random by the share `changed`.  A `shuffled` tree adds nodes in random
+        order, not the nearest first.  It begins with a random part of the tree `begun`.
         """
         network, random = self._network, self._random
         noise = 1 + changed * random.random(prices.shape)

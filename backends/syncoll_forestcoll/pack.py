@@ -127,15 +127,8 @@ def _share(
 ) -> tuple[IntArray, IntArray] | None:
     """Shares a node's entering links among the trees, or None; merges roots with equal choices.
 
-    Args:
-        nearer: ``[link, root]``: whether the link comes from nearer to the root.
-        wanted: ``[root]``: all roots but the node itself.
-        demand: ``[root]``: its trees.
-        start: ``[root]``: their start on the line.
-        capacity: ``[link]``.
-
-    Returns:
-        Starts of the pieces of the line, and each piece's link, or -1 at the node's own trees.
+    `nearer` is ``[link, root]``: whether the link comes from nearer to the root.  The result has
+    starts of the pieces of the line, and each piece's link, or -1 at the node's own trees.
     """
     if not wanted.any():
         return start, np.full(len(start), -1, dtype=np.int64)

@@ -78,12 +78,7 @@ def neighbours(topology: Topology) -> list[int]:
 
 
 def boxes_of(topology: Topology, among: Iterable[int], near: Sequence[int]) -> Boxes | None:
-    """Groups nodes by the switches that they are around; None if no rail joins the boxes.
-
-    Args:
-        among: the nodes.
-        near: see `neighbours`.
-    """
+    """Groups nodes by the switches that they are around; None if no rail joins the boxes."""
     by_box: dict[int, list[int]] = {}
     for node in sorted(among):
         by_box.setdefault(near[node], []).append(node)

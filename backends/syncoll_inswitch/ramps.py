@@ -88,12 +88,7 @@ class Ramp:
 def _pairs(
     boxes: Boxes, rail: tuple[int, ...], place: int, letter: str
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of sender and receiver, which may be the same node.
-
-    Args:
-        rail: the roots.
-        place: the number of the box that gathers.
-    """
+    """Pairs of sender and receiver, perhaps one node; `place` numbers the box that gathers."""
     if letter in "XxGgPp":
         for one in boxes.rails if letter.islower() else (rail,):
             if letter in "Xx":
@@ -156,13 +151,7 @@ def ramp(
 
 
 def _fill(times: IntArray, loads: FloatArray, room: FloatArray, most: int) -> None:
-    """Adds chunks that fit without another round.
-
-    Args:
-        times: the number of each kind; changed in place.
-        room: the capacity for loads in each step.
-        most: limit on the sum of all kinds.
-    """
+    """Adds chunks to `times` in place, `most` in all, if they fit without another round."""
     left = room - loads @ times
     while times.sum() < most:
         (fit,) = np.nonzero((loads <= left[:, :, None] + TINY).all(axis=(0, 1)))

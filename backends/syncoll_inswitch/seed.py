@@ -97,12 +97,7 @@ def _ramps(problem: Problem, limits: SeedLimits, most_steps: int, turn: Turn) ->
 
 
 class _Waves:
-    """Waves of one size.
-
-    Args:
-        times: multiplies the chunks of a wave.
-        head: whether one more chunk is copied in the first step.
-    """
+    """Waves of one size, `times` the chunks of a wave; a `head` is copied in the first step."""
 
     def __init__(self, problem: Problem, times: int, *, head: bool) -> None:
         self._problem = problem
@@ -139,10 +134,7 @@ class _Waves:
                     yield Proposal(chunks, replace(whole, rounds_per_step=rounds), note, known)
 
     def _loose(self, head: Part | None, m: int) -> Family:
-        """A family with enough rounds in every step, used to construct members.
-
-        The first step has enough rounds that R/C falls with m.
-        """
+        """A family that constructs members; its first step is so long that R/C falls with m."""
         plenty = self._wave.rounds + (0 if head is None else head.rounds)
         most = 1 + self._wave.chunks + (0 if head is None else head.chunks)
         return Family(self._wave, (plenty,), m, (plenty * most,), (), head)

@@ -148,10 +148,7 @@ class _Search:
     def _of(self, chunks: int, rounds: int, share: float) -> Proposals:
         """Waves of `chunks` trees: of the fewest levels, then with a tail, then in more steps.
 
-        Args:
-            rounds: of each step.
-            share: part of the solver's work for each solve; below 1 the first level without an
-                answer ends the search.
+        With a `share` of the solver's work below 1 the first level without an answer is the last.
         """
         place = self._topology, self._root, chunks, rounds
         seconds = share * self._seconds

@@ -123,8 +123,6 @@ def find_trees(
 
     Args:
         rounds: q; all trees together must fit into them.
-        seconds: work of the solver.
-        until: when to stop in any case.
     """
     model, far = CpSatModel(), topology.distances[root].tolist()
     used: list[dict[int, int]] = []

@@ -37,7 +37,6 @@ def known_trees(
 
     Args:
         known: algorithms for the problem's collective; sends over missing links are left out.
-        until: when to stop.
     """
     shares: list[dict[TimedTree, float]] = [{} for _ in problem.demands]
     number = {(d.sources, d.destinations): i for i, d in enumerate(problem.demands)}
@@ -60,10 +59,7 @@ _Ends = tuple[tuple[int, ...], tuple[int, ...]]
 def _by_chunk(
     problem: PackingProblem, known: Proposal
 ) -> Iterator[tuple[_Ends, list[Send], float]]:
-    """Sources and destinations of chunks, their sends over existing links, and their part of C.
-
-    Chunks with equal sends are merged.
-    """
+    """Ends of chunks, their sends over existing links, and part of C; equal chunks are merged."""
     nodes = problem.num_nodes
     if not problem.collective.admits(nodes, known.chunks):
         return
@@ -124,11 +120,7 @@ def _with_ways(
 ) -> tuple[dict[int, Send], bool] | None:
     """The send to each node, and whether the given sends were complete.
 
-    Args:
-        way: rank of the link chosen for the first missing node; 0 is the best.
-
-    Returns:
-        None if a node cannot be reached, or fewer links are possible.
+    The first missing node gets the link of rank `way`; None if it or a node has no such link.
     """
     has = dict.fromkeys(demand.sources, 0)  # steps until the node has the chunk
     taken: dict[int, Send] = {}

@@ -191,9 +191,7 @@ class _Run:
     ) -> Proposals:
         """The whole chunks of a packing, if they are better than the known algorithms.
 
-        Args:
-            small: use a small C.
-            thorough: try several C, as far as time allows.
+        A `small` C is used, or several C are tried (`thorough`), as far as time allows.
         """
         steps = packing.steps
         known = min((b for s, b in self.best.items() if s <= steps), default=None)

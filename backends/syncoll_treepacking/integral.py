@@ -74,7 +74,6 @@ def low_packings(
     """Packings of the first W turns, with ever more parts, each cheaper than the ones before it.
 
     Args:
-        oracle: the oracle of the trees.
         turns: a tree of every group in each.
     """
     found = (
@@ -88,13 +87,7 @@ def low_packings(
 def integral_packings(
     packing: ExactPacking, pool: Sequence[TreeColumn], until: Deadline = NEVER
 ) -> Iterator[IntegralPacking]:
-    """Packings with higher trees and more parts, each cheaper than the ones before it.
-
-    Args:
-        packing: the optimum of the linear program.
-        pool: further trees to choose from.
-        until: when to stop.
-    """
+    """Packings with higher trees and more parts, each cheaper than the ones before it."""
     yield from _cheaper(_integral(packing, pool, until))
 
 
@@ -143,10 +136,7 @@ def _integral(
 
 
 def _choice(packing: ExactPacking, trees: Sequence[TreeColumn]) -> ColumnChoice[TreeColumn]:
-    """Trees to choose from, of equally many parts in each group.
-
-    The rounds of the choice are the cost of integral packings, in small units.
-    """
+    """Trees to choose from, by the cost of integral packings; each group has as many parts."""
     oracle = packing.oracle
     share = dict(packing.trees)
     each = lcm(*(one.denominator for one in oracle.shares))
@@ -175,9 +165,7 @@ def oriented(column: TreeColumn, root: int | None, weight: int = 1) -> StepTree:
     """The tree, parents before children.
 
     Args:
-        column: a tree over the compute nodes.
         root: its root; None for its centre, where its height is least.
-        weight: the parts that it carries.
     """
     tree: nx.Graph[int] = nx.Graph((route[0], route[-1]) for route in column.routes)
     if root is None:  # the middle of a longest path

@@ -49,7 +49,6 @@ class ExactPacking:
     """Trees that carry one unit of data together.
 
     Args:
-        oracle: the oracle of the trees.
         trees: trees with weights above 0; the sum in each group is its share.
         cost: C, the time for one unit of data: the largest load over capacity of a row.
         prices: prices of the rows, as integers: only their ratios matter.
@@ -76,12 +75,7 @@ class ExactPacking:
 
 
 def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
-    """The cheapest packing found.
-
-    Args:
-        oracle: the oracle of the trees.
-        until: when to end the search.
-    """
+    """The cheapest packing found."""
     packing = _TreePacking(oracle)
     for tree in packing.greedy(until):
         packing.add(tree.group, tree)

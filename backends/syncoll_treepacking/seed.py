@@ -60,14 +60,7 @@ class TreePackingSeed(ResumingSeed):
 def _packings(
     oracle: Oracle, ends: Deadline, budget: float, most: int | None
 ) -> Iterator[tuple[IntegralPacking, tuple[int, ...]]]:
-    """Packings with numbers of segments: first with few steps, then with few rounds.
-
-    Args:
-        oracle: the oracle of the trees.
-        ends: the deadline.
-        budget: seconds for the program, and again for whole trees.
-        most: limit on C, or None.
-    """
+    """Packings with numbers of segments: first with few steps, then with few rounds."""
     turns = low_trees(oracle, 64)
     wholes = []
     for whole in low_packings(oracle, turns):

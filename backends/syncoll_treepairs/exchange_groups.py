@@ -124,11 +124,7 @@ def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[
 
 
 def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
-    """The components of links as cores, if they have more than two nodes and are not all nodes.
-
-    Args:
-        ends: ``[K, 2]``, ends of the links.
-    """
+    """Components of links ``[K, 2]`` as cores, if of more than two and not of all nodes."""
     for row in np.unique(_near(nodes, ends), axis=0)[::-1]:
         size = int(row.sum())
         if 2 < size <= min(_LARGEST, nodes - 1):
@@ -138,11 +134,7 @@ def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
 
 
 def _across(topology: Topology, within: IntArray) -> IntArray | None:
-    """Links that join each node of a box to one node of every other box, and these to one another.
-
-    Args:
-        within: ``[K, 2]``, ends of the links within boxes.
-    """
+    """Links that join each node of a box to one of every other box, and these to one another."""
     nodes, number = topology.num_nodes, topology.link_index
     near, both = _near(nodes, within), _both_ways(topology)
     boxes = [np.flatnonzero(row).tolist() for row in np.unique(near, axis=0)[::-1]]

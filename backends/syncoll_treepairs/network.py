@@ -25,14 +25,11 @@ class AllreduceNetwork(OrbitNetwork):
 
     Args:
         topology: strongly connected.
-        until: when to end the search for symmetry.
         multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
 
     Attributes:
         ends: ``[L, 2]``, the ends of every link.
         roots: one node of each orbit.
-        forth: the links.
-        back: the reversed links.
         least: a lower bound on R/C if links divide each bound equally.
     """
 

@@ -102,8 +102,6 @@ class PairFinder:
     """Finds cheap ways to sum a chunk in S steps.
 
     Args:
-        network: the topology and its orbits.
-        steps: S.
         random: breaks ties, and varies the choice of cores.
 
     Attributes:
@@ -252,8 +250,6 @@ def forests(
         prices: ``[T, L]`` in the order of the links, above 0.
         sources: the nodes of each forest that have the chunk.
         known: arrivals to begin with, or None.
-        random: breaks ties.
-        until: when to stop improving.
     """
     nodes, steps = links.num_nodes, len(prices)
     search, finder = ArrivalSearch(links, steps), TreeFinder(links, steps, random)
@@ -293,13 +289,7 @@ class AllreducePacking(Packing[Pair]):
 
 
 class PairPacking(AllreducePacking):
-    """Fractional packings of pairs of trees in S steps.
-
-    Args:
-        network: the topology and its orbits.
-        steps: S.
-        pairs: first columns.
-    """
+    """Fractional packings of pairs of trees in S steps; `pairs` are the first columns."""
 
     def __init__(self, network: AllreduceNetwork, steps: int, pairs: Iterable[Pair] = ()) -> None:
         finder = PairFinder(network, steps, np.random.default_rng(steps))
@@ -325,11 +315,7 @@ def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
 
 
 def _later(pairs: Sequence[Pair], most: int, of: int | None = None) -> list[Pair]:
-    """Pairs at several shifts of up to `most` steps.
-
-    Args:
-        of: number of pairs that share the limit of `_BEGUN_WITH`; None: the number of `pairs`.
-    """
+    """Pairs at several shifts of up to `most` steps; `of` pairs share the limit `_BEGUN_WITH`."""
     times = max(2, min(most + 1, _BEGUN_WITH // max(1, of or len(pairs))))
     shifts = sorted({round(i * most / (times - 1)) for i in range(times)})
     return [pair.later(shift) for shift in shifts for pair in pairs]

@@ -134,10 +134,8 @@ def fewest_steps(topology: Topology, collective: Collective, turn: Turn) -> Prop
 class _Run:
     """One run of the seed.
 
-    Args:
-        per: chunks of the collective for each unit of C; 3 for three allreduces at once.
-        most: most chunks of the collective.
-        in_waves: largest C of waves if C has no limit.
+    `per` is the chunks of the collective for each unit of C, 3 for three allreduces at once.
+    `most` limits them, and `in_waves` is the largest C of waves if C has no limit.
     """
 
     def __init__(

@@ -57,12 +57,7 @@ each exchange; limits memory."""
 
 
 def everywhere(topology: Topology) -> Iterator[Core]:
-    """Exchanges of all nodes, in as many steps as the diameter; without exchanges of too many
-    sends.
-
-    Args:
-        topology: strongly connected.
-    """
+    """Exchanges of all nodes in as many steps as the diameter, unless of too many sends."""
     products = find_products(topology)
     for one in products:
         yield from _of_product(topology, one, [[np.ones(size, dtype=bool)] for size in one.sizes])
@@ -91,11 +86,7 @@ def exchanges(topology: Topology) -> Iterator[Core]:
 
 
 def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
-    """Exchanges along trees that a free group of automorphisms maps to one another.
-
-    Args:
-        some: exchanges of the images of one node under subgroups; otherwise of all nodes.
-    """
+    """Exchanges along trees that a free group maps to one another; `some`: of its subgroups."""
     nodes = topology.num_nodes
     random = np.random.default_rng(nodes)
     group = free_symmetry(topology, until=NEVER.working(_SYMMETRY_SECONDS))
@@ -205,10 +196,7 @@ def _exchange(
 ) -> Iterator[Core]:
     """An exchange along trees, with sums on the way; nothing if it has too many sends.
 
-    Args:
-        parents: ``[K, P]``, for each source and node the node before it.
-        depth: ``[K, P]``, larger than the depth of the node before.
-        core: ``[P]``, the K sources and destinations.
+    `parents` are ``[K, P]``, from the K sources of the core ``[P]``; `depth` grows along them.
     """
     nodes, members = topology.num_nodes, np.flatnonzero(core)
     steps = int(depth[:, members].max())

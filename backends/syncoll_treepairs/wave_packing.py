@@ -42,7 +42,6 @@ class WavePacking(AllreducePacking):
     steps.
 
     Args:
-        network: the topology and its orbits.
         most_depth: most steps of a pair of shortest-path trees; None for combs alone.
         most_links: most links from a root to a leaf, along any paths; None for shortest paths.
     """
@@ -132,9 +131,6 @@ class _RootedPairs:
 
         A tree with a limit on links from root to leaf is a timed tree with this limit on steps,
         whose prices are the same in each step.  Without a limit the cheapest tree is found.
-
-        Args:
-            far: ``[K, P]``, the distances from the roots.
         """
         assert self._most_links is not None
         nodes, prized, out = links.num_nodes, prices[links.number], self.network.forth
@@ -153,12 +149,7 @@ class _RootedPairs:
         return np.asarray(links.number[np.array(trees)])
 
     def pair(self, root: int, into: IntArray, out: IntArray) -> Pair:
-        """Two trees, with the steps of a first wave.
-
-        Args:
-            into: for every other node, in order, the link on the way to the root.
-            out: for every other node the link on the way from the root.
-        """
+        """Two trees with the steps of a first wave, by each node's links to and from the root."""
         far_in, far_out = (self._depths(links, root) for links in (into, out))
         known = max(self._into, int(far_in.max()))
         begun, ended = (known - far_in).tolist(), (known + far_out - 1).tolist()

@@ -43,8 +43,6 @@ class Waves:
 
     Args:
         chunks: chunks of the whole collective.
-        count: number of waves.
-        algorithm: the algorithm of all waves.
     """
 
     chunks: int

@@ -112,11 +112,7 @@ class _NodeSets:
         return [np.array(nodes, dtype=np.int64) for nodes in at.values()]
 
     def cut(self, demands: Sequence[Demand], *, against: bool = False) -> RoundsBound:
-        """The bound of the best cut around one of these sets or its complement.
-
-        Args:
-            against: whether the demands are of the topology with every link reversed.
-        """
+        """The best cut around a set or its complement; `against` reverses the demands' links."""
         best = RoundsBound(Fraction(0), None, None)
         demands, nodes = DemandList.of(demands), self.topology.num_nodes
         if not len(demands) or not len(self.ends):

@@ -49,7 +49,6 @@ def divided(
 
     Args:
         certificate: of whole cases, all of one class of chunks.
-        deadline: until which cases are divided.
         enough: the cost of an algorithm, which no bound needs to exceed.
     """
     classes = list(shape.classes)
@@ -88,13 +87,9 @@ def divided(
 
 @dataclass(order=True)
 class _Part:
-    """A part of a case.
+    """A part of a case, with the cost of a chunk in it (`value`) by the linear program.
 
-    Args:
-        value: the cost of a chunk in it, by the linear program.
-        number: decides between equal ones.
-        sends: the sends that divide it from the others.
-        sent: ``[S, L]`` of the solution.
+    `number` decides between equal ones, `sends` divide it from the others, `sent` is ``[S, L]``.
     """
 
     value: float
@@ -106,11 +101,7 @@ class _Part:
 
 
 class _Divisible:
-    """The linear program of one case under fixed prices.
-
-    Args:
-        numbers: of the solved parts.
-    """
+    """The linear program of one case under fixed prices; `numbers` counts its solved parts."""
 
     def __init__(
         self,

@@ -71,14 +71,7 @@ class Covers:
         return np.bincount(group, weights=part, minlength=count).astype(np.float64)
 
     def least(self, links: IntArray) -> tuple[int, ...] | None:
-        """The cheapest cover of some links found within the limits.
-
-        Args:
-            links: positions of links, ascending.
-
-        Returns:
-            Positions of bounds, ascending; None when no bound that may be chosen contains a link.
-        """
+        """The cheapest cover of some links within the limits; None if a link is in no bound."""
         counts = self._counts[links]
         if not len(links) or not counts.all():
             return None if len(links) else ()

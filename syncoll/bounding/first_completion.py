@@ -56,8 +56,6 @@ def find_completions(
     combined, the linear program is too large or took too long, or proves no more than `more_than`.
 
     Args:
-        shape: the combined chunks.
-        deadline: of the solver.
         more_than: a bound up to this is not returned.
         thorough: whether the program may take ten seconds.
     """

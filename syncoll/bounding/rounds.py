@@ -295,11 +295,7 @@ class FlowBounds:
         best: RoundsBound,
         deadline: Deadline,
     ) -> tuple[float, RoundsBound] | None:
-        """The value of a relaxation, and its bound; None where it is left out.
-
-        Args:
-            limits: variables when it is built, and after the reduction.
-        """
+        """The value of a relaxation, and its bound; None if it has more variables than `limits`."""
         steps, (built, columns) = relaxation.network.steps, limits
         # Skips a program that cannot even be built in the time.
         seconds = deadline.seconds

@@ -49,7 +49,6 @@ def find_gossip(
     affordable, or has as few steps, or the bound is at most `more_than`.
 
     Args:
-        shape: the combined chunks.
         more_than: a bound up to this is not returned.
         memory: keeps the least S for which there was no time.
     """
@@ -92,12 +91,9 @@ def find_gossip(
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
-    """The trees of one node, which represent the trees of all nodes like it.
+    """The trees of one node, which represent the trees of the `alike` nodes like it.
 
-    Args:
-        chunks: position of the class of chunks.
-        alike: the number of nodes like it.
-        orbit: ``[L]``, of links under the automorphisms that keep the node, numbered from 0.
+    `orbit` ``[L]`` numbers links under the automorphisms that keep the node, from 0.
     """
 
     oracle: TreeOracle

@@ -38,7 +38,6 @@ def find_switch_prices(
     most `more_than`.
 
     Args:
-        shape: the combined chunks.
         deadline: at which the prices found so far are used.
         more_than: a bound up to this is not returned.
     """
@@ -81,12 +80,7 @@ def _sides(topology: Topology) -> Iterator[list[int | None]]:
 def _best_prices(
     sizes: Mapping[int, int], steps: int, rooms: list[Fraction], deadline: Deadline
 ) -> tuple[FloatArray, float]:
-    """``[2, S]``, the prices of leaving and entering a node under which sums cost most, and their
-    cost.
-
-    Args:
-        sizes: number of contributors to the number of sums.
-    """
+    """``[2, S]``, prices to leave and enter a node under which sums cost most; and their cost."""
     counts = list(sizes.values())
     master = Master([float(room) for room in rooms], counts, steps)
     # If sums are formed by one node and copied in the next step, these are the best ones.

@@ -63,7 +63,6 @@ class TimedCuts:
     """The relaxation of flows together on a network each of whose links has a bound of its own.
 
     Args:
-        destinations: the ones that are considered.
         known: cuts for S steps, or for fewer.
 
     Attributes:

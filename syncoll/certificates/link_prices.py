@@ -96,10 +96,7 @@ class LinkPrices:
 
     @classmethod
     def of(cls, topology: Topology, steps: int | None, prices: Prices) -> LinkPrices:
-        """The prices of links.
-
-        Args:
-            prices: of bounds.
+        """The prices of links, from prices of bounds.
 
         Raises:
             VerificationError: when a price has no bound or step, or is negative.

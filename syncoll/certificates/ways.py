@@ -187,13 +187,7 @@ class Ways(Argument):
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """The prices of a share.
-
-    Args:
-        places: step * number of links + link.
-        units: the number of units in 1.
-        wholes: the prices in units.
-    """
+    """The prices of a share in units, by ``step * number of links + link``."""
 
     places: IntArray
     units: int

@@ -90,14 +90,9 @@ def lower_bounds(
 def _prove(
     table: BoundsTable, asked: list[int | None], most: float
 ) -> tuple[set[int | None], bool]:
-    """Bounds each S, and tries late ones again in the remaining time.
+    """Bounds each S (any number first, then ascending), and tries late ones again in the rest.
 
-    Args:
-        asked: any number of steps (None) first, then ascending.
-        most: seconds for one bound.
-
-    Returns:
-        The S for which more time might prove more, and whether the user interrupted it.
+    Returns the S for which more time might prove more, and whether the user interrupted it.
     """
     until, waiting, late = table.deadline, list(asked), set[int | None]()
     had: dict[int | None, float] = {}

@@ -102,11 +102,7 @@ class _Proving:
         self.used: dict[Refuted, None] = {}
 
     def proof(self, best: Fraction | None) -> Proof:
-        """The strongest proof about algorithms of at most S steps.
-
-        Args:
-            best: the least R/C found with at most S steps; None without any.
-        """
+        """The strongest proof about algorithms of at most S steps; `best` is their least R/C."""
         max_chunks = self.source.max_chunks
         bound = min((one.bandwidth for one in self.needed), default=Fraction(0))
         proof = Proof(self.steps, best, bound, tuple(self.needed), Scope.OPEN, None, None)

@@ -31,7 +31,6 @@ def solve_exactly(
 
     Args:
         matrix: ``[n, n]``, of integers.
-        right: n integers.
     """
     try:
         with np.errstate(over="ignore"):  # a diverging value becomes infinity, not a digit

@@ -110,8 +110,6 @@ class ArrivalSearch:
                 sources, ``S + 1`` if it does not arrive.
             has: ``[K, P]``, where it starts.
             needs: ``[K, P]``, where it has to arrive.
-            prices: ``[S, L]``, above 0.
-            until: deadline, at which the trees are returned as they are.
 
         Returns:
             The trees, ``[K, P]``.
@@ -192,15 +190,11 @@ class ArrivalSearch:
 
 
 class _Tables:
-    """The cheapest send over each link between two arrivals.
+    """The cheapest send over each link between two arrivals, ``[L, S + 2, S + 2]``.
 
-    Attributes:
-        by_sender: ``[L, S + 2, S + 2]``, for each link, by the arrivals at its source and its
-            target.
-        by_receiver: the same with arrivals exchanged, for links by source.
-        impossible: the cost of a send for which there is no step.
-        forbidden: the cost of choices that are never made.
-        tiny: savings below this are ignored.
+    `by_sender` has the arrivals at a link's source first, `by_receiver` at its target.  A send
+    without a step costs `impossible`, choices that are never made cost `forbidden`; savings below
+    `tiny` are ignored.
     """
 
     def __init__(self, search: ArrivalSearch, prices: FloatArray) -> None:

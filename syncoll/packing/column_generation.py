@@ -97,9 +97,6 @@ class Packing(Generic[C]):
     Args:
         network: computes the loads of columns.
         counts: ``[D]``, chunks of each demand.
-        steps: S.
-        oracle: finds columns.
-        tuning: how prices move.
         chunks: of all demands together; `value` is for each of them.
         rounds: see `Master`.
         timeless: whether a load counts alike in any step: the packings then take the time of many

@@ -44,11 +44,7 @@ def algorithm_of(problem: PackingProblem, dealt: DealtChunks[TimedTree]) -> Algo
 
 
 class _Kinds:
-    """Chunks by their sources and their other destinations.
-
-    Args:
-        table: pre and post.
-    """
+    """Chunks by their sources and their other destinations."""
 
     def __init__(self, table: RelationTable) -> None:
         self._ends = np.stack([table.pre, table.post & ~table.pre], axis=1)
@@ -59,11 +55,7 @@ class _Kinds:
         self._members: list[IntArray] = np.split(order, np.cumsum(np.bincount(kind))[:-1])
 
     def members(self, ends: BoolArray) -> IntArray:
-        """The chunks of a kind, in order.
-
-        Args:
-            ends: ``[2, P]``, their sources and their destinations.
-        """
+        """The chunks of a kind, in order; `ends` has its sources and destinations, ``[2, P]``."""
         return self._members[int(self._place(ends[None])[0])]
 
     def carriers(self, group: Group) -> Carriers:

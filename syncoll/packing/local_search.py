@@ -61,7 +61,6 @@ class ChunkMoves:
         Args:
             numbers: ``[T]``, to begin with.
             rounds: ``[S]``, target of each step.
-            until: deadline, at which the numbers are returned as they are.
 
         Returns:
             ``[T]``, with the same sums for every demand.

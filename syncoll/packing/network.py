@@ -75,13 +75,7 @@ class OrbitNetwork:
         return self.topology.num_nodes
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
-        """``[B, count]``: the load of sends, with all their images, on one bound of each orbit.
-
-        Args:
-            links: ``[K]``, of the sends.
-            steps: ``[K]``.
-            count: S.
-        """
+        """``[B, count]``: the load of sends, with all their images, on one bound of each orbit."""
         cell = steps * len(self._members) + self._orbit[links]
         sends = np.bincount(cell, minlength=count * len(self._members)).reshape(count, -1)
         return np.asarray((sends @ self._members).T, dtype=np.int64)

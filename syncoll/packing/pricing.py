@@ -37,13 +37,7 @@ get trees from nothing.  Row a100(boxes=4) allgather of benchmarks/results/scale
 
 
 class TreePricing:
-    """Looks for trees of S steps that cost less than demands pay.
-
-    Args:
-        problem: with the demands.
-        steps: S.
-        random: breaks ties, and changes trees.
-    """
+    """Looks for trees of S steps that cost less than demands pay."""
 
     def __init__(self, problem: PackingProblem, steps: int, random: np.random.Generator) -> None:
         self.problem, self.steps = problem, steps
@@ -75,7 +69,6 @@ class TreePricing:
             prices: ``[B, S]``, or ``[B, 1]`` where they are the same in all steps.
             pays: the price that each demand pays; trees that cost more are omitted.
             shared: for each demand the trees that are in use now.
-            until: deadline; the trees found by then are returned.
         """
         steps = self.steps // prices.shape[1]
         on_links = self._finder.untied(self.problem.on_links(np.repeat(prices, steps, axis=1)))

@@ -38,9 +38,6 @@ class PackingProblem(OrbitNetwork):
     The group maps the algorithms to themselves: the demands of one orbit have the same trees, up to
     the group.  Columns number links as `links` does.
 
-    Args:
-        until: deadline of the search for symmetry.
-
     Raises:
         ModelError: when no C is admitted.
 

@@ -32,13 +32,10 @@ class TimedPacking(Packing[TimedTree]):
     """Fractional packings of timed trees in S steps.
 
     Args:
-        problem: the demands, on orbits.
-        steps: S.
         trees: for each demand timed trees to begin with; of trees with more steps only the links
             are used.
         rounds: see `Master`.
         timeless: see `Packing`: trees then have at most S links from end to end.
-        prices: see `Packing`.
     """
 
     def __init__(

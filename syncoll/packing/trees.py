@@ -62,8 +62,6 @@ class TreeFinder:
 
     Args:
         links: sorted by target.
-        steps: S.
-        random: breaks ties.
     """
 
     def __init__(self, links: Links, steps: int, random: np.random.Generator) -> None:
@@ -100,7 +98,6 @@ class TreeFinder:
         """Two cheap trees for each demand; none if it cannot be met in S steps.
 
         Args:
-            demands: their sources and destinations.
             prices: ``[S, L]``, above 0.
             until: deadline, after which no further demand is begun.
         """

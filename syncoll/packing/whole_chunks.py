@@ -270,8 +270,6 @@ def promising(
     """Values of C worth trying: a small one, the best, and one where whole numbers matter little.
 
     Args:
-        packing: an optimum.
-        most_chunks: C at most.
         below: only C that promise a R/C less than this.
         finer: factor by which C may exceed the usual limit.
     """

@@ -20,11 +20,8 @@ __all__ = ["split_switch", "split_transit"]
 def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Pieces:
     """Removes a switch in place; no cut becomes worse than the trees need.
 
-    Args:
-        avoid: pairs (u, t) to be replaced only when no other pair is left.
-
-    Returns:
-        The units that had to turn round in w.
+    Pairs (u, t) to `avoid` are replaced only when no other pair is left.
+    Returns the units that had to turn round in w.
     """
     slack = _Slack(network, w)
     loops: Pieces = []

@@ -17,7 +17,6 @@ def cheapest_arborescence(
     a cycle is its excess over the edge that it would replace.
 
     Args:
-        nodes: their number.
         root: one of them, from which all others can be reached.
         edges: (source, destination, cost, name).
     """

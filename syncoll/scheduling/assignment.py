@@ -147,10 +147,7 @@ class Assigner:
     def _budgets(self, earliest: IntArray, target: int, lean: Fraction) -> IntArray:
         """Rounds for the steps that add up to `target` and meet the demand of every window.
 
-        Args:
-            earliest: the least sums of rounds before each step.
-            target: R, at least the bound.
-            lean: from 0, work is done as late as the windows allow, to 1, as early.
+        With `lean` 0 work is done as late as the windows allow, with 1 as early.
         """
         low, high = earliest.copy(), self._windows.latest(len(earliest) - 1, target)
         low[-1] = target

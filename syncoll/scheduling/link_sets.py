@@ -81,12 +81,7 @@ class LinkSets:
         return room
 
     def load(self, link: IntArray, sends: IntArray) -> IntArray:
-        """``[sets + 1]``: the number of sends that use each set.
-
-        Args:
-            link: positions of links.
-            sends: the number of sends over each.
-        """
+        """``[sets + 1]``: the number of `sends` over these links that use each set."""
         width = self.of_link.shape[1]
         load = np.zeros(self.size + 1, dtype=np.int64)
         for column in range(width):

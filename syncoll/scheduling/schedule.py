@@ -181,7 +181,6 @@ class PathSchedules:
     tried too.
 
     Args:
-        chunks: C.
         most: R at most; None for no limit.
     """
 

@@ -51,11 +51,6 @@ class StepProgram:
     def minimise(self, least: int, most: int, seconds: float) -> tuple[SendPlan | None, float]:
         """A plan of the fewest rounds.
 
-        Args:
-            least: a lower bound on R.
-            most: an upper limit on R.
-            seconds: the time limit.
-
         Returns:
             The best plan found, or None; and the bound of the linear relaxation on the rounds of
                 every plan (0 if unknown).

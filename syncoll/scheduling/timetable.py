@@ -278,12 +278,7 @@ def _ones(like: IntArray) -> FloatArray:
 
 
 class _BestResponses:
-    """Streams that are paths, each with its own times.
-
-    Args:
-        first: ``[W]``, the first entry of each stream.
-        hops: ``[W]``, the number of its entries, which are consecutive.
-    """
+    """Streams that are paths, each with its own times; their entries are consecutive."""
 
     def __init__(self, streams: Streams, sets: LinkSets, first: IntArray, hops: IntArray) -> None:
         self._hops, self._amount = hops, streams.count[first].astype(np.float64)
@@ -294,11 +289,7 @@ class _BestResponses:
         self._sets, self._link, self._pace = sets, streams.link, sets.rounds_per_send
 
     def improved(self, sent: FloatArray, until: Deadline) -> FloatArray:
-        """Sends ``[E, S]`` that need fewer rounds, if there are any.
-
-        Args:
-            sent: the chunks, in parts, that take an entry in a step.
-        """
+        """Sends ``[E, S]`` that need fewer rounds, if there are any."""
         sent, (entries, steps) = sent.copy(), sent.shape
         chance = np.random.default_rng(steps)
         load = self._loaded(np.arange(entries), sent)

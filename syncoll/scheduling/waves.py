@@ -65,8 +65,6 @@ def waves_of_streams(
 
     Args:
         collective: not combining.
-        streams: of all chunks that have to move.
-        chunks: C.
     """
     sets, depth = LinkSets(topology, streams.num_sends, streams.copies), streams.height
     every = np.arange(len(streams.link))

@@ -99,8 +99,6 @@ class Agenda:
     """The loop over the engines of one search.
 
     Args:
-        ledger: of the search.
-        deadline: when the search is over.
         on_point: is called when a point was found.
         on_stop: is called when the search ends early.
         lost: is given the reason when memory is exhausted.

@@ -98,9 +98,6 @@ class AnswerSource:
         """Starts loading the solver in the background, once the store lacks an answer.
 
         It is called after the first point is found, since loading would delay that point.
-
-        Args:
-            lacking: whether the store lacks an answer, so that the solver will be needed.
         """
         self._has_begun |= not lacking
         self._is_new |= lacking

@@ -40,7 +40,6 @@ def constructed(
 
     Args:
         until: deadline; algorithms constructed by then count.
-        report: is given a message when the seed fails.
 
     Returns:
         The algorithms, the fewest steps first; and without any, the reason in words.

@@ -45,12 +45,7 @@ infinitely many, and a backend that decides none of them (without a licence, say
 
 @dataclass(eq=False)
 class CandidateSolver:
-    """The solvers of one search.
-
-    Args:
-        source: the candidates.
-        deadline: of the search.
-    """
+    """The solvers of one search."""
 
     _ledger: Ledger
     _source: CandidateSource
@@ -152,12 +147,6 @@ class CandidateSolver:
         """Each candidate in turn with its answer, or None where a bound rules it out.
 
         As many are asked at once as there are solvers; unneeded answers are cancelled.
-
-        Args:
-            seconds: time limit for each; None for the solver's own.
-
-        Raises:
-            OutOfTimeError: when the deadline is over.
         """
         rest = iter(candidates)
         asked: deque[tuple[Candidate, PendingAnswer | None, float]] = deque()

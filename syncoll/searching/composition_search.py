@@ -47,8 +47,6 @@ class CompositionSearch:
     """The search of a composition: its ways to compose, and its direct search.
 
     Args:
-        search: of the whole.
-        frontiers: searches the parts.
         save_seconds: interval at which parts are composed while they are searched.
     """
 

@@ -103,10 +103,7 @@ def forest_collective(
 
 
 def _packer(candidates: Sequence[SeedRecord], tell: Callable[[str], None]) -> ForestPacker:
-    """The packer of the first seed that can be loaded.
-
-    Raises `PluginError` if none can be loaded.
-    """
+    """The packer of the first seed that can be loaded; a `PluginError` if none can."""
     for record in candidates[:-1]:
         assert record.forest is not None
         try:

@@ -136,9 +136,6 @@ class Heuristics:
         """Asks seeds that have not begun whether they apply, and ends the ones that do not.
 
         Their shares of the time go to the other seeds from the first turn on.
-
-        Raises:
-            PluginError: as `turn`.
         """
         self._seconds = 0.0
         for state in self._states:
@@ -206,9 +203,6 @@ class Heuristics:
     def go_to_background(self, limits: SeedLimits, until: Deadline) -> None:
         """Starts a process for the seeds that resume, if possible; otherwise they have their turns
         here.  A seed that has begun here loses its state.
-
-        Args:
-            until: deadline of the process.
         """
         if is_counted():  # results from background processes depend on the machine
             return
@@ -272,11 +266,7 @@ class Heuristics:
         return found
 
     def _lose(self, message: object) -> None:
-        """Handles a process that ended before its seeds.
-
-        Raises:
-            PluginError: if a user named one of them.
-        """
+        """Handles a process that ended before its seeds: an error if a user named one of them."""
         process, lost = self._process, [s for s in self._states if s.in_background and not s.ended]
         assert process is not None
         why = message.message if isinstance(message, Failed) else process.exit_description()
@@ -346,11 +336,9 @@ class Heuristics:
 
     @contextmanager
     def _guarded(self, state: HeuristicState) -> Iterator[list[str]]:
-        """Handles a seed's errors: none ends the search, except for a broken seed that a user
-        named.
+        """Handles a seed's errors; yields an empty list for a message about a seed that is stopped.
 
-        Yields:
-            An empty list for a message about a seed that is stopped for good.
+        No error ends the search, except for a broken seed that a user named.
         """
         name = state.seed.record.name
         late: list[str] = []
@@ -495,12 +483,7 @@ class Seeding:
 
 
 def _share(ends: Deadline, weights: Sequence[float], least: float) -> Deadline:
-    """The share of the first of several seeds: its part of the remaining work, and of the time.
-
-    Args:
-        weights: of the remaining seeds.
-        least: seconds of work, if there is time for them.
-    """
+    """The share of the first of several seeds by `weights`: of remaining work, and of the time."""
     if ends.is_never:
         return ends
     part = weights[0] / sum(weights)

@@ -26,7 +26,6 @@ class KnownAlgorithms:
     """Known algorithms of a collective on a topology.
 
     Args:
-        collective: its name.
         proposals: the algorithms, verified or not, within the time of a turn.
     """
 

@@ -139,9 +139,6 @@ class LargeNeighbourhoods:
 
         It begins with the warm starts: for each number of steps with the cheapest that only moves
         data and is not too large.  Later it omits the ones that it could not improve.
-
-        Args:
-            until: deadline of the questions.
         """
         points = self._worth(
             point for point in ledger.warm_starts.points.values() if ledger.keeps(point)

@@ -141,12 +141,7 @@ class Dual:
         return replace(point, instance=instance, algorithm=algorithm, bound=bound)
 
     def _inverted_family(self, family: Family) -> Family:
-        """A family of the dual as one of the inverse, verified.
-
-        Raises:
-            ModelError: when the inverse has other chunks.
-            VerificationError: when a member, run backwards, is wrong.
-        """
+        """A verified family of the inverse; an error if it has other chunks or is wrong."""
 
         def invert(part: FamilyPart) -> FamilyPart:
             return FamilyPart(*self.inverted(part.instance, part.algorithm))
@@ -167,9 +162,6 @@ def _positions(one: Topology, other: Topology) -> list[int]:
 class Part:
     """A part of a composition.
 
-    Args:
-        request: for its frontier.
-
     Attributes:
         asked: the request that is searched for it: itself, or the request for its dual.
         points: the points found for `asked`.
@@ -183,9 +175,6 @@ class Part:
 
     def solved(self, point: Point, chunks: int) -> Solved | None:
         """One of the points as an algorithm of the part.
-
-        Args:
-            chunks: the number of chunks of all nodes together.
 
         Returns:
             None if it cannot be cut into this number.

@@ -170,9 +170,6 @@ class Search:
     def _claim_rows(self, solving: Work | None = None) -> list[Work]:
         """The rows after a turn of seeds: bounds of their points while they continue in the
         background, and a report.
-
-        Args:
-            solving: the row of the solver, if they come before it.
         """
 
         def due() -> bool:

@@ -37,7 +37,6 @@ class SumSearch:
     """The engine of a sum: the overlaid frontiers of its terms.
 
     Args:
-        search: of the whole.
         frontiers: makes a search of the terms, which searches terms that had less time anew.
     """
 

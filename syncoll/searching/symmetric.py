@@ -40,12 +40,7 @@ __all__ = ["LEVELS", "MANY_SENDS", "MOST_SENDS", "SymmetricSearch"]
 
 
 class _Level(NamedTuple):
-    """The effort for each candidate.
-
-    Args:
-        seconds: for each candidate.
-        sends: limit on the sends to choose from, counted by orbits.
-    """
+    """The effort for each candidate: time, and a limit on the orbits of sends to choose from."""
 
     seconds: float
     sends: int
@@ -62,12 +57,7 @@ too large for the memory."""
 
 @dataclass
 class _Turn:
-    """The questions about one S.
-
-    Args:
-        failed: for each C the most rounds with which nothing was found at this level.
-        asked: number of candidates, at all levels.
-    """
+    """One S; `failed` has for each C the most rounds without an algorithm at this level."""
 
     steps: int
     level: int = field(default=0, init=False)

@@ -92,11 +92,8 @@ def _untried(
 def _undecided(
     source: CandidateSource, step: StepState, few: bool | None = None
 ) -> list[Candidate]:
-    """The undecided candidates in ascending order of R/C, none if each has its own time limit.
-    Candidates beyond the limit on C are tried only once.
-
-    Args:
-        few: whether to return the ones with few chunks or the others; None for all.
+    """Undecided candidates by R/C, those beyond the limit on C once; none if each has its own time.
+    `few` restricts them to few chunks, or to the others.
     """
     if source.request.point_limit is not None:
         return []

@@ -206,12 +206,7 @@ def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
 
 
 def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[IntArray, IntArray]:
-    """The edges and the colours of the vertices for kinds of chunks, see `collective_graph`.
-
-    Args:
-        vertices: number of vertices so far; nodes come first.
-        colour: their last colour.
-    """
+    """The edges and colours of vertices for kinds of chunks, after `vertices` and `colour`."""
     edges, colours, sides = [], [], []
     start, end, counts = table.kinds
     for sets, numbers in ((table.starts.sets, start), (table.ends.sets, end)):

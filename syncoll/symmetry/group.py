@@ -71,10 +71,7 @@ class Group:
 def _closure(
     base: IntArray, generators: Sequence[IntArray], most: int
 ) -> tuple[IntArray, IntArray] | None:
-    """The images of `base` under all products of generators, and the factors of these products.
-
-    None if there are more than `most`.
-    """
+    """The images of `base` under all products, and their factors; None if more than `most`."""
     elements, products = [base], []
     known = {elements[0].tobytes()}
     for i, element in enumerate(elements):  # grows

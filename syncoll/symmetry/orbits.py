@@ -28,12 +28,9 @@ __all__ = [
 
 
 def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[IntArray]:
-    """Generators ``[P]`` of the automorphisms that keep each of some sets of nodes.
+    """Generators ``[P]`` of the automorphisms that keep each of some disjoint sets of nodes.
 
     The list is empty where the graph is too large for igraph.
-
-    Args:
-        parts: the sets, no two with a node in common.
     """
     found = vertex_automorphisms_fixing(topology, parts)
     return [one[: topology.num_nodes] for one in found]

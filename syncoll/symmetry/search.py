@@ -92,7 +92,6 @@ def find_symmetry(
     """Finds the symmetry of a topology.
 
     Args:
-        collective: the name of a collective.
         table: its pre and post for some C, if they are to be preserved too.
         until: ends the search for a larger group.
     """
