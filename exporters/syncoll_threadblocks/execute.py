@@ -48,7 +48,7 @@ def execute(
         inputs: the first slot of each rank's input, in ascending order.
         outputs: the first slot of each rank's output, in ascending order.
         chunks_per_message: the chunks of a step that one message holds at the largest size.
-        run: the execution, if it is known that sends and receives match.
+        run: the execution, if it is known to be free of races.
 
     Returns:
         The execution, and the specification with its root.
@@ -59,7 +59,7 @@ def execute(
     if run is None:
         require_matched(program)
         run = schedule(program, chunks_per_message)
-    require_race_free(program, run)
+        require_race_free(program, run)
     if spec is None:
         return run, None
     reads, writes = _finder(inputs, spec.inputs_of), _finder(outputs, spec.outputs_of)

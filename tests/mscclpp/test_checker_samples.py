@@ -304,7 +304,7 @@ def test_relaxed_signals_do_not_order_writes(plans: Plans) -> None:
     for gpu in plan["gpus"]:
         for op in gpu["threadblocks"][0]["ops"]:
             op["name"] = {"signal": "rlxsignal", "wait": "rlxwait"}.get(op["name"], op["name"])
-    refuse(plan, "race: reads o")
+    refuse(plan, "race: it reads o")
 
 
 def test_threads_of_a_block_do_not_wait_for_each_other(plans: Plans) -> None:
@@ -415,7 +415,7 @@ def test_calls_alternate_between_halves_of_scratch(kit: SimpleNamespace) -> None
         )
         gpus.append(gpu)
     plan = kit.write("reducescatter", gpus)
-    refuse(plan, r"race: writes s\[0\] of rank 1, which rank 1, .* reads")
+    refuse(plan, r"race: it writes s\[0\] of rank 1, which rank 1, .* reads")
     assert check({**plan, "use_double_scratch_buffer": True}).num_nodes == 2
 
 

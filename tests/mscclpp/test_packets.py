@@ -58,13 +58,13 @@ def test_plans_of_packets_are_followed(gathered: Plan, reduced: Plan, passed_on:
 def test_packets_of_the_next_call_must_not_overwrite(
     gathered: Plan, reduced: Plan, passed_on: Plan
 ) -> None:
-    refuse({**gathered, "use_double_scratch_buffer": False}, r"race: writes packet s\[\d\]")
+    refuse({**gathered, "use_double_scratch_buffer": False}, r"race: it writes packet s\[\d\]")
     check({**reduced, "use_double_scratch_buffer": False})  # both get a signal that it was read
     # Two halves do not help a rank without any signal.
     for gpu in passed_on["gpus"]:
         block = gpu["threadblocks"][0]
         block["ops"] = [op for op in block["ops"] if "rlx" not in op["name"]]
-    refuse({**passed_on, "use_double_scratch_buffer": True}, r"race: writes packet s\[0\]")
+    refuse({**passed_on, "use_double_scratch_buffer": True}, r"race: it writes packet s\[0\]")
 
 
 def test_errors_in_packets_are_found(gathered: Plan, reduced: Plan) -> None:

@@ -19,7 +19,7 @@ from enum import Enum, auto
 from typing import Any
 
 from syncoll.errors import VerificationError
-from syncoll_mscclpp.reading.operations import MULTICAST, SIGNATURES, in_packets
+from syncoll_mscclpp.reading.operations import SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import (
     ExecutionPlan,
     PlanBlock,
@@ -47,14 +47,11 @@ class EffectKind(Enum):
     """All threads touch memory."""
     PUSH = auto()
     """One thread requests the proxy of a channel to move data."""
-    SIGNAL = auto()
-    WAIT = auto()
-    ACQUIRE = auto()
-    RELEASE = auto()
+    POST = auto()
+    """Threads raise counters: signals, or semaphores that they release."""
+    AWAIT = auto()
     SYNC = auto()
     """The threads of the block meet."""
-    BARRIER = auto()
-    """Thread blocks of the rank meet."""
     NOTHING = auto()
 
 
@@ -65,20 +62,19 @@ class Effect:
     Args:
         operation: a number that the instructions of one operation share.
         thread: of the block, for a push.
-        counters: the signalled or awaited counters, or the semaphores; the n-th by thread n.  Of a
-            push, the proxy's channel.
+        proxy: the channel of a push.
+        needs: the awaited counters, the n-th by thread n, and how often each must be raised.
+        channels: whether the counters are of channels.
         relaxed: whether a signal or wait does not order memory.
-        signals: the counter that the proxy raises if a push only signals; otherwise -1.
-        multicast: whether it goes through a switch.
     """
 
     kind: EffectKind
     operation: int
     thread: int = 0
-    counters: tuple[int, ...] = ()
+    proxy: int = -1
+    needs: tuple[tuple[int, int], ...] = ()
+    channels: bool = False
     relaxed: bool = False
-    signals: int = -1
-    multicast: bool = False
 
 
 PACKET_BUFFER = "packet s"
@@ -242,6 +238,7 @@ class _Maker:
         self.instructions: list[Instruction] = []
         self.effects: list[Effect] = []
         self.operation = 0
+        self.acquired: Counter[int] = Counter()
 
     def add(self, number: int, op: PlanOperation, window: tuple[int, int] | None = None) -> None:
         """Adds an operation, or one round of an operation in a pipeline."""
@@ -255,14 +252,14 @@ class _Maker:
         elif op.name == "sem_release":
             counters = self.semaphores("release")
             self.build.posted.update(counters)
-            self.append(EffectKind.RELEASE, counters, posts=counters)
+            self.append(EffectKind.POST, posts=counters)
         elif op.name == "sem_acquire":
             self.acquire()
         elif op.name == "nop":
             self.append(EffectKind.SYNC)
         elif op.name == "barrier":
             barrier = self.build.barrier_of[self.gpu.id, op.barrier]
-            self.append(EffectKind.BARRIER, barrier=barrier)
+            self.append(EffectKind.NOTHING, barrier=barrier)
         elif op.name == "flush":  # it flushes nothing
             self.append(EffectKind.NOTHING)
         elif op.channel_type == "port":
@@ -273,19 +270,18 @@ class _Maker:
     def append(
         self,
         kind: EffectKind,
-        counters: tuple[int, ...] = (),
-        *,
         thread: int = 0,
+        proxy: int = -1,
+        needs: tuple[tuple[int, int], ...] = (),
+        *,
+        channels: bool = False,
         relaxed: bool = False,
-        signals: int = -1,
         **what: Any,
     ) -> None:
         """An instruction of the machine (`what`), with its effect."""
-        multicast = self.op.name in MULTICAST
         self.instructions.append(Instruction(self.number, self.op.name, **what))
-        self.effects.append(
-            Effect(kind, self.operation, thread, counters, relaxed, signals, multicast)
-        )
+        effect = Effect(kind, self.operation, thread, proxy, needs, channels, relaxed)
+        self.effects.append(effect)
 
     def fail(self, message: str) -> VerificationError:
         return VerificationError(f"{self.step.place}: {message}")
@@ -313,11 +309,11 @@ class _Maker:
         self.build.posted.update(counters)
         if self.op.channel_type == "memory":
             relaxed = self.op.name == "rlxsignal"
-            self.append(EffectKind.SIGNAL, counters, relaxed=relaxed, posts=counters)
+            self.append(EffectKind.POST, channels=True, relaxed=relaxed, posts=counters)
             return
         for thread, (key, counter) in enumerate(zip(self.keys(), counters, strict=True)):
             proxy = self.build.proxies[key]
-            self.append(EffectKind.PUSH, (proxy,), thread=thread, signals=counter, posts=(counter,))
+            self.append(EffectKind.PUSH, thread, proxy, posts=(counter,))
 
     def wait(self) -> None:
         found = []
@@ -334,7 +330,7 @@ class _Maker:
         self.build.taken.update(counters)
         waits = tuple((counter, self.build.taken[counter]) for counter in counters)
         relaxed = self.op.name == "rlxwait" and self.op.channel_type != "port"
-        self.append(EffectKind.WAIT, counters, relaxed=relaxed, waits=waits)
+        self.append(EffectKind.AWAIT, needs=waits, channels=True, relaxed=relaxed, waits=waits)
 
     def semaphores(self, what: str) -> tuple[int, ...]:
         counters = tuple(self.build.semaphore_of[self.gpu.id, one] for one in self.op.semaphores)
@@ -344,15 +340,17 @@ class _Maker:
     def acquire(self) -> None:
         """If several blocks acquire, in any order, each waits for all releases."""
         counters = self.semaphores("acquire")
-        waits = []
+        waits, needs = [], []
         for counter in counters:
             self.build.taken[counter] += 1
+            self.acquired[counter] += 1
+            needs.append((counter, self.acquired[counter] - self.build.semaphores[counter]))
             count = self.build.taken[counter]
             if len(self.build.acquirers[counter]) > 1:
                 count = self.total(counter)
             if (count := count - self.build.semaphores[counter]) > 0:
                 waits.append((counter, count))
-        self.append(EffectKind.ACQUIRE, counters, waits=tuple(waits))
+        self.append(EffectKind.AWAIT, needs=tuple(needs), waits=tuple(waits))
 
     def total(self, counter: int) -> int:
         """The number of times that the rank acquires a semaphore."""
@@ -433,15 +431,12 @@ class _Maker:
         if self.op.name == "pws":
             self.use("signal", counters, "signals over")
         for thread, pieces in enumerate(self.pieces()):
-            proxy = (self.build.proxies[keys[thread]],)
+            proxy = self.build.proxies[keys[thread]]
             for reads, writes in pieces:
-                self.append(EffectKind.PUSH, proxy, thread=thread, reads=reads, writes=writes)
+                self.append(EffectKind.PUSH, thread, proxy, reads=reads, writes=writes)
             if self.op.name == "pws":
-                counter = counters[thread]
-                self.build.posted[counter] += 1
-                self.append(
-                    EffectKind.PUSH, proxy, thread=thread, signals=counter, posts=(counter,)
-                )
+                self.build.posted[counters[thread]] += 1
+                self.append(EffectKind.PUSH, thread, proxy, posts=(counters[thread],))
 
 
 def _share(size: int, number: int, group: int) -> int:
