@@ -53,7 +53,7 @@ def require_race_free(program: Program, schedule: Schedule) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The finished intervals of all agents before a moment, and those that are visible.
+    """The finished intervals of all agents before a moment, and the visible ones among them.
 
     The entries of its own agent stand apart: vectors are long, and only news are worth a copy.
     """
@@ -113,7 +113,7 @@ Access = tuple[int, int, int, Place, bool]
 
 
 class Detector:
-    """Follows an execution; a format says by `step` what an instruction does.
+    """Follows an execution; the `step` of a format follows one instruction.
 
     Several threads may post a counter.  A wait for count v comes after the m-th post of one of them
     if the others post less than v - m + 1 times.  The n-th receive waits for the n-th send.

@@ -140,8 +140,8 @@ class _Calls(Detector):
         stretches = [block.stretch for block in self.blocks]
         self.blocks = []
         for t, thread in enumerate(self.program.threads):
-            start = starts[thread.rank]
-            clock = Clock(start.before, start.seen, t, stretches[t], stretches[t])
+            base = starts[thread.rank]
+            clock = Clock(base.before, base.seen, t, stretches[t], stretches[t])
             self.blocks.append(_Threads(clock, stretches[t], known=self.known[thread.rank]))
         self.posts.clear()
         self.posted.clear()
