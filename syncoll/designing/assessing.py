@@ -52,11 +52,8 @@ class DesignFolder(FrontierFolder):
         return found if frontier.points or found.covers(steps) else None
 
     def keep(self, candidate: MachineCandidate, proved: Proved) -> None:
-        """Writes a result with its frontier, if it has one; raises `UsageError` if it cannot be
-        written.
-
-        Points of a search that proved less than the known bounds get a file of their own.
-        """
+        """Writes a result with its frontier, if any, or raises `UsageError`.  Points of a search
+        that proved less than the known bounds get a file of their own."""
         found = proved.frontier
         if found is None:
             return
@@ -108,11 +105,8 @@ class Assessing:
 def assess(
     candidates: Sequence[MachineCandidate], question: Question, work: DesignWork
 ) -> Assessing:
-    """Proves the bounds of all collectives on all candidates.
-
-    Ctrl-C and the deadline end it with the bounds found so far.  At the deadline, quick bounds of a
-    few more candidates are added.
-    """
+    """Proves the bounds of all collectives on all candidates.  Ctrl-C and the deadline end it with
+    the bounds found so far; at the deadline, quick bounds of a few more candidates are added."""
     result = Assessing([Assessed(one) for one in candidates])
     found: Proved | str | None
     folder, steps, until = work.folder, question.steps, work.until

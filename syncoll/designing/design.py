@@ -100,10 +100,8 @@ class Proved:
         return cls(least, low, frontier, _needed(by_steps, low))
 
     def at(self, steps: int) -> Fraction | None:
-        """A lower bound on R/C with at most `steps` steps; None if impossible.
-
-        A bound for more steps holds for fewer ones, too.
-        """
+        """A lower bound on R/C with at most `steps` steps, also one for more steps; None if
+        impossible."""
         if steps < self.steps:
             return None
         return max([self.bandwidth, *(bound for s, bound in self.by_steps if s >= steps)])
@@ -181,11 +179,8 @@ class Assessed:
         return inf if low is None else low / (self.candidate.rate or 1)
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
-        """The figures to minimise: costs, then for each collective the bounds on S and on R/C.
-
-        R/C is in seconds per byte if the machine has units, to be comparable.  None if a figure is
-        missing.
-        """
+        """The figures to minimise, if all are known: costs, then for each collective the bounds on
+        S and on R/C, in seconds per byte if the machine has units, to be comparable."""
         found: list[Fraction | int] = []
         for name in collectives:
             if name not in self.bounds:
@@ -333,10 +328,8 @@ COLUMNS: dict[str, type] = {
 
 
 def rows(design: Design) -> list[dict[str, Any]]:
-    """The rows, with None for unknown entries.
-
-    Points, and bounds by the number of steps, are texts such as ``2: 3/2, 3: 7/6``.
-    """
+    """The rows, with None for unknown entries; points, and bounds by the number of steps, are texts
+    such as ``2: 3/2, 3: 7/6``."""
     found = []
     for one, ahead in zip(design.assessed, design.behind(), strict=True):
         costs = one.candidate.costs

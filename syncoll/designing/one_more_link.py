@@ -145,10 +145,8 @@ def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate
 
 
 def usual_bandwidth(topology: Topology) -> Fraction:
-    """The most frequent bandwidth of links that leave a node; the least of several.
-
-    In the units of the physical network, if there is one.
-    """
+    """The most frequent bandwidth of links that leave a node, the least of several, in the units of
+    the physical network, if there is one."""
     fabric = topology.fabric
     if fabric is not None:
         rates = [link.bandwidth for link in fabric.links if link.source < fabric.num_nodes]
@@ -172,10 +170,8 @@ def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction
 
 
 def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
-    """``[P (P - 1) / 2]``: for each pair of nodes the least position of a pair in its orbit.
-
-    The automorphisms preserve the collectives, too.
-    """
+    """``[P (P - 1) / 2]``: for each pair of nodes the least position of a pair in its orbit, under
+    automorphisms that preserve the collectives, too."""
     nodes = topology.num_nodes
     first, second = np.triu_indices(nodes, 1)
     position = np.zeros((nodes, nodes), dtype=np.int64)
@@ -189,10 +185,8 @@ def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
 
 
 def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] | None:
-    """A unit of price, and ``[P, P]`` upper bounds on the prices of cheapest ways in this unit.
-
-    None if the bound is not proved by prices of ways.
-    """
+    """A unit of price, and ``[P, P]`` upper bounds on the prices of cheapest ways in this unit;
+    None if the bound is not proved by prices of ways."""
     proof = bound.certificate
     if proof is None or proof.argument.of_sums:
         return None

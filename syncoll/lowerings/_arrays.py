@@ -91,11 +91,8 @@ def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
 
 
 def add(formula: Formula, kind: str, **given: IntArray) -> Formula:
-    """The formula with rows of a kind added: arrays as in `Formula`, without the kind's name.
-
-    Missing arrays get defaults: rows without enforcers always hold, and rows without integers have
-    none.
-    """
+    """The formula with rows of a kind added: arrays as in `Formula`, without the kind's name.  If
+    they are missing, rows have no enforcers, and always hold, or no integers."""
     count = len(given["starts"]) - 1
     made: dict[str, Any] = {}
 

@@ -297,10 +297,8 @@ def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
 
 
 def tree_contributions(pre: BoolArray, sends: IntArray) -> BoolArray:
-    """``[M, P]``: the contributions that each send carries: the sender's, and all it received.
-
-    `sends` are in order of steps; a node sends a chunk once at most, after it receives it.
-    """
+    """``[M, P]``: the contributions that each send carries: the sender's, and all it received
+    before.  The `sends` are in order of steps, and a node sends a chunk once at most."""
     nodes = pre.shape[1]
     chunks, place = np.unique(sends[:, 0], return_inverse=True)
     # Bits of bytes: there is a set for each chunk and node.

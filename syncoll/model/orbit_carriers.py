@@ -146,10 +146,8 @@ class Carriers:
     def carried(
         self, ends: IntArray, elements: NarrowArray | None = None
     ) -> Iterator[tuple[slice, NarrowArray]]:
-        """Yields images ``[elements, K, …]`` of nodes ``[K, …]``, in blocks that fit the memory.
-
-        Each block comes with its slice of `elements`, by default all.
-        """
+        """Yields images ``[elements, K, …]`` of nodes ``[K, …]``, in blocks that fit the memory,
+        each with its slice of `elements`, by default all."""
         if elements is None:
             elements = self.elements
         block = max(1, _CELLS_AT_ONCE // max(1, ends.size))

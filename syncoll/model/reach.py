@@ -41,11 +41,8 @@ class Reach:
     @cached_property
     def distances(self) -> IntArray:
         """``[K, P]``: for each set of `table.starts` the fewest steps until a node has all of a
-        chunk that starts there.
-
-        This is the distance from the nearest node of the set, or for a combining collective from
-        the farthest; `UNREACHABLE` from an empty set.
-        """
+        chunk that starts there: from the nearest node of the set, or for a combining collective
+        from the farthest; `UNREACHABLE` from an empty set."""
         far, sets = self.topology.distances, self.table.starts.sets
         result = np.full(sets.shape, UNREACHABLE, dtype=np.int64)
         single = sets.sum(axis=1) == 1

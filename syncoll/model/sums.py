@@ -355,11 +355,8 @@ class _DualShares:
         return None if found is None else _scaled(found, self.per_dual(nodes))
 
     def per_dual(self, nodes: int) -> Fraction:
-        """C of the sum divided by its dual's C.
-
-        A whole number that divides every C of the sum: each C of the sum has a C of the dual, and a
-        weight stays a weight in the dual.
-        """
+        """C of the sum divided by its dual's C, a whole number that divides every C of the sum:
+        each has a C of the dual, and a weight stays a weight in the dual."""
         return Fraction(lcm(*(share.scale.denominator for share in self._turned(nodes) or ())))
 
     def _turned(self, nodes: int) -> list[_Share] | None:

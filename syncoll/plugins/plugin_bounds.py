@@ -36,10 +36,8 @@ class PluginBounds:
         enough: Fraction | None,
         until: Deadline,
     ) -> RoundsBound:
-        """The best bound on R that is found by then, for at most S steps or any number.
-
-        No bound is above `enough`, R of an algorithm; `best` is the best known one.
-        """
+        """The best bound on R that is found by then, for at most S steps or any number, from the
+        `best` known one on; no bound is above `enough`, R of an algorithm."""
         waiting = list(self._records.values())
         while waiting and not until.passed and (enough is None or best.rounds < enough):
             share = until.share(1 / len(waiting))

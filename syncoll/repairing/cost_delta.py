@@ -71,10 +71,8 @@ def _line(whole: Frontier, now: Frontier, steps: int | None) -> Loss:
 
 
 def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:
-    """The least R/C with at most `steps` steps and its seed or solver, pipelines included.
-
-    For any number of steps the limit of a pipeline counts.
-    """
+    """The least R/C with at most `steps` steps, or for any number, and its seed or solver,
+    pipelines included, by their limits for any number."""
     found = [(p.bandwidth, p.backend) for p in frontier.points if steps is None or p.steps <= steps]
     for family in frontier.families:
         cost = family.limit if steps is None else family.cost_within(steps)
@@ -84,10 +82,8 @@ def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:
 
 
 def bound_for(frontier: Frontier, steps: int | None) -> Fraction:
-    """The proved bound on R/C of at most `steps` steps; None: of any number.
-
-    A bound for S steps holds for fewer, too.
-    """
+    """The proved bound on R/C of at most `steps` steps, also by one for more; None: of any
+    number."""
     least = frontier.least_bandwidth
     if steps is None or frontier.evidence is None:
         return least

@@ -53,12 +53,9 @@ class Deliveries:
         self.late: list[tuple[int, int]] = []
 
     def take(self, sends: IntArray) -> None:
-        """Adds the working sends, rows of chunk, source, destination and step, in the direction and
-        on the clock of these deliveries.
-
-        Of several sends of a chunk to a node the first counts.  The tree below a lost send stays,
-        and its root is `late`.
-        """
+        """Adds the working sends, rows of chunk, source, destination and step on this clock.  Of
+        several sends of a chunk to a node the first counts; the tree below a lost one stays, its
+        root `late`."""
         has = self._begins.copy()
         due = np.full(has.shape, NEVER, dtype=np.int64)
         lost = np.zeros(has.shape, dtype=bool)

@@ -31,10 +31,8 @@ _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 
 
 class BrokenAlgorithm(Part):
-    """An algorithm of the whole machine on the damaged machine, where it may no longer work.
-
-    It has the sends whose ends and chunks remain, sends over lost links included.
-    """
+    """An algorithm of the whole machine on the damaged machine, where it may no longer work: the
+    sends whose ends and chunks remain, sends over lost links included."""
 
     @property
     def uses_what_is_gone(self) -> bool:
@@ -92,10 +90,8 @@ def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None
 
 
 def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:
-    """Positions of additional steps; few, since each choice is tried.
-
-    Combining algorithms need more steps twice: before the collecting node and after it.
-    """
+    """Positions of additional steps; few, since each choice is tried.  Combining algorithms need
+    more steps twice: before the collecting node and after it."""
     if not more:
         return [()]
     ways = {(place,) * more for place in (steps, 0, steps // 2, max(steps - 1, 0))}
@@ -195,10 +191,8 @@ def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | No
 def _halves(
     broken: BrokenAlgorithm, budget: Budget, sends: IntArray
 ) -> tuple[list[Deliveries], IntArray] | None:
-    """The collection of each chunk at one node, and its distribution from there.
-
-    If several nodes complete a chunk, the first that forwards it counts.  None if no node does.
-    """
+    """The collection of each chunk at one node, the first that forwards it if several complete it,
+    and its distribution from there; None if no node completes it."""
     assert broken.algorithm.contributions is not None
     pre, post, steps = broken.instance.pre, broken.instance.post, budget.steps
     whole = (broken.algorithm.contributions == pre[sends[:, 0]]).all(axis=1)

@@ -116,10 +116,8 @@ def warm_start_seeds(
 
 
 def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:
-    """A point's algorithm on the damaged machine, with the chunks of the collective there.
-
-    None if it is too large, or not divisible into such chunks.
-    """
+    """A point's algorithm on the damaged machine, with the chunks of the collective there; None if
+    it is too large, or not divisible into such chunks."""
     instance, algorithm = point.instance, point.algorithm
     if algorithm.num_sends > _MOST_SENDS:
         return None

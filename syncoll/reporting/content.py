@@ -70,10 +70,8 @@ def _network(topology: Topology) -> dict[str, Any]:
 
 
 def _labels(topology: Topology) -> list[str]:
-    """The label of each limit; several with one name are distinguished by their links.
-
-    The limit of a single link needs no name: the page names it by its ends.
-    """
+    """The label of each limit; several with one name are distinguished by their links.  That of a
+    single link needs no name: the page names it by its ends."""
     found = []
     count = Counter(bound.label for bound in topology.bounds)
     for bound in topology.bounds:

@@ -62,10 +62,8 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
 
 
 def _kinds(instance: Instance) -> tuple[IntArray, str]:
-    """A number for each chunk, equal for chunks of one colour, and its meaning.
-
-    It is the node where chunks start, or end, if that is a single node and differs among chunks.
-    """
+    """A number for each chunk, equal for chunks of one colour, and its meaning: the node where
+    chunks start, or end, if that is a single node and differs among chunks."""
     for table, words in ((instance.pre, "start"), (instance.post, "end")):
         if (table.sum(axis=1) == 1).all():
             nodes = table.argmax(axis=1)

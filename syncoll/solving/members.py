@@ -233,12 +233,9 @@ def _missing(record: BackendRecord) -> str:
 def member_options(
     records: Sequence[BackendRecord], given: Mapping[str, object], text: str
 ) -> dict[str, dict[str, OptionValue]]:
-    """The options of each backend, by its name: the given values, else the defaults.
-
-    Of the given names ``cpsat.probing`` is the option of one backend, ``probing`` that of the only
-    one that has it.  Raises `OptionError`, with the text of the backends, for a name that no
-    backend has, or two have, or a bad value.
-    """
+    """The options of each backend, by its name: the given values, else the defaults.  Raises
+    `OptionError`, with the text of the backends, for a bad value, or a name that no backend or
+    several have, without a backend's before it as in ``cpsat.probing``."""
     chosen: dict[str, dict[str, object]] = {record.name: {} for record in records}
     for name, value in given.items():
         owner, dot, short = name.partition(".")

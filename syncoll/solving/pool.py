@@ -282,10 +282,8 @@ class _ThreadPool(SolverPool):
 
 
 class _ProcessPool(SolverPool):
-    """A process pool that is replaced once one of its processes has died.
-
-    All of its tasks are lost then, though at most one is to blame: each gets a second try.
-    """
+    """A process pool that is replaced once one of its processes has died.  All of its tasks are
+    lost then, though at most one is to blame: each gets a second try."""
 
     def __init__(self, settings: SolverSettings, width: int) -> None:
         super().__init__(spawned_processes(width), settings, width=width, own=True)
@@ -310,10 +308,8 @@ class _ProcessPool(SolverPool):
 
 
 def spawned_processes(width: int) -> ProcessPoolExecutor:
-    """A pool of processes that ignore Ctrl-C and end with this one.
-
-    They are spawned, since forked ones would inherit locks held by threads of this process.
-    """
+    """A pool of processes that ignore Ctrl-C and end with this one.  They are spawned, since forked
+    ones would inherit locks held by threads of this process."""
     return ProcessPoolExecutor(
         width, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
     )

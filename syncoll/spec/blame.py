@@ -69,10 +69,8 @@ def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
 
 
 def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> LocatedError:
-    """An error of a shipped definition as an error of its call; any other error unchanged.
-
-    Without arguments the definition itself is wrong, unless P and C have values (`late`).
-    """
+    """An error of a shipped definition as an error of its call; any other error unchanged.  Without
+    arguments the definition itself is wrong, unless P and C have values (`late`)."""
     found, span, origin = call.found, call.span, error.origin
     if isinstance(error, DataError):
         return error

@@ -100,11 +100,8 @@ class _Sized:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _CollectiveSpec:
-    """A definition with its arguments.
-
-    Requirements that use C or G (`on_chunks`) decide which C are admitted; the others must hold for
-    every C.
-    """
+    """A definition with its arguments.  Requirements that use C or G (`on_chunks`) decide which C
+    are admitted; the others must hold for every C."""
 
     definition: syntax.CollectiveDefinition
     scope: NameScope

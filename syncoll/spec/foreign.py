@@ -137,11 +137,8 @@ class ForeignFiles:
 
 
 def _path_in(text: str, known: bool) -> tuple[int, int] | None:
-    """The place of a path in a reference; None without a path.
-
-    An existing file is found by any name, unless that may be a name of the language; a missing one
-    needs a folder or a suffix.
-    """
+    """The place of a path in a reference, if any.  An existing file is found by any name, unless
+    that may be a name of the language; a missing one needs a folder or a suffix."""
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())
     named = _NAMED.fullmatch(text, start, end)

@@ -73,10 +73,8 @@ _LONGEST_TEXT = 200
 
 @dataclass(frozen=True, eq=False)
 class _SpecGroups:
-    """The groups after ``within``, with the place of their errors and a name.
-
-    An expression that does not depend on P is evaluated, and may fail, at once.
-    """
+    """The groups after ``within``, with the place of their errors and a name.  An expression that
+    does not depend on P is evaluated, and may fail, at once."""
 
     expr: Expr
     scope: NameScope

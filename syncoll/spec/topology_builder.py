@@ -31,10 +31,8 @@ _Row = tuple[Link, _Figures, str]
 
 class TopologyBuilder:
     """Expands a topology definition whose parameters have values: `read` it, then get the network.
-    Raises `SpecError` if a statement makes no sense, or the result would be too large.
-
-    It needs an evaluator of its own; errors of the network as a whole are at the origin.
-    """
+    Raises `SpecError` if a statement makes no sense, or the result would be too large; errors of
+    the network as a whole are at the origin."""
 
     def __init__(
         self,

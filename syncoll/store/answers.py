@@ -43,10 +43,8 @@ class StoredAnswer:
 
     @property
     def lasting(self) -> bool:
-        """Whether the answer is worth keeping: not after a crash or Ctrl-C.
-
-        An unknown lasts if a known time limit was reached, without time spent on a proof.
-        """
+        """Whether the answer is worth keeping: not after a crash or Ctrl-C.  An unknown lasts if a
+        known time limit was reached, without time spent on a proof."""
         if self.verdict is not Verdict.UNKNOWN:
             return True
         then = self.limits

@@ -38,11 +38,8 @@ class CachedSolutions:
     remembered: int = 0
 
     def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
-        """The stored solution of an instance, with its original seconds; None without one.
-
-        Its outcome has an empty assignment and no proof.  A run would have these seconds as its
-        limit, if they are tighter than the limits'.
-        """
+        """The stored solution of an instance for a run of at most these seconds, with its original
+        seconds, an empty assignment and no proof; None without one."""
         found = self.store.answer(instance, self._asked(instance), self._limits(seconds))
         if found is None:
             return None

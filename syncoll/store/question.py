@@ -106,11 +106,9 @@ def _at(numbers: IntArray, position: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CanonicalQuestion:
-    """A question in order, and the numbering that maps this order to the numbers of the question.
-
-    Its text is a line of JSON with the details, a line of JSON with the topology, and the table of
-    members: their rows (pre and post, packed), then their counts.
-    """
+    """A question in order, and the numbering that maps this order to its numbers.  Its text has a
+    line of JSON with the details, one with the topology, and the table of members: their rows (pre
+    and post, packed), then their counts."""
 
     text: bytes
     numbering: Numbering

@@ -124,11 +124,9 @@ class Rows:
     def put(
         self, table: Table, question: CanonicalQuestion, contents: Row, ranks: Row, *, repeats: bool
     ) -> bool:
-        """Keeps a row, unless one as good is there; False if the store is disabled.  Its contents
-        are in the order of the question's text.
-
-        A row that repeats one under other numbers is found only by its own numbers.
-        """
+        """Keeps a row with its contents in the order of the question's text, unless one as good is
+        there; False if the store is disabled.  A row that repeats another is found only by its own
+        numbers."""
         alike = None if repeats else question.alike
         text = None if alike is None else pack_question(question.text)
         columns = ("alike", "question", *table.contents, *table.ranks, "digest")

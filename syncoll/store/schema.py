@@ -119,11 +119,8 @@ def prepare(
 
 
 def require_database(path: Path) -> None:
-    """Raises `FileFormatError` unless a file is missing, empty, or begins like a database, and
-    `OSError` if it cannot be read.
-
-    SQLite would overwrite any file of a few bytes.
-    """
+    """Raises `FileFormatError` unless a file is missing, empty, or begins like a database, since
+    SQLite would overwrite any file of a few bytes; `OSError` if it cannot be read."""
     if path.exists():
         with path.open("rb") as file:
             head = file.read(len(_MAGIC))
@@ -218,12 +215,9 @@ def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def delete_damaged(path: Path, *, is_default: bool) -> None:
-    """Deletes the file of a store that cannot be opened, and SQLite's other files; links are not
-    followed.
-
-    A file that was no store, named by mistake, stays, except at syncoll's own path.  Raises
-    `UsageError` if it cannot be deleted, or does not look like a store.
-    """
+    """Deletes a store that cannot be opened, and SQLite's other files; links are not followed.  A
+    file that was no store, named by mistake, stays, except at syncoll's own path, with a
+    `UsageError`."""
     try:
         if not is_default and not _was_a_store(path):
             raise UsageError(

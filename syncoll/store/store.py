@@ -313,10 +313,8 @@ def _prepared(path: Path, patience: float) -> sqlite3.Connection:
 
 
 def _remove_unfinished(path: Path, folders: Sequence[Path]) -> None:
-    """Removes a new file that stayed empty, as on a full disk, and empty folders.
-
-    A file that another process has begun to write stays.
-    """
+    """Removes a new file that stayed empty, as on a full disk, and empty folders; a file that
+    another process has begun to write stays."""
     with contextlib.suppress(OSError):
         if path.stat().st_size == 0:
             for file in (path, *(path.with_name(path.name + e) for e in ("-wal", "-journal"))):

@@ -397,10 +397,8 @@ def _ascending(numbers: Sequence[int]) -> bool:
 
 
 def _copies(asked: ChunkClasses, had: ChunkClasses) -> int | None:
-    """The number of parallel copies of an algorithm for one shape that solve another; None: none.
-
-    Chunks that the other shape lacks are left out.
-    """
+    """The number of parallel copies of an algorithm for one shape that solve another, without
+    chunks that the other lacks; None: none."""
     counts = {(pre, post): count for pre, post, count in had.classes.triples()}
     copies = 1
     for pre, post, count in asked.classes.triples():

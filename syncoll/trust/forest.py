@@ -107,13 +107,9 @@ def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None)
 
 
 def verify_any_roots(any_roots: tuple[Fraction, Fraction], algbw: Fraction) -> None:
-    """Checks that the claim about an allreduce with any roots, the least and the greatest
-    throughput, does not contradict the throughput of a reducescatter and an allgather with given
-    roots.
-
-    Its proof takes a linear program, and is not checked.  Raises `VerificationError` for a
-    contradiction.
-    """
+    """Checks that the claimed throughput of an allreduce with any roots, the least and the
+    greatest, does not contradict that with given roots; raises `VerificationError`.  Its proof
+    takes a linear program, and is not checked."""
     at_least, at_most = any_roots
     if not algbw <= at_least <= at_most:
         raise VerificationError(

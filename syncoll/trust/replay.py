@@ -103,12 +103,9 @@ def is_valid_summed(instance: Instance, algorithm: Algorithm) -> bool:
 
 
 def as_counted(instance: Instance, algorithm: Algorithm) -> Topology:
-    """The topology whose bounds define the rounds that an algorithm of an instance of any S and R
-    needs.
-
-    Switches add up all that they can, or nothing if the algorithm needs summands separately: each
-    of these sends then needs rounds.
-    """
+    """The topology whose bounds define the rounds that an algorithm needs: switches add up all that
+    they can, or nothing if it needs summands separately, so that each of these sends needs
+    rounds."""
     topology = instance.topology
     if not (topology.counts_copies and instance.combining):
         return topology

@@ -35,11 +35,8 @@ def not_summed(
     chunks: IntArray,
     arrivals: Arrivals | None = None,
 ) -> IntArray:
-    """The chunks, of ``[K]``, that one sum for each node does not prove to be right.
-
-    The algorithm has only the sends of these chunks; `arrivals` is the data that nodes receive,
-    None if it is the sends themselves.
-    """
+    """The chunks, of ``[K]``, that one sum for each node does not prove to be right.  The algorithm
+    has only their sends, and the data that nodes receive is `arrivals`, by default the sends."""
     assert algorithm.contributions is not None
     sends, carried = algorithm.sends, _words(algorithm.contributions)
     row = np.zeros(instance.num_chunks, dtype=np.int64)
@@ -72,11 +69,8 @@ def _right(
     arriving: tuple[IntArray, Words],
     steps: int,
 ) -> BoolArray:
-    """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right.
-
-    Sends are ``[M, 4]`` in order of steps, with the contributors of each, ``[M, W]``; `arriving` is
-    the data that nodes receive, in the same form.
-    """
+    """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right.  The sends ``[M,
+    4]`` are in order of steps, with their contributors ``[M, W]``, as is the data that arrives."""
     everyone = _words(pre)
     own = _words(np.eye(pre.shape[1], dtype=bool))
     sums: Words = np.where(pre[:, :, None], own, np.uint64(0))

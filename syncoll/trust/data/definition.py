@@ -31,11 +31,8 @@ __all__ = ["DataDemand", "Inputs", "demand", "reduction"]
 
 
 class Inputs:
-    """The data of every chunk at every node of its pre before the first step.
-
-    In a combining instance each node has its own contribution to a chunk; otherwise all nodes of a
-    chunk's pre have the same data.
-    """
+    """The data of every chunk at every node of its pre before the first step: in a combining
+    instance the node's own contribution, otherwise the same at all nodes."""
 
     def __init__(self, instance: Instance, workload: Workload) -> None:
         pre = instance.pre

@@ -91,11 +91,8 @@ class ReduceOp(StrEnum):
     MIN = "min"
 
     def __call__(self, one: Array, other: Array) -> Array:
-        """Element by element; integers wrap around.
-
-        Floats of two bytes are reduced in float32 and rounded after each operation, as numpy does
-        with float16.
-        """
+        """Element by element: integers wrap around, and floats of two bytes are reduced in float32
+        and rounded after each operation, as numpy does with float16."""
         if one.dtype == BFLOAT16:
             return narrow(_FUNCTIONS[self](widen(one), widen(other)))
         result: Array = _FUNCTIONS[self](one, other)
