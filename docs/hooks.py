@@ -194,8 +194,8 @@ def _verb(verb: Verb) -> str:
     own = inspect.signature(verb.function).parameters
     if options := [one for one in verb.parameters if one.name not in own]:
         lines += ["| keyword | type | |", "|---|---|---|"]
-    for one in options:
-        cells = (f"`{one.name}`", f"`{one.type}`".replace("|", "\\|"), one.text.replace("|", "\\|"))
+    for one in sorted(options, key=lambda one: one.is_setting):
+        cells = (f"`{one.name}`", f"`{one.type.replace(' | ', ' or ')}`", one.text)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 

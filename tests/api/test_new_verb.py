@@ -138,4 +138,4 @@ def test_reference_pages_have_a_new_verb() -> None:
     page = hooks.python_page()
     assert "::: syncoll.verbs.links.links\n" in page
     own = page.partition("::: syncoll.verbs.links.links\n")[2].partition(":::")[0]
-    assert "| `memory_limit` | `int \\| str \\| None` | of all processes" in own
+    assert "| `memory_limit` | `int or str or None` | of all processes" in own

@@ -103,9 +103,10 @@ def design(
     Raises:
         SyncollError: on names that do not exist, invalid conditions, and if no machine is left.
 
-    >>> found = design("torus(a,b)", "allgather", where="a * b == 16 and b > 1")
-    >>> [(one.candidate.name, str(one.bounds["allgather"].bandwidth)) for one in found.assessed]
-    [('torus(1,16)', '15/2'), ('torus(2,8)', '5'), ('torus(4,4)', '15/4')]
+    Examples:
+        >>> found = design("torus(a,b)", "allgather", where="a * b == 16 and b > 1")
+        >>> [(one.candidate.name, str(one.bounds["allgather"].bandwidth)) for one in found.assessed]
+        [('torus(1,16)', '15/2'), ('torus(2,8)', '5'), ('torus(4,4)', '15/4')]
     """
     session, until = session_for(settings), deadline_of(time_limit, work=work)
     most = _MOST if most is None else most

@@ -101,11 +101,12 @@ def repair(
         SyncollError: as `pareto`; if a broken part does not exist, or the collective has become
             impossible.
 
-    >>> from syncoll import pareto
-    >>> whole = pareto("ring(4)", "allgather", progress="none")
-    >>> done = repair(whole, "link 0->1", progress="none")
-    >>> [(one.steps, str(one.whole), str(one.now)) for one in done.losses]
-    [(2, '3/2', 'None'), (3, '3/2', '3'), (None, '3/2', '3')]
+    Examples:
+        >>> from syncoll import pareto
+        >>> whole = pareto("ring(4)", "allgather", progress="none")
+        >>> done = repair(whole, "link 0->1", progress="none")
+        >>> [(one.steps, str(one.whole), str(one.now)) for one in done.losses]
+        [(2, '3/2', 'None'), (3, '3/2', '3'), (None, '3/2', '3')]
     """
     if output is not None:
         require_writable(Path(output))
@@ -165,10 +166,11 @@ def survey(
     Raises:
         SyncollError: as `repair`; if the machine has no part of the kind.
 
-    >>> from syncoll import pareto
-    >>> found = survey(pareto("ring(4)", "allgather", progress="none"), progress="none")
-    >>> [(one.words, one.failure.images, str(one.any_steps.lost)) for one in found.surveyed]
-    [('link 0->1', 8, '1')]
+    Examples:
+        >>> from syncoll import pareto
+        >>> found = survey(pareto("ring(4)", "allgather", progress="none"), progress="none")
+        >>> [(one.words, one.failure.images, str(one.any_steps.lost)) for one in found.surveyed]
+        [('link 0->1', 8, '1')]
     """
     kind = choice_of("survey", what, FailureKind)
     session, until = session_for(settings), deadline_of(time_limit, work=work)
