@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element
 
 import networkx as nx
 
-from syncoll.importing import complaint
+from syncoll.importing import TextError
 from syncoll.importing.json_text import shown
 from syncoll.importing.xml_text import parse_xml
 
@@ -53,10 +53,10 @@ _EXPECTED = '{"directed": …, "graph": {…}, "nodes": [{"id": …}, …], "edg
 _MOST = 1 << 20
 
 
-def node_link_graph(data: Any, label: str) -> ImportedGraph:
+def node_link_graph(data: Any) -> ImportedGraph:
     """Parses a JSON value; ImportFormatError if it is no node-link data, or a node is missing."""
     if not isinstance(data, dict):
-        raise complaint(label, "it is no JSON object", expected=_EXPECTED)
+        raise TextError("it is no JSON object", _EXPECTED)
     nodes = data.get("nodes")
     keys = [key for key in ("edges", "links") if key in data]
     if not isinstance(nodes, list) or not nodes or len(keys) != 1:
@@ -67,58 +67,51 @@ def node_link_graph(data: Any, label: str) -> ImportedGraph:
             if not isinstance(nodes, list) or not nodes
             else "it has neither edges nor links"
         )
-        raise complaint(label, lacks, expected=_EXPECTED)
+        raise TextError(lacks, _EXPECTED)
     edges = data[keys[0]]
     if not isinstance(edges, list):
-        raise complaint(label, f"its {keys[0]} are {shown(edges)}", expected=_EXPECTED)
+        raise TextError(f"its {keys[0]} are {shown(edges)}", _EXPECTED)
     if len(nodes) > _MOST or len(edges) > _MOST:
-        raise complaint(label, f"{len(nodes)} nodes and {len(edges)} edges; at most {_MOST} each")
+        raise TextError(f"{len(nodes)} nodes and {len(edges)} edges; at most {_MOST} each")
     attributes = data.get("graph", {})
     if isinstance(attributes, list):  # networkx 1 wrote pairs
         pairs = [pair for pair in attributes if isinstance(pair, list) and len(pair) == 2]
         attributes = {key: value for key, value in pairs if isinstance(key, str)}
     if not isinstance(attributes, dict):
-        raise complaint(label, f"its graph is {shown(attributes)}", expected="an object")
+        raise TextError(f"its graph is {shown(attributes)}", "an object")
     number: dict[str, int] = {}
     found = []
     for i, node in enumerate(nodes):
         if not isinstance(node, dict) or "id" not in node:
-            raise complaint(
-                label,
-                f"node {i} (counted from 0) is {shown(node)}",
-                expected='an object with an "id"',
-            )
+            raise TextError(f"node {i} (counted from 0) is {shown(node)}", 'an object with an "id"')
         key = _key(node["id"])
         if key is None or key in number:
-            raise complaint(
-                label,
+            raise TextError(
                 f"node {i} (counted from 0) has the id {shown(node['id'])}"
                 + ("" if key is None else f", as has node {number[key]}"),
-                expected="a number or text of its own",
+                "a number or text of its own",
             )
         number[key] = i
         found.append((str(node["id"]), {k: v for k, v in node.items() if k != "id"}))
     return ImportedGraph(
         tuple(found),
-        tuple(_edge(edge, i, number, label) for i, edge in enumerate(edges)),
-        _flag(data, "directed", label),
-        _flag(data, "multigraph", label),
+        tuple(_edge(edge, i, number) for i, edge in enumerate(edges)),
+        _flag(data, "directed"),
+        _flag(data, "multigraph"),
         attributes,
     )
 
 
-def _edge(edge: Any, i: int, number: dict[str, int], label: str) -> Edge:
+def _edge(edge: Any, i: int, number: dict[str, int]) -> Edge:
     where = f"edge {i} (counted from 0)"
     if not isinstance(edge, dict):
-        raise complaint(
-            label, f"{where} is {shown(edge)}", expected='an object with "source" and "target"'
-        )
+        raise TextError(f"{where} is {shown(edge)}", 'an object with "source" and "target"')
     ends = []
     for side in ("source", "target"):
         key = _key(edge.get(side))
         if key is None or key not in number:
             what = shown(edge[side]) if side in edge else "missing"
-            raise complaint(label, f"{where}: its {side} is {what}", expected="the id of a node")
+            raise TextError(f"{where}: its {side} is {what}", "the id of a node")
         ends.append(number[key])
     where += f", from {shown(edge['source'])} to {shown(edge['target'])}"
     rest = {key: value for key, value in edge.items() if key not in ("source", "target", "key")}
@@ -135,44 +128,41 @@ def _key(value: Any) -> str | None:
     return repr(value)
 
 
-def _flag(data: dict[str, Any], name: str, label: str) -> bool:
+def _flag(data: dict[str, Any], name: str) -> bool:
     value = data.get(name, False)
     if not isinstance(value, bool):
-        raise complaint(label, f"its {name} is {shown(value)}", expected="true or false")
+        raise TextError(f"its {name} is {shown(value)}", "true or false")
     return value
 
 
 _SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
 
-def graphml_graph(text: str, label: str) -> ImportedGraph:
+def graphml_graph(text: str) -> ImportedGraph:
     """Parses a GraphML text.
 
     Raises:
         ImportFormatError: if it is no GraphML, of a kind that networkx does not read (hyperedges,
             edges of both kinds), or an edge names a missing node.
     """
-    root = parse_xml(text, label)
+    root = parse_xml(text)
     if root.tag != f"{_SPACE}graphml":
-        raise complaint(
-            label,
-            f"its root element is <{shown(root.tag)[1:-1]}>",
-            expected=f'<graphml xmlns="{_SPACE[1:-1]}">',
+        raise TextError(
+            f"its root element is <{shown(root.tag)[1:-1]}>", f'<graphml xmlns="{_SPACE[1:-1]}">'
         )
     graphs = root.findall(f"{_SPACE}graph")
     if len(graphs) != 1 or len(list(root.iter(f"{_SPACE}graph"))) != 1:
         found = len(list(root.iter(f"{_SPACE}graph")))
-        raise complaint(label, f"it holds {found} graphs", expected="one graph, not nested")
-    _check_ends(graphs[0], label)
+        raise TextError(f"it holds {found} graphs", "one graph, not nested")
+    _check_ends(graphs[0])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ports, which mean nothing here
             parsed: nx.Graph[Any] = nx.parse_graphml(text.removeprefix("\ufeff"), node_type=str)
     except Exception as error:  # networkx may raise any error for a file from outside
-        raise complaint(
-            label,
+        raise TextError(
             f"networkx cannot read it: {shown(str(error))[1:-1]}",
-            expected="GraphML with keys that are declared and values of their types",
+            "GraphML with keys that are declared and values of their types",
         ) from None
     number = {node: i for i, node in enumerate(parsed.nodes)}
     edges = tuple(
@@ -185,26 +175,24 @@ def graphml_graph(text: str, label: str) -> ImportedGraph:
     )
 
 
-def _check_ends(graph: Element, label: str) -> None:
+def _check_ends(graph: Element) -> None:
     """Raises an error for an edge to a missing node: networkx would make a new one."""
     nodes: set[str] = set()
     for i, node in enumerate(graph.iter(f"{_SPACE}node")):
         name = node.get("id")
         if name is None or name in nodes:
-            raise complaint(
-                label,
+            raise TextError(
                 f"node {i} (counted from 0) has "
                 + ("no id" if name is None else f"the id {shown(name)} of another"),
-                expected="an id of its own",
+                "an id of its own",
             )
         nodes.add(name)
     for i, edge in enumerate(graph.iter(f"{_SPACE}edge")):
         for side in ("source", "target"):
             name = edge.get(side)
             if name not in nodes:
-                raise complaint(
-                    label,
+                raise TextError(
                     f"edge {i} (counted from 0): its {side} is "
                     + ("missing" if name is None else shown(name)),
-                    expected="the id of a node",
+                    "the id of a node",
                 )

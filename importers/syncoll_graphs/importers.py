@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from syncoll.importing import Cables, complaint, parse_rate
+from syncoll.importing import Cables, TextError, parse_rate
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
@@ -27,8 +27,8 @@ class NodeLinkImporter:
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """See `syncoll.plugins.Importer`."""
-        data = parse_topology(text, label)
-        return _imported(node_link_graph(data, label), label, options)
+        data = parse_topology(text)
+        return _imported(node_link_graph(data), options)
 
 
 class GraphmlImporter:
@@ -36,29 +36,28 @@ class GraphmlImporter:
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """See `syncoll.plugins.Importer`."""
-        return _imported(graphml_graph(text, label), label, options)
+        return _imported(graphml_graph(text), options)
 
 
-def _imported(graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]) -> Imported:
-    switch = [_is_switch(name, attributes, label) for name, attributes in graph.nodes]
+def _imported(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> Imported:
+    switch = [_is_switch(name, attributes) for name, attributes in graph.nodes]
     nodes = [i for i, is_switch in enumerate(switch) if not is_switch]
     switches = [i for i, is_switch in enumerate(switch) if is_switch]
     if not nodes:
-        raise complaint(label, "all its nodes are switches", expected="compute nodes too")
+        raise TextError("all its nodes are switches", "compute nodes too")
     number = {position: i for i, position in enumerate((*nodes, *switches))}
-    bandwidths, unit, notes = _bandwidths(graph, label, options)
+    bandwidths, unit, notes = _bandwidths(graph, options)
     cables = Cables(len(nodes), len(switches))
     seen: set[tuple[int, int]] = set()
     for edge, bandwidth in zip(graph.edges, bandwidths, strict=True):
         ends = number[edge.source], number[edge.destination]
         if ends[0] == ends[1]:
-            raise complaint(label, edge.where, expected="an edge between two different nodes")
+            raise TextError(edge.where, "an edge between two different nodes")
         pairs = {ends} if graph.directed else {ends, ends[::-1]}
         if not graph.multigraph and pairs & seen:
-            raise complaint(
-                label,
+            raise TextError(
                 f"{edge.where} repeats another",
-                expected="each edge once, or a multigraph, in which parallel edges add up",
+                "each edge once, or a multigraph, in which parallel edges add up",
             )
         seen |= pairs
         cables.add(*ends, bandwidth, _label(edge), both_ways=not graph.directed)
@@ -74,7 +73,7 @@ def _imported(graph: ImportedGraph, label: str, options: Mapping[str, OptionValu
     )
 
 
-def _is_switch(name: str, attributes: Mapping[str, Any], label: str) -> bool:
+def _is_switch(name: str, attributes: Mapping[str, Any]) -> bool:
     """By the attribute ``switch``, else by ``type`` or ``kind``; a node without any computes."""
     if "switch" in attributes:
         value = attributes["switch"]
@@ -83,17 +82,14 @@ def _is_switch(name: str, attributes: Mapping[str, Any], label: str) -> bool:
             return True
         if word in ("false", "0", "no"):
             return False
-        raise complaint(
-            label, f"node {shown(name)}: switch is {shown(value)}", expected="true or false"
-        )
+        raise TextError(f"node {shown(name)}: switch is {shown(value)}", "true or false")
     for key in ("type", "kind"):
         if key in attributes:
             word = str(attributes[key]).strip().lower()
             if word != "switch" and word not in _COMPUTE:
-                raise complaint(
-                    label,
+                raise TextError(
                     f"node {shown(name)}: {key} is {shown(attributes[key])}",
-                    expected=f"switch, or {', '.join(_COMPUTE)}; the attribute switch, true or "
+                    f"switch, or {', '.join(_COMPUTE)}; the attribute switch, true or "
                     "false, goes before it",
                 )
             return word == "switch"
@@ -101,18 +97,17 @@ def _is_switch(name: str, attributes: Mapping[str, Any], label: str) -> bool:
 
 
 def _bandwidths(
-    graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]
+    graph: ImportedGraph, options: Mapping[str, OptionValue]
 ) -> tuple[list[Fraction], bool, list[str]]:
     """Bandwidths of all edges; whether they are in GB/s, not in chunks per round; notes."""
     attribute = str(options["bandwidth"])
     given = [edge for edge in graph.edges if attribute in edge.attributes]
-    unit = _unit(graph, label, options)
+    unit = _unit(graph, options)
     if not given:
         if unit or attribute != "bandwidth":
-            raise complaint(
-                label,
+            raise TextError(
                 f"no edge has the attribute {shown(attribute)}",
-                expected="a bandwidth of each edge; " + _others(graph),
+                "a bandwidth of each edge; " + _others(graph),
             )
         notes = [
             "Assumed: one chunk per round on each edge, since none has an attribute bandwidth; "
@@ -122,37 +117,33 @@ def _bandwidths(
         return [Fraction(1)] * len(graph.edges), False, notes
     if len(given) < len(graph.edges):
         without = next(edge for edge in graph.edges if attribute not in edge.attributes)
-        raise complaint(
-            label,
+        raise TextError(
             f"{without.where} has no attribute {shown(attribute)}, but others have",
-            expected="a bandwidth of each edge",
+            "a bandwidth of each edge",
         )
-    found = [_bandwidth(edge, attribute, unit, label) for edge in given]
+    found = [_bandwidth(edge, attribute, unit) for edge in given]
     if len({has_unit for _, has_unit in found}) > 1:
         odd = next(edge for edge, (_, own) in zip(given, found, strict=True) if own != found[0][1])
-        raise complaint(
-            label,
+        raise TextError(
             f"{odd.where}: {attribute} is {shown(odd.attributes[attribute])}, but others "
             + ("have units" if found[0][1] else "have none"),
-            expected="a unit for all or for none; the option unit gives those without one",
+            "a unit for all or for none; the option unit gives those without one",
         )
     note = "Bandwidths are the file's" + (", in chunks per round." if not found[0][1] else ".")
     return [bandwidth for bandwidth, _ in found], found[0][1], [note]
 
 
-def _unit(graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]) -> str:
+def _unit(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> str:
     """The unit of bandwidths without one of their own; empty for chunks per round."""
     unit = str(options["unit"]) or graph.attributes.get("unit", "chunks")
     if unit in _CHUNKS:
         return ""
     if unit not in _UNITS:
-        raise complaint(
-            label, f"its unit is {shown(unit)}", expected=f"chunks, or one of {', '.join(_UNITS)}"
-        )
+        raise TextError(f"its unit is {shown(unit)}", f"chunks, or one of {', '.join(_UNITS)}")
     return str(unit)
 
 
-def _bandwidth(edge: Edge, attribute: str, unit: str, label: str) -> tuple[Fraction, bool]:
+def _bandwidth(edge: Edge, attribute: str, unit: str) -> tuple[Fraction, bool]:
     """The bandwidth of an edge, and whether it is in GB/s."""
     value = edge.attributes[attribute]
     number = exact_number(value)
@@ -162,10 +153,9 @@ def _bandwidth(edge: Edge, attribute: str, unit: str, label: str) -> tuple[Fract
     is_text = isinstance(value, str) and number is None and len(value) <= _LONGEST
     rate = parse_rate(value) if is_text else None
     if rate is None:
-        raise complaint(
-            label,
+        raise TextError(
             f"{edge.where}: {attribute} is {shown(value)}",
-            expected="a number above 0, or text with a unit such as 25 GB/s or 200 Gb/s",
+            "a number above 0, or text with a unit such as 25 GB/s or 200 Gb/s",
         )
     return rate, True
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from syncoll.importing import complaint
+from syncoll.importing import TextError
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import BandwidthBound, Link, Topology
 from syncoll.plugins import Imported, OptionValue
@@ -36,90 +36,78 @@ class MscclTopologyImporter:
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """See `syncoll.plugins.Importer`."""
-        data = parse_topology(text, label)
+        data = parse_topology(text)
         if not isinstance(data, dict) or data.get("msccl_type") != "topology":
             found = data.get("msccl_type") if isinstance(data, dict) else None
-            raise complaint(
-                label,
-                f"its msccl_type is {shown(found)}" if found else "it has no msccl_type",
-                expected=_EXPECTED,
+            raise TextError(
+                f"its msccl_type is {shown(found)}" if found else "it has no msccl_type", _EXPECTED
             )
-        bandwidths = _links(data.get("links"), label)
+        bandwidths = _links(data.get("links"))
         notes = ["Bandwidths are the file's, in chunks per round."]
-        shared = _switches(data.get("switches", []), bandwidths, len(data["links"]), label, notes)
+        shared = _switches(data.get("switches", []), bandwidths, len(data["links"]), notes)
         links = tuple(sorted(bandwidths))
         own = [BandwidthBound((link,), bandwidths[link]) for link in links]
         topology = Topology("imported", len(data["links"]), links, (*own, *shared))
         return Imported(topology, tuple(notes))
 
 
-def _links(matrix: Any, label: str) -> dict[Link, Fraction]:
+def _links(matrix: Any) -> dict[Link, Fraction]:
     """The bandwidth of each link (source, destination)."""
     if not isinstance(matrix, list) or not matrix:
-        raise complaint(
-            label,
+        raise TextError(
             "it has no links" if not matrix else f"its links are {shown(matrix)}",
-            expected="a square matrix of bandwidths, links[destination][source]",
+            "a square matrix of bandwidths, links[destination][source]",
         )
     nodes = len(matrix)
     bandwidths: dict[Link, Fraction] = {}
     for destination, row in enumerate(matrix):
         if not isinstance(row, list) or len(row) != nodes:
             found = f"{len(row)} entries" if isinstance(row, list) else shown(row)
-            raise complaint(
-                label,
+            raise TextError(
                 f"row {destination} of its links (counted from 0) has {found}",
-                expected=f"{nodes} bandwidths, one for each of its {nodes} rows",
+                f"{nodes} bandwidths, one for each of its {nodes} rows",
             )
         for source, value in enumerate(row):
             bandwidth = exact_number(value) if not isinstance(value, str) else None
             where = f"links[{destination}][{source}], from node {source} to node {destination},"
             if bandwidth is None or bandwidth < 0:
-                raise complaint(
-                    label,
-                    f"{where} is {shown(value)}",
-                    expected="chunks per round, 0 for no link",
-                )
+                raise TextError(f"{where} is {shown(value)}", "chunks per round, 0 for no link")
             if bandwidth and source == destination:
-                raise complaint(
-                    label, f"{where} is {shown(value)}", expected="0: no node is linked to itself"
-                )
+                raise TextError(f"{where} is {shown(value)}", "0: no node is linked to itself")
             if bandwidth:
                 bandwidths[source, destination] = bandwidth
         if len(bandwidths) > _MOST_LINKS:
-            raise complaint(label, f"more than {_MOST_LINKS} links, which no topology may have")
+            raise TextError(f"more than {_MOST_LINKS} links, which no topology may have")
     return bandwidths
 
 
 def _switches(
-    entries: Any, links: Mapping[Link, Fraction], nodes: int, label: str, notes: list[str]
+    entries: Any, links: Mapping[Link, Fraction], nodes: int, notes: list[str]
 ) -> list[BandwidthBound]:
     """The cap of each switch; caps over no link are left out, and noted."""
     if not isinstance(entries, list):
-        raise complaint(label, f"its switches are {shown(entries)}", expected=f"a list of {_ENTRY}")
+        raise TextError(f"its switches are {shown(entries)}", f"a list of {_ENTRY}")
     bounds: list[BandwidthBound] = []
     total = 0
     for i, entry in enumerate(entries):
         where = f"switch {i} (counted from 0)"
         if not isinstance(entry, list) or len(entry) not in (3, 4):
-            raise complaint(label, f"{where} is {shown(entry)}", expected=_ENTRY)
+            raise TextError(f"{where} is {shown(entry)}", _ENTRY)
         sources, destinations = (
-            _nodes(side, nodes, f"{where}: its {what}", label)
+            _nodes(side, nodes, f"{where}: its {what}")
             for side, what in zip(entry, ("sources", "destinations"), strict=False)
         )
         bandwidth = exact_number(entry[2]) if not isinstance(entry[2], str) else None
         if bandwidth is None or bandwidth <= 0:
-            raise complaint(
-                label,
-                f"{where}: its bandwidth is {shown(entry[2])}",
-                expected="chunks per round, above 0",
+            raise TextError(
+                f"{where}: its bandwidth is {shown(entry[2])}", "chunks per round, above 0"
             )
         name = entry[3] if len(entry) == 4 else ""
         if not isinstance(name, str):
-            raise complaint(label, f"{where}: its name is {shown(name)}", expected="text")
+            raise TextError(f"{where}: its name is {shown(name)}", "text")
         total += len(sources) * len(destinations)
         if total > _MOST_SHARED:
-            raise complaint(label, f"its switches have more than {_MOST_SHARED} pairs of nodes")
+            raise TextError(f"its switches have more than {_MOST_SHARED} pairs of nodes")
         covered = sorted(
             (source, destination)
             for source in sources
@@ -133,14 +121,12 @@ def _switches(
     return bounds
 
 
-def _nodes(side: Any, nodes: int, where: str, label: str) -> list[int]:
+def _nodes(side: Any, nodes: int, where: str) -> list[int]:
     """Distinct node numbers, in order."""
     if (
         not isinstance(side, list)
         or not side
         or not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < nodes for n in side)
     ):
-        raise complaint(
-            label, f"{where} are {shown(side)}", expected=f"a list of nodes from 0 to {nodes - 1}"
-        )
+        raise TextError(f"{where} are {shown(side)}", f"a list of nodes from 0 to {nodes - 1}")
     return sorted(set(side))

@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing import complaint, rate_option
+from syncoll.importing import TextError, rate_option
 from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, OptionValue
@@ -50,8 +50,8 @@ class NcclXmlImporter:
         """See `syncoll.plugins.Importer`."""
         other = foreign_text(text)
         if other:
-            raise complaint(label, f"it is {other}")
-        return _Machine(read_system(parse_xml(text, label), label), label, options).imported()
+            raise TextError(f"it is {other}")
+        return _Machine(read_system(parse_xml(text)), label, options).imported()
 
 
 class _Machine:
@@ -77,10 +77,9 @@ class _Machine:
             self._require_known_links()
             self._join_gpus(graph)
         if self.network == "nvlink" and not graph.connects_nodes:
-            raise complaint(
-                self.label,
+            raise TextError(
                 f"its {self.direct} reach {self._reached(graph)} GPUs from GPU 0",
-                expected="links that connect all GPUs, or the option network=all",
+                "links that connect all GPUs, or the option network=all",
             )
         if self.network in ("pcie", "all") or not graph.connects_nodes:
             if self.network == "auto":
@@ -97,19 +96,15 @@ class _Machine:
             )
         hosts = len({gpu.place[0] for gpu in self.gpus})
         if not graph.connects_nodes:
-            raise complaint(
-                self.label,
+            raise TextError(
                 f"its links reach {self._reached(graph)} GPUs from GPU 0"
                 + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
-                expected=(
-                    "links between all; such files do not have the links between network cards"
-                ),
+                "links between all; such files do not have the links between network cards",
             )
         if int(self.options["boxes"]) > 1 and hosts > 1:
-            raise complaint(
-                self.label,
+            raise TextError(
                 f"boxes={self.options['boxes']}, but its GPUs are on several hosts already",
-                expected="the file of one host, or boxes=1",
+                "the file of one host, or boxes=1",
             )
         hooks = self.cards.hooks(graph.reached())
         graph.thin(hooks.values())
@@ -142,10 +137,8 @@ class _Machine:
             )
             return tuple(Gpu(place, None, None, None, "", ()) for place in by_class)
         if len(gpus) < 2:
-            raise complaint(
-                self.label,
-                "it describes 1 GPU",
-                expected="at least 2; NCCL leaves out GPUs that the job did not use",
+            raise TextError(
+                "it describes 1 GPU", "at least 2; NCCL leaves out GPUs that the job did not use"
             )
         unused = len(set(by_class) - {gpu.place for gpu in gpus})
         if unused:
@@ -170,12 +163,10 @@ class _Machine:
         what = f"it lists {devices} PCI devices" + (
             f", {by_class} of them GPUs by their class," if by_class else ""
         )
-        return complaint(
-            self.label,
+        return TextError(
             f"{what} but no <gpu> and none of its links: NCCL takes such a file (NCCL_TOPO_FILE) "
             "for PCIe and finds the NVLinks itself, on the machine",
-            expected=_HOW
-            + (". The option network=pcie imports only its PCIe" if by_class > 1 else ""),
+            _HOW + (". The option network=pcie imports only its PCIe" if by_class > 1 else ""),
         )
 
     def _require_known_links(self) -> None:
@@ -184,11 +175,10 @@ class _Machine:
                 link.count for link in gpu.links if link.to == "gpu" and link.target == gpu.place
             )
             if own:
-                raise complaint(
-                    self.label,
+                raise TextError(
                     f"{_gpu_name(gpu)} has {own} links to itself: the file hides which GPUs "
                     "they join, as files of virtual machines do",
-                    expected="the other GPU as target. Correct the targets with the output of "
+                    "the other GPU as target. Correct the targets with the output of "
                     "`nvidia-smi topo -m`, or import that (importer nvidia-smi), or "
                     "only PCIe with the option network=pcie",
                 )
@@ -238,10 +228,9 @@ class _Machine:
         there, back = counts[one, other], counts[other, one]
         if there != back:
             names = [_gpu_name(self.gpus[self.number[place]]) for place in (one, other)]
-            raise complaint(
-                self.label,
+            raise TextError(
                 f"{names[0]} lists {there} links to {names[1]}, which lists {back} to it",
-                expected="as many both ways; the file is incomplete, or was edited by hand",
+                "as many both ways; the file is incomplete, or was edited by hand",
             )
 
     def _link_bandwidth(self, gpu: Gpu, speeds: set[str]) -> Fraction:

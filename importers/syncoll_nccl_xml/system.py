@@ -21,8 +21,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from xml.etree.ElementTree import Element
 
-from syncoll.errors import ImportFormatError
-from syncoll.importing.description import complaint
+from syncoll.importing.description import TextError
 from syncoll.importing.json_text import shown
 from syncoll_nccl_xml.speeds import pcie_bandwidth
 
@@ -130,7 +129,6 @@ class System:
 
 @dataclass
 class _Reader:
-    label: str
     several_hosts: bool
     cpus: list[Cpu] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
@@ -138,16 +136,13 @@ class _Reader:
     nets: list[Net] = field(default_factory=list)
     seen: set[Place] = field(default_factory=set)
 
-    def error(self, message: str, expected: str = "") -> ImportFormatError:
-        return complaint(self.label, message, expected=expected)
-
     def number(self, element: Element, name: str, where: str) -> int | None:
         """A whole number in decimal or, with 0x, hexadecimal notation."""
         text = element.get(name)
         if text is None:
             return None
         if re.fullmatch(r"\s*-?(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9})\s*", text) is None:
-            raise self.error(f"{where}: {name} is {shown(text)}", "a whole number")
+            raise TextError(f"{where}: {name} is {shown(text)}", "a whole number")
         return int(text, 16) if "x" in text.lower() else int(text)
 
     def place(self, host: str, element: Element, name: str, where: str) -> Place:
@@ -155,7 +150,7 @@ class _Reader:
         text = element.get(name)
         match = _BUS.fullmatch((text or "").strip())
         if match is None:
-            raise self.error(
+            raise TextError(
                 f"{where}: {name} is {shown(text) if text else 'missing'}",
                 "a bus address such as 0000:1b:00.0",
             )
@@ -164,7 +159,7 @@ class _Reader:
 
     def new(self, place: Place) -> Place:
         if place in self.seen:
-            raise self.error(f"{place[1]} occurs twice" + (" on one host" if place[0] else ""))
+            raise TextError(f"{place[1]} occurs twice" + (" on one host" if place[0] else ""))
         self.seen.add(place)
         return place
 
@@ -172,7 +167,7 @@ class _Reader:
         host = _host(element) if self.several_hosts else ""
         numa = self.number(element, "numaid", "a <cpu>")
         if numa is None:
-            raise self.error("a <cpu> without numaid", "the number of its NUMA node")
+            raise TextError("a <cpu> without numaid", "the number of its NUMA node")
         where = f"cpu {numa}"
         cpu = Cpu(
             self.new((host, where)),
@@ -208,12 +203,11 @@ class _Reader:
         self.new(place)
         width = self.number(element, "link_width", where) or 0
         if not 0 <= width <= 64:
-            raise self.error(f"{where}: link_width is {width}", "0 to 64 lanes")
+            raise TextError(f"{where}: link_width is {width}", "0 to 64 lanes")
         gpus = element.findall("gpu")
         if len(gpus) > 1:
-            raise self.error(
-                f"{where}: {len(gpus)} ranks on one GPU",
-                "a job that runs one rank on each GPU",
+            raise TextError(
+                f"{where}: {len(gpus)} ranks on one GPU", "a job that runs one rank on each GPU"
             )
         self.devices.append(
             Device(
@@ -240,7 +234,7 @@ class _Reader:
     def gpu(self, element: Element, place: Place) -> None:
         where = f"the GPU at {place[1]}"
         if "," in (element.get("rank") or ""):
-            raise self.error(
+            raise TextError(
                 f"{where}: ranks {shown(element.get('rank'))} share it",
                 "a job that runs one rank on each GPU",
             )
@@ -264,7 +258,7 @@ class _Reader:
         where = f"{where}: an {kind} entry"
         count = self.number(element, "count", where)
         if count is None or not 1 <= count <= _MOST_LINKS:
-            raise self.error(
+            raise TextError(
                 f"{where}: count is {'missing' if count is None else count}", "1 or more links"
             )
         target_class = (element.get("tclass") or "").strip().lower()
@@ -275,7 +269,7 @@ class _Reader:
             return GpuLink(kind, "switch", (place[0], target), count)
         if target_class.startswith(_GPU_CLASSES):
             return GpuLink(kind, "gpu", self.place(place[0], element, "target", where), count)
-        raise self.error(
+        raise TextError(
             f"{where}: tclass is {shown(target_class) if target_class else 'missing'}",
             "the class of a GPU (0x03…, 0x12…), of an NVSwitch (0x068000) or of a CPU (0x068001)",
         )
@@ -285,33 +279,29 @@ class _Reader:
         count = self.number(element, "count", where)
         bandwidth = self.number(element, "bw", where)
         if not count or not bandwidth or count < 1 or bandwidth < 1:
-            raise self.error(f"{where} without a count and bw above 0", "links, and MB/s of each")
+            raise TextError(f"{where} without a count and bw above 0", "links, and MB/s of each")
         return GpuLink("C2C", "cpu", place, count, Fraction(count * bandwidth, 1000))
 
 
-def read_system(root: Element, label: str) -> System:
+def read_system(root: Element) -> System:
     """Reads the root element; ImportFormatError if it is no topology, or contradicts itself."""
     if root.tag == "graphs":
-        raise complaint(
-            label,
+        raise TextError(
             "it holds the rings and trees that NCCL chose (NCCL_GRAPH_DUMP_FILE), not the machine",
-            expected=_DUMP,
+            _DUMP,
         )
     if root.tag != "system":
-        raise complaint(
-            label, f"its root element is <{shown(root.tag)[1:-1]}>", expected=f"<system>: {_DUMP}"
-        )
+        raise TextError(f"its root element is <{shown(root.tag)[1:-1]}>", f"<system>: {_DUMP}")
     cpus = root.findall("cpu")
-    reader = _Reader(label, len({_host(cpu) for cpu in cpus}) > 1)
+    reader = _Reader(len({_host(cpu) for cpu in cpus}) > 1)
     for cpu in cpus:
         reader.cpu(cpu)
     if not reader.cpus:
-        raise complaint(label, "it lists no <cpu>, and so no devices", expected=_DUMP)
+        raise TextError("it lists no <cpu>, and so no devices", _DUMP)
     if len(reader.cpus) > _MOST_CPUS or len(reader.devices) > _MOST_DEVICES:
-        raise complaint(
-            label,
+        raise TextError(
             f"{len(reader.cpus)} CPUs and {len(reader.devices)} PCI devices; at most {_MOST_CPUS} "
-            f"and {_MOST_DEVICES} can be handled",
+            f"and {_MOST_DEVICES} can be handled"
         )
     return System(tuple(reader.cpus), tuple(reader.devices), tuple(reader.gpus), tuple(reader.nets))
 

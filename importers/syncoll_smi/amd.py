@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing import complaint
+from syncoll.importing import TextError
 from syncoll.importing.json_text import parse_json, shown
 from syncoll.plugins import Imported, OptionValue
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
@@ -34,14 +34,14 @@ class AmdSmiImporter:
         """See `syncoll.plugins.Importer`."""
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
-        found = tables_of_json(text, label) if is_json(text) else _printed(text, label)
+        found = tables_of_json(text) if is_json(text) else _printed(text)
         types, hops, weights, bandwidths = (found.get(title) for title in _NEEDED)
         assert types is not None
         report = SmiReport(types, hops, weights, bandwidths, (), _COMMAND)
-        return machine_of(report, speed, pcie, label)
+        return machine_of(report, speed, pcie)
 
 
-def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
+def _printed(text: str) -> dict[str, DeviceMatrix]:
     """The required tables, of a text as people read it, by the words of their titles."""
 
     def title_of(line: Line) -> tuple[str, str] | None:
@@ -52,7 +52,7 @@ def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
         return bool(_title(line)) or line.words[-1].upper() == "LEGEND:"
 
     lines = lines_of(text)
-    found = titled_matrices(lines, label, title_of, _DEVICE, ends, _COMMAND)
+    found = titled_matrices(lines, title_of, _DEVICE, ends, _COMMAND)
     if "LINK TYPE" in found:
         return found
     titles = list(dict.fromkeys(t for line in lines if (t := _title(line))))
@@ -61,10 +61,9 @@ def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
         if titles
         else "no table at all"
     )
-    raise complaint(
-        label,
+    raise TextError(
         f"no LINK TYPE TABLE, but {what}",
-        expected=f"the output of `{_COMMAND}`; its options -t, -o, -w and -b print the tables of "
+        f"the output of `{_COMMAND}`; its options -t, -o, -w and -b print the tables of "
         "link types, hops, weights and bandwidths",
     )
 
@@ -98,7 +97,7 @@ def is_json(text: str) -> bool:
     return match is not None and "TABLE" not in text[: match.start()]
 
 
-def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
+def tables_of_json(text: str) -> dict[str, DeviceMatrix]:
     """The tables in the output of ``amd-smi topology --json``, by the words of their titles.
 
     Since ROCm 6.1.1 each GPU has a list of links::
@@ -114,18 +113,18 @@ def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
     Raises:
         ImportFormatError: if it is no such JSON, or pairs of GPUs are missing.
     """
-    gpus = _gpus(parse_json(_cut(text), label), label)
+    gpus = _gpus(parse_json(_cut(text)))
     numbers: list[int] = []
     for gpu in gpus:
         number = gpu.get("gpu")
         if type(number) is not int or not 0 <= number < _MOST_GPUS:
-            raise _wrong(label, f"a GPU's number is {shown(number)}", '"gpu": 0 and so on')
+            raise _wrong(f"a GPU's number is {shown(number)}", '"gpu": 0 and so on')
         if number in numbers:
-            raise _wrong(label, f"GPU {number} occurs twice", "each GPU once")
+            raise _wrong(f"GPU {number} occurs twice", "each GPU once")
         numbers.append(number)
     if len(gpus) < 2:
-        raise complaint(label, f"GPU {numbers[0]} is the only GPU; a collective needs at least two")
-    links = [_links(gpu, f"GPU {n}", label) for gpu, n in zip(gpus, numbers, strict=True)]
+        raise TextError(f"GPU {numbers[0]} is the only GPU; a collective needs at least two")
+    links = [_links(gpu, f"GPU {n}") for gpu, n in zip(gpus, numbers, strict=True)]
     names = [
         bdf if isinstance(bdf := gpu.get("bdf"), str) and len(bdf) <= 40 else f"GPU{n}"
         for gpu, n in zip(gpus, numbers, strict=True)
@@ -143,7 +142,6 @@ def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
             for b, cell in enumerate(row):
                 if cell is None:
                     raise _wrong(
-                        label,
                         f"GPU {numbers[a]} has no {_FIELDS[title][0]} for its link to GPU "
                         f"{numbers[b]}",
                         "each GPU's links to all others",
@@ -155,7 +153,7 @@ def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
     if "LINK TYPE" not in found:
         has = [_FIELDS[title][0] for title in found]
         what = f"only {named(has)}" if has else "the other fields to be missing, too"
-        raise _wrong(label, f"no link_type of any link to another GPU, but {what}", "all fields")
+        raise _wrong(f"no link_type of any link to another GPU, but {what}", "all fields")
     return found
 
 
@@ -167,30 +165,30 @@ def _cut(text: str) -> str:
     return "\n" * text.count("\n", 0, first) + text[first:last]
 
 
-def _gpus(data: Any, label: str) -> Sequence[Mapping[str, Any]]:
+def _gpus(data: Any) -> Sequence[Mapping[str, Any]]:
     """The objects of the GPUs; some versions have their list inside an object."""
     if isinstance(data, dict):
         inner = [value for value in data.values() if isinstance(value, list)]
         data = inner[0] if len(inner) == 1 and "gpu" not in data else [data]
     if not isinstance(data, list) or not all(isinstance(gpu, dict) for gpu in data) or not data:
-        raise _wrong(label, "it is no list of GPUs", "an object for each GPU")
+        raise _wrong("it is no list of GPUs", "an object for each GPU")
     if len(data) > _MOST_GPUS:
-        raise _wrong(label, f"{len(data)} GPUs", f"at most {_MOST_GPUS}")
+        raise _wrong(f"{len(data)} GPUs", f"at most {_MOST_GPUS}")
     return data
 
 
-def _links(gpu: Mapping[str, Any], where: str, label: str) -> dict[int, dict[str, Any]]:
+def _links(gpu: Mapping[str, Any], where: str) -> dict[int, dict[str, Any]]:
     """For each other GPU the data of the link to it, by the titles of tables."""
     found: dict[int, dict[str, Any]] = {}
     if "links" in gpu:
         links = gpu["links"]
         if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
-            raise _wrong(label, f"{where}: its links are {shown(links)}", "a list of objects")
+            raise _wrong(f"{where}: its links are {shown(links)}", "a list of objects")
         for link in links:
             other = link.get("gpu")
             if type(other) is not int or other in found:
                 why = "given twice" if type(other) is int else "no number of a GPU"
-                raise _wrong(label, f"{where}: a link to gpu {shown(other)}, {why}", "one for each")
+                raise _wrong(f"{where}: a link to gpu {shown(other)}, {why}", "one for each")
             found[other] = {title: link.get(field) for title, (field, _) in _FIELDS.items()}
         return found
     for title, (_, field) in _FIELDS.items():
@@ -198,7 +196,7 @@ def _links(gpu: Mapping[str, Any], where: str, label: str) -> dict[int, dict[str
         for key, value in row.items() if isinstance(row, dict) else ():
             match = re.fullmatch(r"gpu_([0-9]{1,4})", key)
             if match is None:
-                raise _wrong(label, f"{where}: {field} of {shown(key)}", "gpu_0 and so on")
+                raise _wrong(f"{where}: {field} of {shown(key)}", "gpu_0 and so on")
             found.setdefault(int(match[1]), {})[title] = value
     return found
 
@@ -212,5 +210,5 @@ def _cell(value: Any, own: bool) -> str | None:
     return value.strip() if isinstance(value, str) else shown(value)
 
 
-def _wrong(label: str, message: str, expected: str) -> ImportFormatError:
-    return complaint(label, message, expected=f"{expected}: the output of `{_JSON_COMMAND}`")
+def _wrong(message: str, expected: str) -> ImportFormatError:
+    return TextError(message, f"{expected}: the output of `{_JSON_COMMAND}`")

@@ -65,7 +65,7 @@ def _links(count: int) -> str:
     return "1 NVLink" if count == 1 else f"{count} NVLinks"
 
 
-def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str, label: str) -> list[Island]:
+def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str) -> list[Island]:
     """The islands of a machine, by the NVLinks of pairs; `nvswitch` is auto, yes or no.
 
     Raises ImportFormatError if a GPU has more NVLinks than it can have without NVSwitches, or
@@ -79,17 +79,13 @@ def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str, label: str) -> 
     for members in groups(counts, len(matrix.names)):
         if len(members) > 1:
             own = {pair: count for pair, count in counts.items() if pair[0] in members}
-            ports = _ports(members, near, matrix, nvswitch, label)
+            ports = _ports(members, near, matrix, nvswitch)
             result.append(Island(tuple(members), own, ports))
     return result
 
 
 def _ports(
-    gpus: Sequence[int],
-    near: Mapping[int, Mapping[int, int]],
-    matrix: DeviceMatrix,
-    nvswitch: str,
-    label: str,
+    gpus: Sequence[int], near: Mapping[int, Mapping[int, int]], matrix: DeviceMatrix, nvswitch: str
 ) -> tuple[int, ...]:
     """NVLinks from each GPU to NVSwitches, the most of its pairs; empty if pairs are direct."""
     busiest = max(gpus, key=lambda gpu: sum(near[gpu].values()))
@@ -108,7 +104,6 @@ def _ports(
                     else "nvswitch=yes"
                 )
                 raise line.wrong(
-                    label,
                     f"{reason}, but NVSwitches would give {names[a]} and {names[b]} "
                     f"{_links(min(ports[a], ports[b]))}, and they have {there}",
                     "a matrix as the tool printed it; nvswitch=no takes it literally",

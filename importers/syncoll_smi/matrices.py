@@ -16,7 +16,7 @@ from itertools import combinations
 from networkx.utils import UnionFind
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing import complaint
+from syncoll.importing import TextError
 
 __all__ = ["DeviceMatrix", "Line", "groups", "lines_of", "read_matrix"]
 
@@ -36,9 +36,9 @@ class Line:
     text: str
     words: tuple[str, ...]
 
-    def wrong(self, label: str, message: str, expected: str = "") -> ImportFormatError:
+    def wrong(self, message: str, expected: str = "") -> ImportFormatError:
         """An error in this line of a file, to be raised; see `complaint`."""
-        return complaint(label, message, line=self.number, text=self.text, expected=expected)
+        return TextError(message, line=self.number, text=self.text, expected=expected)
 
 
 def lines_of(text: str) -> list[Line]:
@@ -75,17 +75,16 @@ class DeviceMatrix:
         """All pairs of different devices, the smaller number first."""
         return list(combinations(range(len(self.names)), 2))
 
-    def wrong_cell(self, a: int, b: int, label: str, expected: str) -> ImportFormatError:
+    def wrong_cell(self, a: int, b: int, expected: str) -> ImportFormatError:
         """An error in the cell from a to b, to be raised."""
         message = f"{self.names[a]} to {self.names[b]} is {self.cells[a][b]!r}"
-        return self.lines[a].wrong(label, message, expected)
+        return self.lines[a].wrong(message, expected)
 
-    def difference(self, a: int, b: int, label: str) -> ImportFormatError:
+    def difference(self, a: int, b: int) -> ImportFormatError:
         """An error: the matrix has one value from a to b, and another from b to a."""
         names, cells, lines = self.names, self.cells, self.lines
         where = f" (line {lines[a].number})" if lines[a].number else ""
         return lines[b].wrong(
-            label,
             f"{names[b]} to {names[a]} is {cells[b][a]}, but {names[a]} to {names[b]} is "
             f"{cells[a][b]}{where}",
             "the same in both directions",
@@ -93,7 +92,6 @@ class DeviceMatrix:
 
 
 def read_matrix(
-    label: str,
     header: Line,
     columns: Sequence[str],
     wanted: Sequence[str],
@@ -124,15 +122,14 @@ def read_matrix(
             column.
     """
     if len(columns) > _MOST_DEVICES:
-        raise complaint(
-            label,
+        raise TextError(
             f"{len(columns)} columns",
             line=header.number,
             expected=f"at most {_MOST_DEVICES} devices",
         )
     twice = next((name for name, times in Counter(columns).items() if times > 1), None)
     if twice is not None:
-        raise header.wrong(label, f"two columns are named {twice}", "each device once")
+        raise header.wrong(f"two columns are named {twice}", "each device once")
     known, needed = set(columns), set(wanted)
     found: dict[str, tuple[Line, tuple[str, ...]]] = {}
     for i, line in enumerate(lines):
@@ -146,7 +143,6 @@ def read_matrix(
                 name, *further = late.words or ("",)
                 if name not in known and device.match(name) and further and cell(further[0]):
                     raise late.wrong(
-                        label,
                         f"a row of {name}, but no column of that name",
                         f"a column for each row; run `{again}` again",
                     )
@@ -156,7 +152,6 @@ def read_matrix(
         if name not in known:
             missing = [other for other in wanted if other not in found]
             raise line.wrong(
-                label,
                 f"rows of the matrix are missing here: {_few(missing)}",
                 f"the whole output of `{again}`",
             )
@@ -164,21 +159,18 @@ def read_matrix(
             continue
         if name in found:
             raise line.wrong(
-                label,
                 f"a second row of {name}; the first is in line {found[name][0].number}",
                 "one matrix",
             )
         cells = line.words[1 : 1 + len(columns)]
         if len(cells) < len(columns):
             raise line.wrong(
-                label,
                 f"the row of {name} has {len(cells)} of {len(columns)} cells",
                 f"a cell for each column; was the line cut off? Run `{again}` again",
             )
         extra = line.words[1 + len(columns) :]
         if extra and (not tail or cell(extra[0])):
             raise line.wrong(
-                label,
                 f"the row of {name} has a cell {extra[0]!r} after its {len(columns)} columns",
                 f"a column for each cell; is one missing in line {header.number}, or are "
                 f"two glued together? Run `{again}` again",
@@ -187,7 +179,6 @@ def read_matrix(
     missing = [name for name in wanted if name not in found]
     if missing:
         raise header.wrong(
-            label,
             f"the matrix is incomplete: it has columns for {len(wanted)} GPUs, but no rows of "
             f"{_few(missing)}",
             f"the whole output of `{again}`",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing import Cables, complaint
+from syncoll.importing import Cables, TextError
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll_smi.islands import islands
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix
@@ -50,14 +50,14 @@ class NvidiaSmiImporter:
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)
-        matrix = _matrix(lines, label)
+        matrix = _matrix(lines)
         if len(matrix.names) < 2:
             raise matrix.header.wrong(
-                label, f"{matrix.names[0]} is the only GPU; a collective needs at least two"
+                f"{matrix.names[0]} is the only GPU; a collective needs at least two"
             )
-        counts, levels = _cells(matrix, label)
-        hidden = "" if counts else _hides_nvlinks(lines, matrix, label, pcie)
-        found = islands(matrix, counts, str(options["nvswitch"]), label)
+        counts, levels = _cells(matrix)
+        hidden = "" if counts else _hides_nvlinks(lines, matrix, pcie)
+        found = islands(matrix, counts, str(options["nvswitch"]))
         cables = Cables(len(matrix.names))
         switched = [island for island in found if island.add(cables, speed.rate)]
         switches = [
@@ -76,11 +76,11 @@ class NvidiaSmiImporter:
         parts += [(gpu,) for gpu in range(len(matrix.names)) if gpu not in joined]
         words = "NVLinks", "have no NVLinks, and no link"
         more, tree, above = add_pcie(
-            cables, matrix, parts, levels, lambda: _sockets(matrix, label), pcie, words, label
+            cables, matrix, parts, levels, lambda: _sockets(matrix), pcie, words
         )
         notes += more
         switches += tree
-        cards = _cards(matrix, _legend(lines), above, label)
+        cards = _cards(matrix, _legend(lines), above)
         return Imported(
             cables.fabric(),
             tuple(notes),
@@ -107,21 +107,18 @@ def _devices(line: Line) -> tuple[str, ...]:
     return devices
 
 
-def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
+def _matrix(lines: Sequence[Line]) -> DeviceMatrix:
     """The cells between GPUs, and the cells of network cards."""
     headers = [i for i, line in enumerate(lines) if _devices(line)]
     if not headers:
         rows = [line for line in lines if line.words and _GPU.fullmatch(line.words[0])]
         if rows:
             raise rows[0].wrong(
-                label,
                 "the line above the matrix, which names its columns, is missing",
                 f"the whole output of `{_COMMAND}`",
             )
-        raise complaint(
-            label,
-            "no matrix of GPUs: no line begins with GPU0",
-            expected=f"the output of `{_COMMAND}`",
+        raise TextError(
+            "no matrix of GPUs: no line begins with GPU0", f"the output of `{_COMMAND}`"
         )
     header = lines[headers[0]]
     columns = _devices(header)
@@ -131,14 +128,12 @@ def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
             continue
         parts = [part for part in glued.groups() if part] if glued else []
         raise header.wrong(
-            label,
             f"the column {name!r} names no device"
             + (f": {' and '.join(parts)} are glued together" if parts else ""),
             f"blanks between columns, here and in each row; run `{_COMMAND}` again",
         )
     gpus = [name for name in columns if _GPU.fullmatch(name)]
     matrix = read_matrix(
-        label,
         header,
         columns,
         gpus,
@@ -152,16 +147,12 @@ def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
     if len(headers) > 1:
         second = lines[headers[1]]
         raise second.wrong(
-            label,
-            f"a second matrix; the first is in line {header.number}",
-            "the matrix of one machine",
+            f"a second matrix; the first is in line {header.number}", "the matrix of one machine"
         )
     return matrix
 
 
-def _cells(
-    matrix: DeviceMatrix, label: str
-) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], Level]]:
+def _cells(matrix: DeviceMatrix) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], Level]]:
     """NVLinks of the pairs that have some, and the levels at which the others meet."""
     counts: dict[tuple[int, int], int] = {}
     levels: dict[tuple[int, int], Level] = {}
@@ -173,11 +164,11 @@ def _cells(
             ):
                 continue
             other = f"NV with the number of NVLinks, or one of {', '.join(_LEVELS)}"
-            raise matrix.wrong_cell(a, b, label, "X for a GPU and itself" if a == b else other)
+            raise matrix.wrong_cell(a, b, "X for a GPU and itself" if a == b else other)
     for a, b in matrix.pairs:
         there, back = matrix.cells[a][b], matrix.cells[b][a]
         if there != back:
-            raise matrix.difference(a, b, label)
+            raise matrix.difference(a, b)
         if there in _LEVELS:
             levels[a, b] = _LEVELS[there]
         else:
@@ -185,7 +176,7 @@ def _cells(
     return counts, levels
 
 
-def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie: Pcie) -> str:
+def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, pcie: Pcie) -> str:
     """A note if a matrix without NVLinks may be from ``nvidia-smi topo -mp``, else empty.
 
     That command prints only PCIe, even on machines with NVLinks.  Only the legend differs: with
@@ -205,8 +196,7 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie
     if pcie.use == "always":
         return "Printed by `nvidia-smi topo -mp`, which leaves NVLinks out: only PCIe is taken."
     why = "" if told else " (its legend does not explain NV#)"
-    raise complaint(
-        label,
+    raise TextError(
         f"this is the output of `nvidia-smi topo -mp`{why}: only PCIe, without the machine's "
         "NVLinks, if any",
         line=told.number if told else matrix.header.number,
@@ -216,7 +206,7 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie
     )
 
 
-def _sockets(matrix: DeviceMatrix, label: str) -> tuple[str, ...]:
+def _sockets(matrix: DeviceMatrix) -> tuple[str, ...]:
     """The CPU affinity of each GPU; empty if the matrix has none, or does not know one."""
     found = tuple(rest[0] if rest else "" for rest in matrix.rest)
     if "N/A" in found or not any(found):
@@ -226,7 +216,7 @@ def _sockets(matrix: DeviceMatrix, label: str) -> tuple[str, ...]:
     for gpu, text in enumerate(found):
         pairs = [part.split("-") for part in text.split(",")] if _CPUS.fullmatch(text) else []
         if not pairs or any(int(pair[-1]) < int(pair[0]) for pair in pairs):
-            raise _cut_affinity(matrix, gpu, repr(text) if text else "missing", label)
+            raise _cut_affinity(matrix, gpu, repr(text) if text else "missing")
         if owner.setdefault(text, gpu) == gpu:
             ranges += [(int(pair[0]), int(pair[-1]), gpu) for pair in pairs]
     ranges.sort()
@@ -234,13 +224,12 @@ def _sockets(matrix: DeviceMatrix, label: str) -> tuple[str, ...]:
         if start <= end and one != other:
             a, b = sorted((one, other))
             what = f"{found[b]}, and shares CPUs with {found[a]} of {matrix.names[a]}"
-            raise _cut_affinity(matrix, b, what, label)
+            raise _cut_affinity(matrix, b, what)
     return found
 
 
-def _cut_affinity(matrix: DeviceMatrix, gpu: int, what: str, label: str) -> ImportFormatError:
+def _cut_affinity(matrix: DeviceMatrix, gpu: int, what: str) -> ImportFormatError:
     return matrix.lines[gpu].wrong(
-        label,
         f"the CPU affinity of {matrix.names[gpu]} is {what}",
         "lists of CPUs such as 0-31,64-95, for two GPUs the same or apart; was the line "
         f"cut off? Run `{_COMMAND}` again, or leave the column out",
@@ -248,10 +237,7 @@ def _cut_affinity(matrix: DeviceMatrix, gpu: int, what: str, label: str) -> Impo
 
 
 def _cards(
-    matrix: DeviceMatrix,
-    legend: Mapping[str, str],
-    above: Mapping[Level, Sequence[int]],
-    label: str,
+    matrix: DeviceMatrix, legend: Mapping[str, str], above: Mapping[Level, Sequence[int]]
 ) -> tuple[NetworkCard, ...]:
     """The devices that are no GPUs: nvidia-smi lists network cards only."""
     cards = []
@@ -259,9 +245,7 @@ def _cards(
         for gpu, cell in enumerate(cells):
             if cell not in _LEVELS:
                 raise matrix.lines[gpu].wrong(
-                    label,
-                    f"{matrix.names[gpu]} to {name} is {cell!r}",
-                    f"one of {', '.join(_LEVELS)}",
+                    f"{matrix.names[gpu]} to {name} is {cell!r}", f"one of {', '.join(_LEVELS)}"
                 )
         levels = [_LEVELS[cell] for cell in cells]
         least = min(levels)

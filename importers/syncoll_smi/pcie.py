@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from networkx.utils import UnionFind
 
-from syncoll.importing import Cables, complaint
+from syncoll.importing import Cables, TextError
 from syncoll.importing.description import shortened
 from syncoll_smi.matrices import DeviceMatrix
 from syncoll_smi.options import Pcie
@@ -39,7 +39,6 @@ def add_pcie(
     sockets_of: Callable[[], tuple[str, ...]],
     pcie: Pcie,
     words: tuple[str, str],
-    label: str,
 ) -> tuple[list[str], list[str], dict[Level, list[int]]]:
     """Adds PCIe to the links of a machine if it is wanted, or other links leave GPUs in parts.
 
@@ -59,7 +58,6 @@ def add_pcie(
     if pcie.use == "never" and len(parts) > 1:
         separate = [named([names[gpu] for gpu in part]) for part in parts]
         raise matrix.header.wrong(
-            label,
             f"{links} do not join all GPUs; these are separate: {' | '.join(separate[:16])}"
             f"{' | …' if len(separate) > 16 else ''}",
             "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
@@ -78,13 +76,13 @@ def add_pcie(
         return cables.new_switch()
 
     tops = list(range(len(names)))
-    lower = _groups(names, levels, Level.SWITCH, label)
+    lower = _groups(names, levels, Level.SWITCH)
     tops = _join(cables, names, lower, tops, pcie, lambda n: new(f"PCIe switch of {n}"))
     above = {Level.SWITCH: tops}
-    upper = _groups(names, levels, Level.SWITCHES, label)
+    upper = _groups(names, levels, Level.SWITCHES)
     tops = _join(cables, names, upper, tops, pcie, lambda n: new(f"upper PCIe switch of {n}"))
     above[Level.SWITCHES] = tops
-    sockets = _groups(names, levels, Level.SOCKET, label, known)
+    sockets = _groups(names, levels, Level.SOCKET, known)
     several = len(sockets) > 1
     tops = _join(cables, names, sockets, tops, pcie, lambda n: new(f"CPU of {n}"), always=several)
     above[Level.HOST_BRIDGE] = above[Level.SOCKET] = above[Level.SOCKETS] = tops
@@ -142,7 +140,6 @@ def _groups(
     names: Sequence[str],
     levels: Mapping[tuple[int, int], Level],
     level: Level,
-    label: str,
     sockets: tuple[str, ...] | None = None,
 ) -> list[list[int]]:
     """The GPUs that meet at most at a level.
@@ -160,11 +157,10 @@ def _groups(
             between = next(
                 (c for c in range(len(names)) if c not in (a, b) and joined[c] == joined[a]), a
             )
-            raise complaint(
-                label,
+            raise TextError(
                 f"{names[a]} and {names[b]} meet higher up than each of them meets others of {met},"
                 f" such as {names[between]}: no tree of PCIe switches gives that",
-                expected="a matrix as the tool printed it; with pcie=no, PCIe is left out",
+                "a matrix as the tool printed it; with pcie=no, PCIe is left out",
             )
     if sockets is not None:
         apart: dict[int, set[int]] = {}

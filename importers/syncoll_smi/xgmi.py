@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.importing import Cables, complaint
+from syncoll.importing import Cables, TextError
 from syncoll.plugins import Imported, OptionValue
 from syncoll_smi.matrices import DeviceMatrix, Line, groups, lines_of, read_matrix
 from syncoll_smi.options import Pcie, Speed, link_speed, pcie_option
@@ -38,7 +38,6 @@ class SmiReport:
 
 def titled_matrices(
     lines: Sequence[Line],
-    label: str,
     title_of: Callable[[Line], tuple[str, str] | None],
     device: re.Pattern[str],
     ends: Callable[[Line], bool],
@@ -56,7 +55,7 @@ def titled_matrices(
         key, words = title
         if key in found:
             raise line.wrong(
-                label, f"a second matrix `{words}`", "the output of one command on one machine"
+                f"a second matrix `{words}`", "the output of one command on one machine"
             )
         start = next((j for j in range(i + 1, len(lines)) if lines[j].words), None)
         columns = () if start is None else lines[start].words
@@ -64,13 +63,10 @@ def titled_matrices(
         if start is None or wrong:
             at = f": {wrong!r} in line {lines[start].number} is no name of one" if start else ""
             raise line.wrong(
-                label,
-                f"below `{words}` no line names the GPUs{at}",
-                f"the whole output of `{command}`",
+                f"below `{words}` no line names the GPUs{at}", f"the whole output of `{command}`"
             )
         rest = lines[start + 1 :]
         found[key] = read_matrix(
-            label,
             lines[start],
             columns,
             columns,
@@ -85,7 +81,6 @@ def titled_matrices(
         header = len(line.words) > 1 and all(map(device.fullmatch, line.words[-2:]))
         if header and (above is None or not ends(above) or not device.fullmatch(line.words[0])):
             raise line.wrong(
-                label,
                 "the columns of a matrix, and no title above them",
                 f"the whole output of `{command}`",
             )
@@ -93,24 +88,23 @@ def titled_matrices(
     return found
 
 
-def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Imported:
+def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
     """The machine of a report; ImportFormatError if a cell is malformed, or GPUs are not joined."""
     matrix = report.types
     for other in (report.hops, report.weights, report.bandwidths):
         if other is not None and other.names != matrix.names:
             raise other.header.wrong(
-                label,
                 f"the matrices are of different GPUs: {named(matrix.names)} in line "
                 f"{matrix.header.number}, and {named(other.names)} here",
                 "the output of one command",
             )
     if len(matrix.names) < 2:
         raise matrix.header.wrong(
-            label, f"{matrix.names[0]} is the only GPU; a collective needs at least two"
+            f"{matrix.names[0]} is the only GPU; a collective needs at least two"
         )
-    direct, levels, indirect = _pairs(report, label)
+    direct, levels, indirect = _pairs(report)
     cables = Cables(len(matrix.names))
-    rated = {} if speed.given else _rates(report.bandwidths, label)
+    rated = {} if speed.given else _rates(report.bandwidths)
     for a, b in direct:
         cables.add(a, b, rated.get((a, b), speed.rate), "xGMI")
     notes = []
@@ -130,7 +124,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
         if report.hops is None and report.weights is None:
             notes.append(
                 "Hops and weights are not in the text: every pair that xGMI joins is assumed to "
-                "be joined directly. `{report.command}` prints them."
+                f"be joined directly. `{report.command}` prints them."
             )
     if indirect:
         notes.append(
@@ -140,7 +134,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     parts = groups(direct, len(matrix.names))
     words = "xGMI links", "are joined by PCIe, and have no link"
     more, switches, above = add_pcie(
-        cables, matrix, parts, levels, lambda: report.sockets, pcie, words, label
+        cables, matrix, parts, levels, lambda: report.sockets, pcie, words
     )
     notes += more
     if above and not report.sockets:
@@ -149,14 +143,14 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 
 
-def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Fraction]:
+def _rates(table: DeviceMatrix | None) -> dict[tuple[int, int], Fraction]:
     """GB/s of the pairs with both directions in the table; cells are MB/s, least-most."""
     rates: dict[tuple[int, int], Fraction] = {}
     for a, b in table.pairs if table is not None else ():
         assert table is not None
         for x, y in ((a, b), (b, a)):
             if re.fullmatch("[0-9-]+", cell := table.cells[x][y]) and not _RANGE.fullmatch(cell):
-                raise table.wrong_cell(x, y, label, "a range in MB/s such as 50000-50000")
+                raise table.wrong_cell(x, y, "a range in MB/s such as 50000-50000")
         there, back = (_RANGE.fullmatch(table.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there is not None and back is not None:
             most = min(max(int(m[1]), int(m[2])) for m in (there, back))
@@ -166,12 +160,12 @@ def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Frac
 
 
 def _pairs(
-    report: SmiReport, label: str
+    report: SmiReport,
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], Level], list[tuple[int, int]]]:
     """Pairs with an xGMI link, where those without meet, and pairs joined over other GPUs."""
-    kinds = _checked(report.types, label, _kind, "XGMI or PCIE")
-    hops = report.hops and _checked(report.hops, label, _whole, "a whole number")
-    weights = report.weights and _checked(report.weights, label, _whole, "a whole number")
+    kinds = _checked(report.types, _kind, "XGMI or PCIE")
+    hops = report.hops and _checked(report.hops, _whole, "a whole number")
+    weights = report.weights and _checked(report.weights, _whole, "a whole number")
     joined = [pair for pair, kind in kinds.items() if kind]
     least = min((weights[pair] for pair in joined), default=0) if weights else 0
     direct, levels, indirect = [], dict[tuple[int, int], Level](), []
@@ -188,20 +182,20 @@ def _pairs(
 
 
 def _checked(
-    matrix: DeviceMatrix, label: str, meaning: Callable[[str], int | None], expected: str
+    matrix: DeviceMatrix, meaning: Callable[[str], int | None], expected: str
 ) -> dict[tuple[int, int], int]:
     """The meaning of each pair's cells."""
     for a, row in enumerate(matrix.cells):
         for b, cell in enumerate(row):
             if a != b and meaning(cell) is None:
-                raise matrix.wrong_cell(a, b, label, expected)
+                raise matrix.wrong_cell(a, b, expected)
             if a == b and _kind(cell) is not None:
-                raise matrix.wrong_cell(a, b, label, "no link from a GPU to itself")
+                raise matrix.wrong_cell(a, b, "no link from a GPU to itself")
     found: dict[tuple[int, int], int] = {}
     for a, b in matrix.pairs:
         there, back = (meaning(matrix.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there != back:
-            raise matrix.difference(a, b, label)
+            raise matrix.difference(a, b)
         assert there is not None
         found[a, b] = there
     return found
@@ -241,29 +235,26 @@ class RocmSmiImporter:
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)
-        found = titled_matrices(lines, label, title_of, _GPU, ends, _COMMAND)
+        found = titled_matrices(lines, title_of, _GPU, ends, _COMMAND)
         if "link type" not in found:
             what = "only " + " and ".join(found) if found else "no matrix at all"
-            raise complaint(
-                label,
-                f"no matrix `Link Type between two GPUs`, but {what}",
-                expected=f"the output of `{_COMMAND}`",
+            raise TextError(
+                f"no matrix `Link Type between two GPUs`, but {what}", f"the output of `{_COMMAND}`"
             )
         types = found["link type"]
-        sockets = _sockets(lines, types, label)
+        sockets = _sockets(lines, types)
         hops, weights = found.get("hops"), found.get("weight")
         report = SmiReport(types, hops, weights, None, sockets, _COMMAND)
-        return machine_of(report, speed, pcie, label)
+        return machine_of(report, speed, pcie)
 
 
-def _sockets(lines: Sequence[Line], types: DeviceMatrix, label: str) -> tuple[str, ...]:
+def _sockets(lines: Sequence[Line], types: DeviceMatrix) -> tuple[str, ...]:
     """The NUMA node of each GPU; empty if the text has none, or an unknown one (-1)."""
     numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
     odd = set(numa) ^ set(types.names) if numa else set()
     if odd:
         name = min(odd, key=lambda name: (len(name), name))
         raise types.header.wrong(
-            label,
             f"{name} has a NUMA node, but no column in the matrix"
             if name in numa
             else f"{name} has no line `Numa Node`, but others have",

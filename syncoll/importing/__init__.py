@@ -2,14 +2,13 @@
 
 Functions for importers::
 
-    from syncoll.importing import Cables, complaint, rate_option
+    from syncoll.importing import Cables, TextError, rate_option
 
     class MyImporter:                                   # returned by ImporterRecord.load
         def read(self, text, label, options):           # -> Imported; text is str, options are
             speed = rate_option(options, "link", "importer mine")   # complete; Fraction, GB/s
             ...
-            raise complaint(label, "the row of GPU3 has 5 cells", line=12, text=row,
-                            expected="8, one for each column")      # an ImportFormatError
+            raise TextError("the row of GPU3 has 5 cells", "8, one for each column", 12, row)
             cables = Cables(nodes=8, switches=1)        # vertices: nodes 0-7, then switches from 8
             cables.add(0, 8, 12 * speed, "12 NVLinks")  # both ways; parallel cables add up
             cables.add(0, 1, speed, both_ways=False)
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from syncoll.importing.clusters import used_cards as used_cards
     from syncoll.importing.description import (
         LARGEST_FILE as LARGEST_FILE,
+        TextError as TextError,
         complaint as complaint,
         read_description as read_description,
     )

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.errors import ImportFormatError, OptionError, PluginError
-from syncoll.importing.description import shortened
+from syncoll.errors import OptionError, PluginError
+from syncoll.importing.description import TextError, shortened
 from syncoll.importing.rates import parse_rate
 from syncoll.model import Fabric, FabricLink
 from syncoll.plugins import Imported, NetworkCard, OptionValue
@@ -60,7 +60,7 @@ def join_boxes(
             )
         rates.append(rate)
     chosen = _chosen(imported.cards, options, label, owner)
-    return _cluster(imported, used, rates, chosen, boxes, options, label)
+    return _cluster(imported, used, rates, chosen, boxes, options)
 
 
 def used_cards(
@@ -71,11 +71,10 @@ def used_cards(
     Raises OptionError if a chosen card does not exist, ImportFormatError without any.
     """
     if not cards:
-        raise ImportFormatError(
-            f"{label}: boxes={options['boxes']}, but it lists no network cards to join "
-            "boxes\nexpected a description with network cards: the output of `nvidia-smi topo "
-            "-m` on a machine with cards, or the XML that NCCL and RCCL write (importer "
-            "nccl-xml)"
+        raise TextError(
+            f"boxes={options['boxes']}, but it lists no network cards to join boxes",
+            "a description with network cards: the output of `nvidia-smi topo -m` on a machine "
+            "with cards, or the XML that NCCL and RCCL write (importer nccl-xml)",
         )
     chosen = _chosen(cards, options, label, owner)
     near = nearest_nodes(chosen)
@@ -153,7 +152,6 @@ def _cluster(
     chosen: Sequence[NetworkCard],
     boxes: int,
     options: Mapping[str, OptionValue],
-    label: str,
 ) -> Imported:
     machine = imported.machine
     if not isinstance(machine, Fabric) or machine.measure != "GB/s":
@@ -176,8 +174,8 @@ def _cluster(
         hub = network + (j if rails else 0)
         links += [(vertex, hub, rate, CARD), (hub, vertex, rate, CARD)]
     if boxes * max(nodes, switches) > limits.MAX_NODES or boxes * len(links) > limits.MAX_LINKS:
-        raise ImportFormatError(
-            f"{label}: {boxes} boxes, each of {nodes} compute nodes, {switches} switches and "
+        raise TextError(
+            f"{boxes} boxes, each of {nodes} compute nodes, {switches} switches and "
             f"{len(links)} links; at most {limits.MAX_NODES}, {limits.MAX_NODES} and "
             f"{limits.MAX_LINKS} can be handled in all"
         )

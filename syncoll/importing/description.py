@@ -10,32 +10,45 @@ from pathlib import Path
 
 from syncoll.errors import ImportFormatError
 
-__all__ = ["LARGEST_FILE", "complaint", "decode", "read_description", "shortened"]
+__all__ = ["LARGEST_FILE", "TextError", "complaint", "decode", "read_description", "shortened"]
 
 _WIDEST = 140
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 
 
-def complaint(
-    label: str, message: str, *, line: int = 0, text: str = "", expected: str = ""
-) -> ImportFormatError:
-    """Makes an error in a description of a machine.
+class TextError(ImportFormatError):
+    """An error in a description of a machine; the core adds the label of the description.
 
     Args:
         message: words of more than 80 characters are cut.
-        line: counted from 1; 0 if it is in no single line.
         expected: the end of ``expected …``.
+        line: counted from 1; 0 if it is in no single line.
+        text: of that line.
     """
-    message = _LONG_WORD.sub(r"\1…", message)
-    parts = [f"{label}:{line}: {message}" if line else f"{label}: {message}"]
-    if text.strip():
-        shown = "".join(c if c.isprintable() else " " for c in text).rstrip()
-        if len(shown) > _WIDEST:
-            shown = shown[:_WIDEST] + "…"
-        parts.append(f"{line} | {shown}" if line else shown)
-    if expected:
-        parts.append(f"expected {expected}")
-    return ImportFormatError("\n".join(parts))
+
+    def __init__(self, message: str, expected: str = "", line: int = 0, text: str = "") -> None:
+        message = _LONG_WORD.sub(r"\1…", message)
+        parts = [f"{line}: {message}" if line else message]
+        if text.strip():
+            shown = "".join(c if c.isprintable() else " " for c in text).rstrip()
+            if len(shown) > _WIDEST:
+                shown = shown[:_WIDEST] + "…"
+            parts.append(f"{line} | {shown}" if line else shown)
+        if expected:
+            parts.append(f"expected {expected}")
+        super().__init__("\n".join(parts))
+        self.line = line
+
+    def of(self, label: str) -> ImportFormatError:
+        """The error with the label of the description before it."""
+        return ImportFormatError(f"{label}:{'' if self.line else ' '}{self}")
+
+
+def complaint(
+    label: str, message: str, *, line: int = 0, text: str = "", expected: str = ""
+) -> ImportFormatError:
+    """A `TextError` of a description with this label."""
+    return TextError(message, expected, line, text).of(label)
 
 
 def shortened(names: Sequence[str], most: int) -> str:

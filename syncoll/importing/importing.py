@@ -8,7 +8,7 @@ from functools import partial
 
 from syncoll.errors import ImportFormatError, LocatedError, PluginError
 from syncoll.importing.clusters import join_boxes
-from syncoll.importing.description import LARGEST_FILE, read_description, shortened
+from syncoll.importing.description import LARGEST_FILE, TextError, read_description, shortened
 from syncoll.importing.latencies import with_latencies
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
@@ -41,11 +41,12 @@ def import_machine(
         if "boxes" in options:
             imported = join_boxes(imported, options, label, f"importer {record.name}")
         imported = with_latencies(imported)
-        _check(imported, label)
-    except ImportFormatError as error:
+        _check(imported)
+    except ImportFormatError as found:
+        error = found.of(label) if isinstance(found, TextError) else found
         names, failed = _recognising(text, {**(others or {}), record.name: record})
         if record.name in names or not (names or failed):
-            raise
+            raise error from None
         hints = [f"it looks like a file for the importer {' or '.join(names)}"] * bool(names)
         raise ImportFormatError("\n".join([str(error), *hints, *failed])) from None
     return imported
@@ -55,17 +56,15 @@ def _read(
     record: ImporterRecord, text: str, label: str, options: Mapping[str, OptionValue]
 ) -> Imported:
     if len(text) > LARGEST_FILE:
-        raise ImportFormatError(f"{label}: longer than {LARGEST_FILE} characters")
+        raise TextError(f"longer than {LARGEST_FILE} characters")
     try:
         return record.load().read(text, label, options)
     except PluginError as error:
         if not isinstance(error.__cause__, RecursionError):
             raise
-        raise ImportFormatError(
-            f"{label}: it is nested too deeply for a description of a machine"
-        ) from None
+        raise TextError("it is nested too deeply for a description of a machine") from None
     except LocatedError as error:
-        raise ImportFormatError(f"{label}: {error}") from None
+        raise TextError(str(error)) from None
 
 
 def _recognising(text: str, importers: Mapping[str, ImporterRecord]) -> tuple[list[str], list[str]]:
@@ -88,7 +87,7 @@ def recognised(importers: Mapping[str, ImporterRecord], file: str) -> list[str]:
         return []
 
 
-def _check(imported: Imported, label: str) -> None:
+def _check(imported: Imported) -> None:
     """Raises an error for a machine that is too small, too large, or disconnected."""
     machine = imported.machine
     nodes = machine.num_nodes
@@ -101,12 +100,10 @@ def _check(imported: Imported, label: str) -> None:
             f"the importer gave {len(imported.switch_names)} names for {switches} switches"
         )
     if nodes < 2:
-        raise ImportFormatError(
-            f"{label}: it has one compute node, {names[0]}; a collective needs at least two"
-        )
+        raise TextError(f"it has one compute node, {names[0]}; a collective needs at least two")
     if max(nodes, switches) > limits.MAX_NODES or len(machine.links) > limits.MAX_LINKS:
-        raise ImportFormatError(
-            f"{label}: {counted(nodes, 'compute node')}, {counted(switches, 'switch')} and "
+        raise TextError(
+            f"{counted(nodes, 'compute node')}, {counted(switches, 'switch')} and "
             f"{counted(len(machine.links), 'link')}; "
             f"at most {limits.MAX_NODES}, {limits.MAX_NODES} and {limits.MAX_LINKS} can be handled"
         )
@@ -115,8 +112,8 @@ def _check(imported: Imported, label: str) -> None:
         shown = " | ".join(
             shortened([names[n] for n in part], _MOST_NAMES_SHOWN) for part in parts[:8]
         )
-        raise ImportFormatError(
-            f"{label}: no links join all compute nodes; these parts are separate: {shown}"
+        raise TextError(
+            f"no links join all compute nodes; these parts are separate: {shown}"
             f"{' | …' if len(parts) > 8 else ''}"
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from syncoll.documents import json_text
 from syncoll.documents.json_text import JsonTextError, shown
 from syncoll.errors import ImportFormatError
-from syncoll.importing.description import complaint
+from syncoll.importing.description import TextError
 
 __all__ = ["exact_number", "foreign_json", "foreign_text", "parse_json", "parse_topology", "shown"]
 
@@ -18,7 +18,7 @@ _MOST_DIGITS = 30
 _NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?|[0-9]{1,15}/[0-9]{1,15}")
 
 
-def parse_json(text: str, label: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text; numbers with a point become `Decimal`.
 
     Raises:
@@ -29,10 +29,9 @@ def parse_json(text: str, label: str) -> Any:
         return json_text.parse_json(text.removeprefix("\ufeff"), _decimal)
     except JsonTextError as error:
         if not error.line:
-            raise complaint(label, str(error)) from None
+            raise TextError(str(error)) from None
         start = max(0, error.column - 61)
-        raise complaint(
-            label,
+        raise TextError(
             f"{error} at column {error.column}",
             line=error.line,
             text=text.split("\n")[error.line - 1][start : start + 120],
@@ -78,16 +77,16 @@ _IN_CODE = (
 )
 
 
-def parse_topology(text: str, label: str) -> Any:
+def parse_topology(text: str) -> Any:
     """Parses JSON; raises ImportFormatError also for the input of another tool."""
     try:
-        data = parse_json(text, label)
+        data = parse_json(text)
     except ImportFormatError:
         if other := foreign_text(text):
-            raise complaint(label, f"it is {other}") from None
+            raise TextError(f"it is {other}") from None
         raise
     if other := foreign_json(data):
-        raise complaint(label, f"it is {other}")
+        raise TextError(f"it is {other}")
     return data
 
 

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, ParseError
 import defusedxml.ElementTree
 from defusedxml import DefusedXmlException
 
-from syncoll.importing.description import complaint
+from syncoll.importing.description import TextError
 
 __all__ = ["MOST_ELEMENTS", "parse_xml"]
 
@@ -17,7 +17,7 @@ MOST_ELEMENTS = 500_000
 _DEEPEST = 64
 
 
-def parse_xml(text: str, label: str) -> Element:
+def parse_xml(text: str) -> Element:
     """The root element of an XML text.
 
     Raises:
@@ -28,18 +28,16 @@ def parse_xml(text: str, label: str) -> Element:
     try:
         root: Element = defusedxml.ElementTree.fromstring(text, forbid_dtd=True)
     except DefusedXmlException:
-        raise complaint(
-            label,
+        raise TextError(
             "it declares a document type or entities; such files can read other files or grow "
             "without bounds, so they are refused",
-            expected="XML without <!DOCTYPE …> and <!ENTITY …>",
+            "XML without <!DOCTYPE …> and <!ENTITY …>",
         ) from None
     except ParseError as error:
         line, column = error.position
         lines = text.split("\n")
         start = max(0, column - 60)
-        raise complaint(
-            label,
+        raise TextError(
             f"not XML: {str(error).partition(':')[0]} at column {column + 1}",
             line=line,
             text=lines[line - 1][start : start + 120] if line <= len(lines) else "",
@@ -47,16 +45,15 @@ def parse_xml(text: str, label: str) -> Element:
         ) from None
     except (ValueError, LookupError) as error:
         # The parser's words for an unknown encoding, or for a character that XML cannot hold.
-        raise complaint(label, f"not XML: {error}", expected="a complete XML file") from None
+        raise TextError(f"not XML: {error}", "a complete XML file") from None
     level, depth, count = [root], 0, 0
     while level:
         depth += 1
         count += len(level)
         if depth > _DEEPEST or count > MOST_ELEMENTS:
-            raise complaint(
-                label,
+            raise TextError(
                 f"more than {_DEEPEST} elements in one another, or {MOST_ELEMENTS} in all; no "
-                "description of a machine is like that",
+                "description of a machine is like that"
             )
         level = [child for element in level for child in element]
     return root

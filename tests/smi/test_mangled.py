@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from syncoll.errors import ImportFormatError
+from syncoll.importing import TextError
 from syncoll.plugins import Imported, ImporterRecord, resolve_options
 from syncoll_smi import AMD_SMI, NVIDIA_SMI, ROCM_SMI
 
@@ -84,7 +85,10 @@ def manglings(text: str) -> Iterator[tuple[str, str]]:
 
 def read(record: ImporterRecord, text: str, given: Mapping[str, object]) -> Imported:
     options = resolve_options(record.options, given, record.name)
-    return record.load().read(text, "t.txt", options)
+    try:
+        return record.load().read(text, "t.txt", options)
+    except TextError as error:
+        raise error.of("t.txt") from None
 
 
 @pytest.mark.parametrize("name", SAMPLES)
