@@ -203,7 +203,7 @@ def _facts(
         "thread blocks": len(blocks),
         "steps": len(steps),
         "chunks": algorithm.nchunksperloop,
-        "chunks moved": len(run.order),
+        "chunks moved": len(run),
         "chunks per message": pieces,
     }
     if found is None:

@@ -52,7 +52,7 @@ def contents(
     """
     held = Contents(initial, {})
     queues: list[deque[Value]] = [deque() for _ in program.connections]
-    for place in schedule.order:
+    for place in schedule:
         instruction = program.at(place)
         value: Value | None = None
         if instruction.receive >= 0:

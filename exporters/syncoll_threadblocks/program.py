@@ -159,11 +159,6 @@ class Program:
             for position, instruction in enumerate(thread.instructions):
                 yield (t, position), instruction
 
-    @property
-    def num_instructions(self) -> int:
-        """Instructions of all threads."""
-        return sum(len(thread.instructions) for thread in self.threads)
-
     def at(self, place: Place) -> Instruction:
         """The instruction at a place."""
         return self.threads[place[0]].instructions[place[1]]

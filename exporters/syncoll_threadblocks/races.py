@@ -120,7 +120,7 @@ class Detector:
     """
 
     def __init__(self, program: Program, schedule: Schedule, agents: int, calls: int = 1) -> None:
-        self.program, self.order = program, schedule.order
+        self.program, self.order = program, schedule
         joins = sum((i.receive >= 0) + len(i.waits) + (i.barrier >= 0) for _, i in program.places())
         if agents > _MOST_AGENTS or joins * agents * calls > _MOST_WORK:
             raise UncheckedError(

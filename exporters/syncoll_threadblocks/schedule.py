@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from syncoll.errors import VerificationError
@@ -28,17 +27,14 @@ from syncoll_threadblocks.program import Instruction, Place, Program
 __all__ = ["Schedule", "meeting", "schedule"]
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """One execution:  ``(thread, position)`` of every instruction, in a possible order;
-    instructions that meet at a barrier follow one another, and so do the parts of a step that are
-    in one message.
-    """
+Schedule = Sequence[Place]
+"""One execution: the places of all instructions, in a possible order.
 
-    order: Sequence[Place]
+Instructions that meet at a barrier follow one another, as do the parts of a step in one message.
+"""
 
 
-def meeting(program: Program, order: Sequence[Place], at: int) -> Sequence[Place]:
+def meeting(program: Program, order: Schedule, at: int) -> Schedule:
     """The instructions of an order, from index `at` on, that meet at one barrier."""
     barrier, end, group = program.at(order[at]).barrier, at, set[int]()
     while end < len(order) and order[end][0] not in group:
@@ -90,7 +86,7 @@ class _Run:
         for t, position in enumerate(self.position):
             if position < len(threads[t].instructions):
                 raise self.deadlock(t)
-        return Schedule(self.order)
+        return self.order
 
     def run(self, t: int) -> None:
         """Runs a thread until it has to wait."""

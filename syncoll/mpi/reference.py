@@ -24,6 +24,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Instance
+from syncoll.model.groups import chunks_of, groups_of
 from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
@@ -186,14 +187,14 @@ def split_reference(
         whole = _group(Kind.ALLTOALL, pre, post, lengths, np.arange(pre.shape[1]))
         return None if whole is None else MpiReference((whole,), operation)
     groups = []
-    for ranks in _components(pre | post):
-        own = np.flatnonzero((pre | post)[:, ranks].any(axis=1))
+    for ranks in groups_of(instance):
+        own = chunks_of(instance, ranks)
         starts, ends = pre[np.ix_(own, ranks)], post[np.ix_(own, ranks)]
         combining = instance.combining and bool((starts.sum(axis=1) > 1).any())
         kind = kind_of_tables(starts, ends, combining=combining).kind
         if kind is Kind.CUSTOM:
             return None
-        found = _group(kind, starts, ends, lengths[own], ranks)
+        found = _group(kind, starts, ends, lengths[own], np.array(ranks))
         if found is None:
             return None
         groups.append(found)
@@ -202,17 +203,6 @@ def split_reference(
 
 def _reduces(kind: Kind) -> bool:
     return kind in (Kind.ALLREDUCE, Kind.REDUCESCATTER, Kind.REDUCE)
-
-
-def _components(together: BoolArray) -> list[IntArray]:
-    """The sets of ranks with common chunks."""
-    label = np.arange(together.shape[1])
-    for row in np.unique(together, axis=0):
-        members = label[row]
-        if len(members):
-            label[np.isin(label, members)] = members.min()
-    used = together.any(axis=0)
-    return [np.flatnonzero((label == one) & used) for one in np.unique(label[used])]
 
 
 def _group(
