@@ -12,16 +12,9 @@ __all__ = ["RowCase", "row_cases", "tiny_formulas"]
 
 
 class RowCase(NamedTuple):
-    """A formula with a name.
-
-    Args:
-        name: its peculiarity.
-        feature: the feature that it tests; None for variables without any row.
-        formula: may also use `Feature.ENFORCEMENT` and `Feature.INTEGER`.
-    """
+    """A formula, named by its peculiarity."""
 
     name: str
-    feature: Feature | None
     formula: Formula
 
 
@@ -29,10 +22,10 @@ def row_cases() -> Iterator[RowCase]:
     """Every kind of row in every odd shape, written by hand, by itself and with an enforcer."""
     for feature, cases in _CASES.items():
         for name, row in cases.items():
-            yield RowCase(name, feature, _formula([row], least=4))
+            yield RowCase(name, _formula([row], least=4))
             if feature in _ENFORCED and name not in _ALREADY_ENFORCED:
                 for sign, how in ((5, "enforced"), (-5, "enforced by a negation")):
-                    yield RowCase(f"{name}, {how}", feature, _formula([row], enforcer=sign))
+                    yield RowCase(f"{name}, {how}", _formula([row], enforcer=sign))
 
 
 _LITERALS = ((), (1,), (-1,), (1, 1), (1, -1), (1, 2), (1, -2), (-1, 2), (-1, -2))

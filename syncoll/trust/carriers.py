@@ -86,13 +86,11 @@ def _outside(algorithm: OrbitAlgorithm) -> Iterator[str]:
 
 def _unkept(instance: Instance, algorithm: OrbitAlgorithm) -> Iterator[str]:
     """Links, starts and ends that a generator does not map to links, starts and ends."""
-    carriers, nodes = algorithm.carriers, instance.topology.num_nodes
-    ends = np.array(instance.topology.links, dtype=np.int64).reshape(-1, 2)
-    is_link = np.zeros(nodes * nodes, dtype=bool)
-    is_link[ends[:, 0] * nodes + ends[:, 1]] = True
+    carriers, topology = algorithm.carriers, instance.topology
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     for g, (images, chunks) in enumerate(zip(carriers.nodes, carriers.chunks, strict=True)):
         moved = images[ends]
-        for i in np.flatnonzero(~is_link[moved[:, 0] * nodes + moved[:, 1]]).tolist():
+        for i in np.flatnonzero(topology.links_of(*moved.T) < 0).tolist():
             (a, b), (u, v) = ends[i].tolist(), moved[i].tolist()
             yield f"generator {g} maps the link {a}->{b} to {u}->{v}, which is no link"
         for sets, verb in ((instance.table.starts, "starts"), (instance.table.ends, "must end")):

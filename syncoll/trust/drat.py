@@ -48,7 +48,6 @@ class ProofCheck:
         line: the failing line of the proof, from 1; None if no single line fails.
         lemmas: number of lemmas in the proof, up to the conflict.
         lemmas_checked: the lemmas that the conflict depends on.
-        clauses_used: the clauses of the formula that it depends on.
         rat_lemmas: checked lemmas that needed RAT.
         core_lines: the lines that suffice for a proof, in order; see `trimmed`.
     """
@@ -58,7 +57,6 @@ class ProofCheck:
     line: int | None = None
     lemmas: int = 0
     lemmas_checked: int = 0
-    clauses_used: int = 0
     rat_lemmas: int = 0
     core_lines: tuple[int, ...] = field(default=(), repr=False)
 
@@ -235,7 +233,6 @@ class _Checker:
             ProofVerdict.PROVED,
             lemmas=lemmas,
             lemmas_checked=self.checked,
-            clauses_used=sum(self.marked[: self.num_formula]),
             rat_lemmas=self.rat_lemmas,
             core_lines=tuple(line for line, _, i, _ in applied if self.marked[i]),
         )
