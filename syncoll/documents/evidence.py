@@ -94,7 +94,6 @@ class ShapeRecord(ClosedRecord, frozen=True):
     """The pre and post of a collective with C chunks per node, in classes of chunks.
 
     Args:
-        chunks: C.
         compared: C whose chunks are in proportion to these.
         scales: why that holds for every C; null: not proved.
     """

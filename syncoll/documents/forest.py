@@ -95,7 +95,6 @@ class _Forest(_Packed, frozen=True, kw_only=True):
     """Spanning trees of the best throughput that a network admits.
 
     Args:
-        nodes: P.
         phases: of an allreduce, reducescatter and then allgather; k, cut, max_height and trees of
             the file are from the slower phase.
         network: present from version 2 on.

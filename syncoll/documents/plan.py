@@ -77,10 +77,6 @@ class ChosenRecord(ClosedRecord, frozen=True):
 
     Args:
         where: the algorithm's place in the frontier's file.
-        steps: S.
-        rounds: R.
-        chunks: C.
-        bandwidth: R/C.
     """
 
     where: str
@@ -180,8 +176,6 @@ class PlanRecord(ClosedRecord, frozen=True):
     """The fastest algorithm of a frontier for each size, and its cost.
 
     Args:
-        version: version of the syncoll that wrote it.
-        nodes: P.
         messages: bytes of the least and the largest message for which ends are given; null for
             all.
         ranges: by size, from 0 to no end; each begins where the one before ends.  An algorithm may

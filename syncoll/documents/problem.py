@@ -162,10 +162,6 @@ class ProblemRecord(Record, frozen=True, kw_only=True):
     """The problem that an algorithm solves.
 
     Args:
-        chunks: C.
-        steps: S.
-        rounds: R.
-        bandwidth: R/C.
         combining: whether the nodes of pre contribute to the chunk, and post needs the reduction of
             all contributions.
         chunk_classes: the G chunks, grouped by equal pre and post; every chunk is in exactly one
@@ -181,13 +177,7 @@ class ProblemRecord(Record, frozen=True, kw_only=True):
 
 
 class FileRecord(Record, frozen=True, kw_only=True):
-    """The first entries of every file.
-
-    Args:
-        version: version of the syncoll that wrote the file.
-        nodes: P.
-        interconnect: the topology.
-    """
+    """The first entries of every file."""
 
     schema: str
     version: str | UnsetType = UNSET
@@ -198,13 +188,7 @@ class FileRecord(Record, frozen=True, kw_only=True):
 
 
 class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
-    """A file about one problem.
-
-    Args:
-        version: version of the syncoll that wrote the file.
-        nodes: P.
-        interconnect: the topology.
-    """
+    """A file about one problem."""
 
     schema: str
     version: str | UnsetType = UNSET

@@ -19,6 +19,12 @@ Json = dict[str, Any]
 
 # The schema ---------------------------------------------------------------------------------------
 
+_USUAL = {"nodes": "P.", "steps": "S.", "rounds": "R.", "chunks": "C.", "bandwidth": "R/C."} | {
+    "version": "version of the syncoll that wrote it.",
+    "interconnect": "the topology.",
+}
+"""The descriptions of entries without one of their own."""
+
 _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
@@ -54,7 +60,7 @@ def _records(cls: type[Record]) -> Iterator[type[Record]]:
 
 def _documented(record: type[Record]) -> tuple[str, Mapping[str, str]]:
     """The descriptions in a docstring of a record, and of each entry by its name in files."""
-    texts: dict[str, str] = {}
+    texts = dict(_USUAL)
     for cls in reversed(record.__mro__):
         if issubclass(cls, Record):
             doc = inspect.cleandoc(cls.__doc__ or "")

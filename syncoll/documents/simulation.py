@@ -156,8 +156,6 @@ class SimulationRecord(ClosedRecord, frozen=True):
     """Times of algorithms for messages on a physical network.
 
     Args:
-        version: version of the syncoll that wrote it.
-        nodes: P.
         type: type of an element.
         redop: the reduction; none for collectives that only move data.
         algorithms: algorithms of the frontier, then classics.
