@@ -60,6 +60,10 @@ class AlgorithmVerbs(Result):
         """Every step with its sends."""
         return algorithm_page(self.instance, self.algorithm)
 
+    def document(self) -> dict[str, Any]:
+        """The algorithm with its instance, as a file of its own has it."""
+        return documents.algorithm_document(self.instance, self.algorithm)
+
     def sends_to_pandas(self) -> DataFrame:
         """The sends as a table with the columns chunk, source, destination and step.
 

@@ -14,42 +14,27 @@ from syncoll.pages import Page
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Result", "Shown", "Tabular", "data_frame", "picked"]
+__all__ = ["Displayable", "Result", "Shown", "Tabular", "data_frame", "picked"]
 
-_R = TypeVar("_R", bound="Result")
+_D = TypeVar("_D", bound="Displayable")
 
 _NOT_PICKLED = {"session", "source"}
 
 
-class Result:
-    """A frozen value with a page, which is its representation, and a JSON document.
+class Displayable:
+    """A frozen value with a page, which is its representation.
 
     A subclass adds them to the value that a search or a simulation returns, see `of`.
     """
 
     @classmethod
-    def of(cls: type[_R], value: Any, **more: Any) -> _R:
+    def of(cls: type[_D], value: Any, **more: Any) -> _D:
         """A value as this subclass of its type, with the fields that the subclass adds."""
         return cls(**{field.name: getattr(value, field.name) for field in fields(value)}, **more)
 
     def page(self) -> Page:
         """The text in a terminal, and the HTML in a notebook."""
         raise NotImplementedError
-
-    def document(self) -> dict[str, Any]:
-        """The JSON document, as ``--format json`` prints it."""
-        raise NotImplementedError
-
-    def saved(self) -> dict[str, Any]:
-        """The JSON document that `save` writes."""
-        return self.document()
-
-    def save(self, path: str | Path) -> None:
-        """Writes a JSON file, which other commands read.
-
-        Raises `UsageError` if the file cannot be written.
-        """
-        documents.write_document(Path(path), self.saved())
 
     def __repr__(self) -> str:
         return str(self.page())
@@ -66,6 +51,25 @@ class Result:
         inherited = super().__getstate__()
         state = inherited if isinstance(inherited, dict) else vars(self)
         return {k: None if k in _NOT_PICKLED else v for k, v in state.items() if k in own}
+
+
+class Result(Displayable):
+    """A value that also has a JSON document."""
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document, as ``--format json`` prints it."""
+        raise NotImplementedError
+
+    def saved(self) -> dict[str, Any]:
+        """The JSON document that `save` writes."""
+        return self.document()
+
+    def save(self, path: str | Path) -> None:
+        """Writes a JSON file, which other commands read.
+
+        Raises `UsageError` if the file cannot be written.
+        """
+        documents.write_document(Path(path), self.saved())
 
 
 @dataclass(frozen=True, repr=False)

@@ -67,6 +67,18 @@ def test_tables(found: syncoll.FrontierResult) -> None:
     assert len(found[0].sends_to_pandas()) == len(found[0].sends) == 112
 
 
+def test_a_point_is_saved_as_a_file_of_its_own(
+    found: syncoll.FrontierResult, tmp_path: Path
+) -> None:
+    found[1].save(tmp_path / "point.json")
+    loaded = syncoll.load(tmp_path / "point.json")
+    assert isinstance(loaded, syncoll.StoredResult)
+    assert (loaded.sends == found[1].sends).all()
+    assert loaded.document() == found[1].document()
+    assert syncoll.show(found[1]).document() == found[1].document()
+    assert str(syncoll.show(loaded)) == str(loaded)
+
+
 def test_sends_are_a_copy(found: syncoll.FrontierResult) -> None:
     found[0].sends[:] = 0
     assert found[0].sends.any()

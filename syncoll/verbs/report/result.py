@@ -9,14 +9,14 @@ from syncoll.documents import write_atomically, write_folder
 from syncoll.pages import Page
 from syncoll.planning import Picture
 from syncoll.reporting import Subject, Times, figure_files, figures, framed
-from syncoll.verbs.result import Result
+from syncoll.verbs.result import Displayable
 from syncoll.wording import counted
 
 __all__ = ["ReportResult"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReportResult(Result):
+class ReportResult(Displayable):
     """A report, which a notebook shows in a frame.
 
     Args:

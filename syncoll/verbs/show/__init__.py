@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Topology
     from syncoll.pages.collective import least_size
     from syncoll.symmetry import find_symmetry
-    from syncoll.verbs.result import Result, Shown
+    from syncoll.verbs.result import Displayable, Shown
     from syncoll.verbs.show.result import SymmetryResult
     from syncoll.verbs.show.showing import shown
 
@@ -49,7 +49,7 @@ SHELL = Shell(
 
 @verb
 def show(
-    what: str | Path | Topology | Fabric | Collective | Result,
+    what: str | Path | Topology | Fabric | Collective | Displayable,
     *,
     nodes: int | None = None,
     chunks: int | None = None,

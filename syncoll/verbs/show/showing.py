@@ -14,7 +14,7 @@ from syncoll.pages.frontier import stored_page
 from syncoll.pages.topology import topology_page
 from syncoll.session import Session
 from syncoll.spec.kinds import kind_of
-from syncoll.verbs.result import Result, Shown
+from syncoll.verbs.result import Displayable, Shown
 
 __all__ = ["shown"]
 
@@ -23,8 +23,8 @@ def shown(
     session: Session, what: Any, nodes: int | None, chunks: int | None, width: int | None
 ) -> Shown:
     """The page and the document of a name, a file or an object; see `show`."""
-    if isinstance(what, Result):
-        return Shown(what.page(), what.document)
+    if isinstance(what, Displayable):
+        return Shown(what.page(), lambda: what.document())
     doc = ""
     if isinstance(what, str | Path):
         what = str(what)
