@@ -51,15 +51,7 @@ _READ = re.compile(r"chunk ([0-9]{1,9})|([a-zA-Z][a-zA-Z0-9_]*)")
 
 @dataclass
 class Notes:
-    """The notes read so far.
-
-    Args:
-        collective: the name of the schedule's collective; empty if not stated.
-        combining: whether a chunk that starts at several ranks is to be reduced.
-        starts: of each rank, the chunks that it has at the start.
-        ends: of each rank, the chunks that it must have at the end.
-        reads: the inputs of the next operation, word by word; None if not stated.
-    """
+    """The notes read so far; the collective, and the inputs of the next operation, if stated."""
 
     where: str
     collective: str = ""

@@ -15,14 +15,13 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import networkx as nx
 
 from syncoll.runtime import Message
 from syncoll_msccl_xml.instructions import XmlInstruction
 
-__all__ = ["DEPTH", "Connection", "Order", "Place", "channels_of", "order_of", "pairs_of"]
+__all__ = ["DEPTH", "Connection", "Place", "channels_of", "order_of", "pairs_of"]
 
 Connection = tuple[int, int, int]
 """Source, destination and channel."""
@@ -85,20 +84,15 @@ Place = tuple[int, int]
 """Rank, and index in the rank's list."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """The executable instructions in order, and the rest, which lack a message or space for one."""
-
-    places: tuple[Place, ...]
-    blocked: tuple[Place, ...]
-
-
 def order_of(
     ranks: Sequence[Sequence[XmlInstruction]],
     waits: Sequence[Sequence[tuple[int, ...]]],
     connections: Sequence[Connection],
-) -> Order:
-    """The order of all instructions, up to a deadlock; `waits` are earlier ones of the rank."""
+) -> tuple[list[Place], list[Place]]:
+    """The executable instructions in order, and the ones that lack a message or space for one.
+
+    The `waits` of an instruction are earlier ones of its rank.
+    """
     followers: dict[Place, list[Place]] = defaultdict(list)
     missing: dict[Place, int] = {}
     ready: list[tuple[tuple[int, int, int, int], Place]] = []
@@ -150,4 +144,4 @@ def order_of(
             if not missing[follower]:
                 wake(follower)
     blocked = [*for_message.values(), *(place for places in for_space.values() for place in places)]
-    return Order(tuple(result), tuple(sorted(blocked)))
+    return result, sorted(blocked)

@@ -209,16 +209,16 @@ class _Fusion:
 
     def ordered(
         self,
-    ) -> tuple[list[list[XmlInstruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
+    ) -> tuple[list[list[XmlInstruction]], list[list[tuple[int, ...]]], list[Place]] | None:
         """The instructions fused as far as they do not block, their dependencies, and an order."""
         for _ in range(_MOST_UNFUSED):
             fused = self._fused()
             waiting = [waits(instructions) for instructions in fused]
-            order = order_of(fused, waiting, self.connections)
-            if not order.blocked:
-                return fused, waiting, order.places
-            blocked = [fused[rank][i] for rank, i in order.blocked]
-            both = [one.incoming for one in blocked if one.outgoing is not None]
+            places, blocked = order_of(fused, waiting, self.connections)
+            if not blocked:
+                return fused, waiting, places
+            stuck = [fused[rank][i] for rank, i in blocked]
+            both = [one.incoming for one in stuck if one.outgoing is not None]
             again = {message for message in both if message is not None}
             if not again:
                 return None

@@ -243,8 +243,6 @@ class Script:
 
         Args:
             name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
-            packets: slots of packets that it reads.
-            target: the slot that it writes.
             remote: the rank, and the slot of packets there, to which it puts.
         """
         scratch = [Slot(Buffer.SCRATCH, number) for number in packets]

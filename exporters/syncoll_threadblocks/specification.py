@@ -74,11 +74,8 @@ class OwnSpecification:
     """A collective by its chunks.
 
     Args:
-        collective: its name, for messages.
         combining: whether a chunk that starts at several ranks is reduced; otherwise all of them
             have the same data.
-        inputs: the chunks in each rank's input.
-        outputs: the chunks in each rank's output.
         pieces: the number of consecutive places of each chunk.
         root: the special rank of a rooted collective; None without one, or if it is unknown.
     """

@@ -117,18 +117,10 @@ class Net:
     bandwidth: Fraction
 
 
-@dataclass(frozen=True)
+@dataclass
 class System:
     """A whole file in its order; devices follow their parents."""
 
-    cpus: tuple[Cpu, ...]
-    devices: tuple[Device, ...]
-    gpus: tuple[Gpu, ...]
-    nets: tuple[Net, ...]
-
-
-@dataclass
-class _Reader:
     several_hosts: bool
     cpus: list[Cpu] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
@@ -136,7 +128,7 @@ class _Reader:
     nets: list[Net] = field(default_factory=list)
     seen: set[Place] = field(default_factory=set)
 
-    def number(self, element: Element, name: str, where: str) -> int | None:
+    def _number(self, element: Element, name: str, where: str) -> int | None:
         """A whole number in decimal or, with 0x, hexadecimal notation."""
         text = element.get(name)
         if text is None:
@@ -145,7 +137,7 @@ class _Reader:
             raise TextError(f"{where}: {name} is {shown(text)}", "a whole number")
         return int(text, 16) if "x" in text.lower() else int(text)
 
-    def place(self, host: str, element: Element, name: str, where: str) -> Place:
+    def _place(self, host: str, element: Element, name: str, where: str) -> Place:
         """A bus address."""
         text = element.get(name)
         match = _BUS.fullmatch((text or "").strip())
@@ -157,51 +149,52 @@ class _Reader:
         domain, bus, device, function = (int(part, 16) for part in match.groups())
         return host, f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
 
-    def new(self, place: Place) -> Place:
+    def _new(self, place: Place) -> Place:
         if place in self.seen:
             raise TextError(f"{place[1]} occurs twice" + (" on one host" if place[0] else ""))
         self.seen.add(place)
         return place
 
-    def cpu(self, element: Element) -> None:
+    def add_cpu(self, element: Element) -> None:
+        """Adds a CPU with all that it has."""
         host = _host(element) if self.several_hosts else ""
-        numa = self.number(element, "numaid", "a <cpu>")
+        numa = self._number(element, "numaid", "a <cpu>")
         if numa is None:
             raise TextError("a <cpu> without numaid", "the number of its NUMA node")
         where = f"cpu {numa}"
         cpu = Cpu(
-            self.new((host, where)),
+            self._new((host, where)),
             (element.get("arch") or "").strip(),
             element.get("vendor") or "",
-            self.number(element, "familyid", where) or 0,
-            self.number(element, "modelid", where) or 0,
+            self._number(element, "familyid", where) or 0,
+            self._number(element, "modelid", where) or 0,
         )
         self.cpus.append(cpu)
         for child in element:
             if child.tag == "pci":
-                self.pci(child, cpu.place, None)
+                self._pci(child, cpu.place, None)
             elif child.tag == "nic":
-                self.nic(child, cpu.place, where)
+                self._nic(child, cpu.place, where)
 
-    def nic(self, element: Element, place: Place, where: str) -> None:
+    def _nic(self, element: Element, place: Place, where: str) -> None:
         """The interfaces of a network card; speeds are in Mb/s, and 10 Gb/s if missing."""
         for net in element.iter("net"):
             name = " ".join((net.get("name") or "").split())[:40] or "a network interface"
-            speed = self.number(net, "speed", f"{where}: {name}") or 0
+            speed = self._number(net, "speed", f"{where}: {name}") or 0
             rate = Fraction(speed if speed > 0 else _UNKNOWN_NET, 8000)
             self.nets.append(Net(name, place, rate))
 
-    def pci(self, element: Element, parent: Place, above: Element | None) -> None:
+    def _pci(self, element: Element, parent: Place, above: Element | None) -> None:
         host = parent[0]
-        place = self.place(host, element, "busid", "a <pci>")
+        place = self._place(host, element, "busid", "a <pci>")
         where = place[1]
         nics = element.findall("nic")
         if nics and place in self.seen and element.find("gpu") is None:
             for nic in nics:  # the ports of one network card, which NCCL also merges
-                self.nic(nic, place, where)
+                self._nic(nic, place, where)
             return
-        self.new(place)
-        width = self.number(element, "link_width", where) or 0
+        self._new(place)
+        width = self._number(element, "link_width", where) or 0
         if not 0 <= width <= 64:
             raise TextError(f"{where}: link_width is {width}", "0 to 64 lanes")
         gpus = element.findall("gpu")
@@ -217,21 +210,21 @@ class _Reader:
                 (element.get("class") or "").strip().lower(),
                 above is not None and _two_levels(above, element),
                 tuple(
-                    self.place(host, link, "target", f"{where}: a <pcilink>")
+                    self._place(host, link, "target", f"{where}: a <pcilink>")
                     for link in element.findall("pcilink")
                 ),
             )
         )
         for nic in nics:
-            self.nic(nic, place, where)
+            self._nic(nic, place, where)
         if gpus:
-            self.gpu(gpus[0], place)
+            self._gpu(gpus[0], place)
             return
         for child in element:
             if child.tag == "pci":
-                self.pci(child, place, element)
+                self._pci(child, place, element)
 
-    def gpu(self, element: Element, place: Place) -> None:
+    def _gpu(self, element: Element, place: Place) -> None:
         where = f"the GPU at {place[1]}"
         if "," in (element.get("rank") or ""):
             raise TextError(
@@ -239,24 +232,24 @@ class _Reader:
                 "a job that runs one rank on each GPU",
             )
         links = [
-            self.link(child, place, where) for child in element if child.tag in ("nvlink", "xgmi")
+            self._link(child, place, where) for child in element if child.tag in ("nvlink", "xgmi")
         ]
-        links += [self.c2c(child, place, where) for child in element if child.tag == "c2c"]
+        links += [self._c2c(child, place, where) for child in element if child.tag == "c2c"]
         self.gpus.append(
             Gpu(
                 place,
-                self.number(element, "rank", where),
-                self.number(element, "dev", where),
-                self.number(element, "sm", where),
+                self._number(element, "rank", where),
+                self._number(element, "dev", where),
+                self._number(element, "sm", where),
                 (element.get("gcn") or "").strip(),
                 tuple(links),
             )
         )
 
-    def link(self, element: Element, place: Place, where: str) -> GpuLink:
+    def _link(self, element: Element, place: Place, where: str) -> GpuLink:
         kind = "xGMI" if element.tag == "xgmi" else "NVLink"
         where = f"{where}: an {kind} entry"
-        count = self.number(element, "count", where)
+        count = self._number(element, "count", where)
         if count is None or not 1 <= count <= _MOST_LINKS:
             raise TextError(
                 f"{where}: count is {'missing' if count is None else count}", "1 or more links"
@@ -268,16 +261,16 @@ class _Reader:
         if target_class.startswith("0x0680") or target == _SWITCH_TARGET:
             return GpuLink(kind, "switch", (place[0], target), count)
         if target_class.startswith(_GPU_CLASSES):
-            return GpuLink(kind, "gpu", self.place(place[0], element, "target", where), count)
+            return GpuLink(kind, "gpu", self._place(place[0], element, "target", where), count)
         raise TextError(
             f"{where}: tclass is {shown(target_class) if target_class else 'missing'}",
             "the class of a GPU (0x03…, 0x12…), of an NVSwitch (0x068000) or of a CPU (0x068001)",
         )
 
-    def c2c(self, element: Element, place: Place, where: str) -> GpuLink:
+    def _c2c(self, element: Element, place: Place, where: str) -> GpuLink:
         where = f"{where}: a c2c entry"
-        count = self.number(element, "count", where)
-        bandwidth = self.number(element, "bw", where)
+        count = self._number(element, "count", where)
+        bandwidth = self._number(element, "bw", where)
         if not count or not bandwidth or count < 1 or bandwidth < 1:
             raise TextError(f"{where} without a count and bw above 0", "links, and MB/s of each")
         return GpuLink("C2C", "cpu", place, count, Fraction(count * bandwidth, 1000))
@@ -293,17 +286,17 @@ def read_system(root: Element) -> System:
     if root.tag != "system":
         raise TextError(f"its root element is <{shown(root.tag)[1:-1]}>", f"<system>: {_DUMP}")
     cpus = root.findall("cpu")
-    reader = _Reader(len({_host(cpu) for cpu in cpus}) > 1)
+    system = System(len({_host(cpu) for cpu in cpus}) > 1)
     for cpu in cpus:
-        reader.cpu(cpu)
-    if not reader.cpus:
+        system.add_cpu(cpu)
+    if not system.cpus:
         raise TextError("it lists no <cpu>, and so no devices", _DUMP)
-    if len(reader.cpus) > _MOST_CPUS or len(reader.devices) > _MOST_DEVICES:
+    if len(system.cpus) > _MOST_CPUS or len(system.devices) > _MOST_DEVICES:
         raise TextError(
-            f"{len(reader.cpus)} CPUs and {len(reader.devices)} PCI devices; at most {_MOST_CPUS} "
+            f"{len(system.cpus)} CPUs and {len(system.devices)} PCI devices; at most {_MOST_CPUS} "
             f"and {_MOST_DEVICES} can be handled"
         )
-    return System(tuple(reader.cpus), tuple(reader.devices), tuple(reader.gpus), tuple(reader.nets))
+    return system
 
 
 def _host(cpu: Element) -> str:

@@ -50,17 +50,21 @@ def join_boxes(
             return imported
         return replace(imported, notes=(*imported.notes, _left_out(imported)))
     used = used_cards(imported.cards, options, label, owner)
-    rates = []
-    for card in used:
+    joined = []
+    for card, near in zip(used, nearest_nodes(used), strict=True):
         rate = given or card.bandwidth
         if rate is None:
             raise OptionError(
                 f"{owner} with boxes={boxes} needs the speed of the network cards, which "
                 f"{label} does not state: set card=50GB/s or card=400Gb/s"
             )
-        rates.append(rate)
+        joined.append((card, rate, near))
     chosen = _chosen(imported.cards, options, label, owner)
-    return _cluster(imported, used, rates, chosen, boxes, options)
+    return _cluster(imported, joined, chosen, boxes, options["rails"] == "yes")
+
+
+_Joined = Sequence[tuple[NetworkCard, Fraction, Sequence[int]]]
+"""The cards of a box, each with its GB/s and the nodes that have no nearer card."""
 
 
 def used_cards(
@@ -146,29 +150,22 @@ def _left_out(imported: Imported) -> str:
 
 
 def _cluster(
-    imported: Imported,
-    used: Sequence[NetworkCard],
-    rates: Sequence[Fraction],
-    chosen: Sequence[NetworkCard],
-    boxes: int,
-    options: Mapping[str, OptionValue],
+    imported: Imported, joined: _Joined, chosen: Sequence[NetworkCard], boxes: int, rails: bool
 ) -> Imported:
     machine = imported.machine
     if not isinstance(machine, Fabric) or machine.measure != "GB/s":
         raise PluginError("an importer with network cards must return a fabric in GB/s")
-    rails = options["rails"] == "yes"
     nodes, own = machine.num_nodes, machine.num_switches
-    switches = own + len(used)
-    hubs = len(used) if rails else 1
-    near = nearest_nodes(used)
+    switches = own + len(joined)
+    hubs = len(joined) if rails else 1
     # The links of one box; numbers after its own vertices belong to the network.
     network = nodes + switches
     links = [(x.source, x.destination, x.bandwidth, x.label) for x in machine.links]
-    for j, (card, rate) in enumerate(zip(used, rates, strict=True)):
+    for j, (card, rate, near) in enumerate(joined):
         vertex = nodes + own + j
         speed = rate if card.lanes is None else min(rate, card.lanes)
         what = REACH if speed == rate else LANES
-        ends = near[j] if card.switch is None else [nodes + card.switch]
+        ends = near if card.switch is None else [nodes + card.switch]
         for end in ends:
             links += [(end, vertex, speed, what), (vertex, end, speed, what)]
         hub = network + (j if rails else 0)
@@ -201,13 +198,16 @@ def _cluster(
     )
     names = [_node(imported, node) for node in range(nodes)]
     inner = imported.switch_names or tuple(f"switch {s}" for s in range(own))
-    inner = (*inner, *(_called(card) for card in used))
-    networks = [f"network of {_called(card)}" for card in used] if rails else ["network"]
+    called = [_called(card) for card, *_ in joined]
+    networks = [f"network of {name}" for name in called] if rails else ["network"]
     return Imported(
         cluster,
-        (*imported.notes, *_notes(imported, used, rates, near, boxes, rails, chosen)),
+        (*imported.notes, *_notes(imported, joined, chosen, boxes, rails)),
         tuple(f"{name} of box {box}" for box in range(boxes) for name in names),
-        (*(f"{name} of box {box}" for box in range(boxes) for name in inner), *networks),
+        (
+            *(f"{name} of box {box}" for box in range(boxes) for name in (*inner, *called)),
+            *networks,
+        ),
         imported.cards,
         boxes,
         hubs,
@@ -216,13 +216,7 @@ def _cluster(
 
 
 def _notes(
-    imported: Imported,
-    used: Sequence[NetworkCard],
-    rates: Sequence[Fraction],
-    near: Sequence[Sequence[int]],
-    boxes: int,
-    rails: bool,
-    chosen: Sequence[NetworkCard],
+    imported: Imported, joined: _Joined, chosen: Sequence[NetworkCard], boxes: int, rails: bool
 ) -> list[str]:
     where = (
         "each card meets the same card of all other boxes in a switch of its own"
@@ -236,9 +230,10 @@ def _notes(
     told = [
         f"{_called(card)} of {float(rate):g} GB/s nearest to "
         + ", ".join(_node(imported, node) for node in nodes)
-        for card, rate, nodes in zip(used, rates, near, strict=True)
+        for card, rate, nodes in joined
     ]
     notes.append(f"Network cards of a box, with GB/s in each direction: {_some(told)}.")
+    used = [card for card, *_ in joined]
     if any(card.switch is None for card in used):
         notes.append(
             "A GPU reaches its nearest cards at their full speed, in addition to all its other "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,17 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["MpiCollective"]
 
 _HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
-
-
-@dataclass(frozen=True, eq=False)
-class _Bound:
-    """The program of a rank for one length of data, and its scratch memory."""
-
-    total: int
-    dtype: np.dtype[Any]
-    in_place: bool
-    program: RankProgram
-    scratch: Array
 
 
 class MpiCollective:
@@ -62,7 +50,7 @@ class MpiCollective:
         self.working: str = ""
         """The current activity of a running call, for other threads."""
         self._lowered: dict[bool, LoweredAlgorithm] = {}
-        self._bound: _Bound | None = None
+        self._bound: tuple[tuple[int, np.dtype[Any], bool], RankProgram, Array] | None = None
         self._lower(in_place=False)
 
     @property
@@ -124,15 +112,15 @@ class MpiCollective:
         in_place = self._is_in_place(rank, buffers)
         if total is None:
             total = self._total(rank, buffers)
-        bound = self._bind(rank, total, buffers, in_place=in_place)
-        arrays = self._arrays(rank, buffers, bound)
+        program, scratch = self._bind(rank, total, buffers, in_place=in_place)
+        arrays = (*self._arrays(buffers, in_place=in_place), scratch)
 
         def view(region: Region) -> Array:
             return arrays[region.buffer][region.start : region.stop]
 
         own = private(comm)
         with np.errstate(all="ignore"):  # as MPI does; overflows are the caller's responsibility
-            for step in bound.program.steps:
+            for step in program.steps:
                 self.working = f"step {step.number}"
                 pending = [own.Irecv(message(view(t.region)), t.peer, t.tag) for t in step.receives]
                 pending += [own.Isend(message(view(t.region)), t.peer, t.tag) for t in step.sends]
@@ -211,16 +199,17 @@ class MpiCollective:
             "total, the elements of the whole, at every rank"
         )
 
-    def _bind(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> _Bound:
-        """The rank's program for data of this length; the last one is cached."""
+    def _bind(
+        self, rank: int, total: int, buffers: Buffers, *, in_place: bool
+    ) -> tuple[RankProgram, Array]:
+        """The rank's program for data of this length, and its scratch; the last one is cached."""
         self._require_lengths(rank, total, buffers, in_place=in_place)
-        bound, key = self._bound, (total, buffers.dtype, in_place)
-        if bound is None or (bound.total, bound.dtype, bound.in_place) != key:
+        key = total, buffers.dtype, in_place
+        if self._bound is None or self._bound[0] != key:
             lowered = self._lower(in_place=in_place)
             program = program_of(lowered, rank, shares_of(lowered.layout, total))
-            scratch = np.empty(program.scratch, buffers.dtype)
-            bound = self._bound = _Bound(*key, program, scratch)
-        return bound
+            self._bound = key, program, np.empty(program.scratch, buffers.dtype)
+        return self._bound[1:]
 
     def _require_lengths(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> None:
         if total < 0:
@@ -246,15 +235,15 @@ class MpiCollective:
                     f"elements between {counted(self.num_ranks, 'rank')} expects {wanted}"
                 )
 
-    def _arrays(self, rank: int, buffers: Buffers, bound: _Bound) -> tuple[Array, Array, Array]:
-        """The arrays for input, output and scratch of the rank's program."""
-        nothing = np.empty(0, bound.dtype)
+    def _arrays(self, buffers: Buffers, *, in_place: bool) -> tuple[Array, Array]:
+        """The arrays for the input and the output of the rank's program."""
+        nothing = np.empty(0, buffers.dtype)
         send = nothing if buffers.send is None else buffers.send
         receive = nothing if buffers.receive is None else buffers.receive
         kind = self.collective.kind
-        if bound.in_place and kind not in _HELD_IN_OUTPUT and kind is not Kind.SCATTER:
+        if in_place and kind not in _HELD_IN_OUTPUT and kind is not Kind.SCATTER:
             send = receive  # in place the program's regions are in the input
-        return send, receive, bound.scratch
+        return send, receive
 
 
 def _operation(op: ReduceOp | str | MPI.Op) -> ReduceOp:

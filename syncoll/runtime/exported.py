@@ -37,15 +37,7 @@ _MOST_TRIED = 1024
 
 @dataclass(frozen=True)
 class VerifiedExports:
-    """The findings of a format's checker.
-
-    Args:
-        exporter: the format.
-        meant: the name of the given collective, or None.
-        checked: the correct files, with their findings.
-        wrong: the incorrect ones, each with the reason.
-        unchecked: the files that cannot be checked, each with the reason.
-    """
+    """The findings of a format's checker, or the reasons; `meant` names the given collective."""
 
     exporter: str
     meant: str | None

@@ -31,11 +31,8 @@ class PlanReference(Record, frozen=True):
     """A piece of a buffer that an operation names: one of its first three entries is set.
 
     Args:
-        buffer: buffer of the own rank.
         remote: position in the thread block's table of remote buffers.
         switch: position in its table of switch channels.
-        index: first chunk.
-        size: chunks.
     """
 
     index: Index
@@ -75,18 +72,7 @@ class PipelineLoop(Record, frozen=True):
 class PlanOperation(Record, frozen=True):
     """One operation of a thread block; fields that it does not need are empty.
 
-    Args:
-        name: as in the file.
-        sources: pieces that it reads.
-        targets: pieces that it writes.
-        channel_type: the type of its channels.
-        channels: positions in the thread block's table of channels of that type.
-        group: thread blocks that share the work.
-        barrier: number of a ``barrier``.
-        barrier_size: thread blocks of the barrier.
-        semaphores: their numbers.
-        loop: the loop of a ``pipeline``.
-        inner: its operations.
+    Its channels are positions in the thread block's table of channels of their type.
     """
 
     name: str
@@ -251,7 +237,6 @@ class ExecutionPlan(Record, frozen=True):
     """An execution plan.
 
     Args:
-        threads: threads of a thread block.
         alignment: divisor of chunk sizes in bytes.
         min_size: the smallest message in bytes.
         max_size: the largest one.
