@@ -31,13 +31,14 @@ import psutil
 from syncoll.errors import ExecutionError, SyncollError, UsageError
 from syncoll.mpi.communicators import HOW_TO_INSTALL, mpi
 from syncoll.mpi.measuring import Job, Result, measure, require_memory
-from syncoll.mpi.rank import Watch, job_file, read_failures, result_file
+from syncoll.mpi.rank import JOB, RESULT, Watch, read_failures
 from syncoll.processes import LivingProcess, python_command
 
 __all__ = ["Mpiexec", "find_mpiexec", "launch", "run_job"]
 
 _START = "from syncoll.mpi.rank import main; main(sys.argv[1])"
 _UNDER_MPIEXEC = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+_OUTPUT = "output"
 _BAD_INPUT = 2
 _POLL_SECONDS = 0.02
 _GRACE_SECONDS = 2.0
@@ -148,15 +149,15 @@ def launch(job: Job, *, seconds: float) -> Result:
     ranks = job.work[0].instance.topology.num_nodes
     with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as name:
         folder = Path(name)
-        job_file(folder).write_bytes(pickle.dumps((job, ranks, LivingProcess.this(), seconds)))
+        (folder / JOB).write_bytes(pickle.dumps((job, ranks, LivingProcess.this(), seconds)))
         process, end = _start(mpiexec, folder, ranks), time.monotonic() + seconds + _GRACE_SECONDS
         try:
             while (code := process.poll()) is None and time.monotonic() <= end:
                 time.sleep(_POLL_SECONDS)
         finally:
             _end(process)
-        if code == 0 and result_file(folder).exists():
-            result = pickle.loads(result_file(folder).read_bytes())
+        if code == 0 and (folder / RESULT).exists():
+            result = pickle.loads((folder / RESULT).read_bytes())
             assert isinstance(result, Result)
             return result
         raise _failure(folder, code, seconds, mpiexec, ranks)
@@ -165,7 +166,7 @@ def launch(job: Job, *, seconds: float) -> Result:
 def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes]:
     command = [*mpiexec.command, "-n", str(ranks), *python_command(_START, str(folder))]
     try:
-        with _output(folder).open("wb") as output:
+        with (folder / _OUTPUT).open("wb") as output:
             return subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -195,10 +196,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     psutil.wait_procs(started, timeout=1.0)
 
 
-def _output(folder: Path) -> Path:
-    return folder / "output"
-
-
 _KILLED = re.compile(r"EXIT STRING: .*\(signal [0-9]+\)")
 """Message of MPICH's mpiexec about a rank that a signal ended."""
 
@@ -208,7 +205,7 @@ def _failure(
 ) -> ExecutionError:
     """The error, from the messages of the ranks, or otherwise of mpiexec."""
     late, failures = read_failures(folder)
-    output = _output(folder).read_text("utf-8", "replace")
+    output = (folder / _OUTPUT).read_text("utf-8", "replace")
     # If a rank was killed, ranks that wait for it may report it first.
     killed = _KILLED.search(output) is not None
     if failures and not (killed and all("MPI.Exception" in text for text in failures.values())):

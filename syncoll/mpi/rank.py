@@ -23,20 +23,14 @@ from syncoll.mpi.communicators import mpi
 from syncoll.mpi.measuring import Job, measure
 from syncoll.processes import LivingProcess
 
-__all__ = ["Watch", "job_file", "main", "read_failures", "result_file"]
+__all__ = ["JOB", "RESULT", "Watch", "main", "read_failures"]
 
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
 
 
-def job_file(folder: Path) -> Path:
-    """The file for the job, written by the launcher."""
-    return folder / "job"
-
-
-def result_file(folder: Path) -> Path:
-    """The file for the result, written by the first rank."""
-    return folder / "result"
+JOB, RESULT = "job", "result"
+"""The files of the launcher and of the first rank."""
 
 
 def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
@@ -96,7 +90,7 @@ def main(name: str) -> None:
     """Runs the job in a folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher handles it
     folder = Path(name)
-    job, ranks, parent, seconds = pickle.loads(job_file(folder).read_bytes())
+    job, ranks, parent, seconds = pickle.loads((folder / JOB).read_bytes())
     assert isinstance(job, Job)
     comm = mpi().COMM_WORLD
     watch = Watch(
@@ -115,7 +109,7 @@ def main(name: str) -> None:
         if comm.rank == 0:
             partial = folder / "result.partial"
             partial.write_bytes(pickle.dumps(result))
-            partial.rename(result_file(folder))
+            partial.rename(folder / RESULT)
         comm.Barrier()
     except BaseException as error:
         text = _words(error)

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Layout, Slot, layout_of
-from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, store
+from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, Storage
 from syncoll.runtime.values import Value, Values, values_of
 from syncoll.trust import require_valid
 
@@ -180,7 +180,8 @@ def _drafts(
     outgoing = [sent for sent in values.messages if sent.value.rank == rank]
     for sent in outgoing:
         lives[sent.value.number].reads.append((sent.step, SEND, numbers[id(sent)]))
-    storage = store(rank, list(lives.values()), layout, zero_copy=zero_copy)
+    storage = Storage(rank, layout, zero_copy=zero_copy)
+    storage.store(list(lives.values()))
     slots, drafts = storage.slots, list[_Draft]()
     for sent in outgoing:
         number = numbers[id(sent)]

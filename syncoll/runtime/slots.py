@@ -11,13 +11,14 @@ Times are ``(step, phase, number)``; a value occupies a slot from its write to i
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from syncoll.runtime.layout import Buffer, Layout, Slot
 from syncoll.runtime.values import Value
 
-__all__ = ["COPY", "RECEIVE", "REDUCE", "SEND", "Lifetime", "Moment", "Storage", "store"]
+__all__ = ["COPY", "RECEIVE", "REDUCE", "SEND", "Lifetime", "Moment", "Storage"]
 
 SEND, RECEIVE, REDUCE, COPY = range(4)
 """The phases of a step."""
@@ -44,103 +45,82 @@ class Lifetime:
         return max(self.reads, default=self.made)
 
 
-@dataclass
 class Storage:
-    """The places of a rank's values: slots by number of value, copies, and the slots of scratch."""
-
-    slots: dict[int, Slot] = field(default_factory=dict)
-    copies: list[tuple[Moment, Value, Slot, Slot]] = field(default_factory=list)
-    scratch: int = 0
-
-
-class _Occupancy:
-    """The times at which slots are occupied."""
-
-    def __init__(self, zero_copy: bool) -> None:
-        self._zero_copy = zero_copy
-        self._taken: dict[Slot, list[tuple[Moment, Moment]]] = {}
-
-    def take(self, slot: Slot, start: Moment, end: Moment) -> None:
-        self._taken.setdefault(slot, []).append((start, end))
-
-    def is_free(self, slot: Slot, start: Moment, end: Moment) -> bool:
-        return all(
-            self._follows(end, other_start) or self._follows(start, other_end, later=True)
-            for other_start, other_end in self._taken.get(slot, [])
-        )
-
-    def _follows(self, one: Moment, other: Moment, *, later: bool = False) -> bool:
-        """Whether one of two uses is over when the other begins with a write."""
-        last, write = (other, one) if later else (one, other)
-        if self._zero_copy and write[1] == RECEIVE:
-            return last[0] < write[0]
-        return last <= write
-
-    def last_use(self, slot: Slot) -> Moment:
-        return max((end for _, end in self._taken.get(slot, [])), default=START)
-
-
-def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy: bool) -> Storage:
-    """Assigns slots to the values of a rank, given in order of their creation.
+    """The places of a rank's values: slots by number of value, copies, and the slots of scratch.
 
     With zero copy the sender writes received data: its slot must be free before the step.
     """
-    storage, occupancy = Storage(), _Occupancy(zero_copy)
-    for life in lifetimes:
-        value = life.value
-        if value.parts or value.sent is not None:
-            continue
-        slot = layout.input_slot(value.chunk, rank)
-        assert slot is not None
-        storage.slots[value.number] = slot
-        # It stays there, where no other value may be written.
-        written = layout.output_slot(value.chunk, rank) == slot and life.final is not None
-        occupancy.take(slot, START, END if written else life.last)
-    late: list[Lifetime] = []
-    for life in lifetimes:
-        if life.final is None or storage.slots.get(life.value.number) == life.final:
-            continue
-        if life.value.number in storage.slots:  # out of place: from the input
-            moment: Moment = (0, COPY, life.value.number)
-            _copy(storage, life, moment)
-            occupancy.take(life.final, moment, END)
-        elif occupancy.is_free(life.final, life.made, END):
-            storage.slots[life.value.number] = life.final
-            occupancy.take(life.final, life.made, END)
-        else:
-            late.append(life)
-    for life in late:
+
+    def __init__(self, rank: int, layout: Layout, *, zero_copy: bool) -> None:
+        self.slots: dict[int, Slot] = {}
+        self.copies: list[tuple[Moment, Value, Slot, Slot]] = []
+        self.scratch = 0
+        self._rank, self._layout, self._zero_copy = rank, layout, zero_copy
+        self._taken: defaultdict[Slot, list[tuple[Moment, Moment]]] = defaultdict(list)
+
+    def store(self, lifetimes: Sequence[Lifetime]) -> None:
+        """Assigns slots to the values of the rank, given in order of their creation."""
+        for life in lifetimes:
+            value = life.value
+            if value.parts or value.sent is not None:
+                continue
+            slot = self._layout.input_slot(value.chunk, self._rank)
+            assert slot is not None
+            self.slots[value.number] = slot
+            # It stays there, where no other value may be written.
+            there = self._layout.output_slot(value.chunk, self._rank) == slot
+            written = there and life.final is not None
+            self._taken[slot].append((START, END if written else life.last))
+        late: list[Lifetime] = []
+        for life in lifetimes:
+            number, made = life.value.number, life.made
+            if life.final is None or self.slots.get(number) == life.final:
+                continue
+            if number in self.slots:  # out of place: from the input
+                made = (0, COPY, number)
+                self._copy(life, made)
+            elif self._is_free(life.final, made, END):
+                self.slots[number] = life.final
+            else:
+                late.append(life)
+                continue
+            self._taken[life.final].append((made, END))
+        for life in late:
+            assert life.final is not None
+            last_use = max((end for _, end in self._taken[life.final]), default=START)
+            moment: Moment = (max(life.made[0], last_use[0]), COPY, life.value.number)
+            life.reads.append(moment)
+            self._taken[life.final].append((moment, END))
+        for life in lifetimes:
+            if life.value.number not in self.slots:
+                slot = self.slots[life.value.number] = self._choose(life)
+                self._taken[slot].append((life.made, life.last))
+        for life in late:
+            self._copy(life, life.reads[-1])
+
+    def _copy(self, life: Lifetime, moment: Moment) -> None:
         assert life.final is not None
-        step = max(life.made[0], occupancy.last_use(life.final)[0])
-        late_moment: Moment = (step, COPY, life.value.number)
-        life.reads.append(late_moment)
-        occupancy.take(life.final, late_moment, END)
-    for life in lifetimes:
-        if life.value.number not in storage.slots:
-            slot = _choose(life, rank, layout, storage, occupancy)
-            storage.slots[life.value.number] = slot
-            occupancy.take(slot, life.made, life.last)
-    for life in late:
-        _copy(storage, life, life.reads[-1])
-    return storage
+        self.copies.append((moment, life.value, self.slots[life.value.number], life.final))
 
+    def _choose(self, life: Lifetime) -> Slot:
+        home = self._layout.output_slot(life.value.chunk, self._rank)
+        if home is not None and self._is_free(home, life.made, life.last):
+            return home
+        for part in life.value.parts:
+            slot = self.slots[part.number]
+            if slot.buffer is Buffer.SCRATCH and self._is_free(slot, life.made, life.last):
+                return slot
+        self.scratch += 1
+        return Slot(Buffer.SCRATCH, self.scratch - 1)
 
-def _copy(storage: Storage, life: Lifetime, moment: Moment) -> None:
-    assert life.final is not None
-    source = storage.slots[life.value.number]
-    storage.copies.append((moment, life.value, source, life.final))
+    def _is_free(self, slot: Slot, start: Moment, end: Moment) -> bool:
+        return all(
+            self._follows(end, other_start) or self._follows(other_end, start)
+            for other_start, other_end in self._taken[slot]
+        )
 
-
-def _choose(
-    life: Lifetime, rank: int, layout: Layout, storage: Storage, occupancy: _Occupancy
-) -> Slot:
-    value = life.value
-    home = layout.output_slot(value.chunk, rank)
-    if home is not None and occupancy.is_free(home, life.made, life.last):
-        return home
-    for part in value.parts:
-        slot = storage.slots[part.number]
-        if slot.buffer is Buffer.SCRATCH and occupancy.is_free(slot, life.made, life.last):
-            return slot
-    storage.scratch += 1
-    return Slot(Buffer.SCRATCH, storage.scratch - 1)
+    def _follows(self, last: Moment, write: Moment) -> bool:
+        """Whether a use is over when another one begins with a write."""
+        if self._zero_copy and write[1] == RECEIVE:
+            return last[0] < write[0]
+        return last <= write
