@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self, SupportsFloat, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -28,6 +28,7 @@ __all__ = [
     "Seconds",
     "ratio_pattern",
     "read_record",
+    "rounded",
     "written",
 ]
 
@@ -84,6 +85,11 @@ def _ordered(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: _ordered(value[key]) for key in sorted(value, key=lambda k: _RANKS.get(k, 0))}
+
+
+def rounded(value: SupportsFloat | None) -> float | None:
+    """The nearest float; None for None."""
+    return None if value is None else float(value)
 
 
 def _encoded(value: Any) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.documents.plan import (
@@ -25,7 +25,7 @@ from syncoll.documents.plan import (
     RangeRecord,
     RefusedRecord,
 )
-from syncoll.documents.record import written
+from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
 from syncoll.planning.crossings import Seconds
 from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
@@ -206,9 +206,12 @@ def plan_document(
         sizes: the range of messages with times; None for all.
         made: the exports to include.
     """
-    message, model = plan.message, plan.model
-    origin: Literal["command", "file"] = "command" if bandwidth_given else "file"
-    of_alpha: Literal["command", "file"] = "command" if alpha_given else "file"
+    model = ModelRecord.of(
+        plan.model,
+        timing=plan.timing,
+        alpha_from="command" if alpha_given else "file",
+        bandwidth_from="command" if bandwidth_given else "file",
+    )
     document = written(
         PlanRecord(
             "syncoll/plan/3",
@@ -216,35 +219,34 @@ def plan_document(
             frontier.topology.name,
             frontier.collective,
             frontier.topology.num_nodes,
-            ModelRecord(
-                plan.timing, model.alpha, of_alpha, model.bandwidth, origin, model.overhead
-            ),
-            MessageRecord(str(message.kind), message.measured, message.per_node, message.words),
+            model,
+            MessageRecord.of(plan.message),
             sizes,
             tuple(_range(plan, one, sizes) for one in plan.ranges),
             tuple(_never_best(one) for one in plan.never_best),
         )
     )
     if made is not None:
-        refused = tuple(RefusedRecord(*_costs(one), reason) for one, reason in made.refused)
+        refused = tuple(RefusedRecord.of(one, reason=reason) for one, reason in made.refused)
         exports = tuple(_export(one) for one in made.exports)
         how = made.to, made.in_place, made.interrupted
         document["exports"] = written(ExportsRecord(*how, exports, refused))
     return document
 
 
-def _costs(one: StoredAlgorithm) -> tuple[str, int, int, int, Fraction]:
-    return one.where, one.steps, one.rounds, one.chunks, one.bandwidth
-
-
 def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRecord:
     shown = []
     for size in ends(one, sizes):
-        algbw = plan.algorithm_bandwidth(one.algorithm, size)
         seconds = None if size is None else float(plan.seconds(one.algorithm, size))
-        shown.append(EndRecord(size, seconds, None if algbw is None else float(algbw)))
-    messages = one.message_bytes if plan.message.measured else None
-    return RangeRecord(*_costs(one.algorithm), one.low, one.high, messages, tuple(shown))
+        rate = plan.algorithm_bandwidth(one.algorithm, size)
+        shown.append(EndRecord(size, seconds, rounded(rate)))
+    return RangeRecord.of(
+        one.algorithm,
+        message_from=one.low,
+        message_below=one.high,
+        message_bytes=one.message_bytes if plan.message.measured else None,
+        ends=tuple(shown),
+    )
 
 
 def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None, ...]:
@@ -258,23 +260,23 @@ def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None
 
 
 def _never_best(one: NeverBest) -> NeverBestRecord:
-    return NeverBestRecord(
-        *_costs(one.algorithm),
-        None if one.below is None else one.below.where,
-        None if one.above is None else one.above.where,
-        one.size,
-        None if one.slower is None else float(one.slower),
+    return NeverBestRecord.of(
+        one.algorithm,
+        below=one.below and one.below.where,
+        above=one.above and one.above.where,
+        nearest_message=one.size,
+        slower=rounded(one.slower),
     )
 
 
 def _export(one: PlannedExport) -> ExportRecord:
     checked = one.handed_out.checked
-    return ExportRecord(
-        *_costs(one.algorithm),
-        (one.min_bytes, one.max_bytes),
-        tuple(one.files),
-        checked.format,
-        checked.collective,
-        dict(checked.facts),
-        one.notes(PurePosixPath()),
+    return ExportRecord.of(
+        one.algorithm,
+        message_bytes=(one.min_bytes, one.max_bytes),
+        files=one.files,
+        format=checked.format,
+        does=checked.collective,
+        facts=dict(checked.facts),
+        notes=one.notes(PurePosixPath()),
     )

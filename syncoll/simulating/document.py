@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, Literal
 
 from syncoll.documents.plan import MessageRecord
-from syncoll.documents.record import written
+from syncoll.documents.record import rounded, written
 from syncoll.documents.simulation import (
     BestRecord,
     LateRecord,
@@ -19,7 +18,6 @@ from syncoll.documents.simulation import (
     TimedRecord,
 )
 from syncoll.simulating.comparison import Comparison, Timed
-from syncoll.simulating.semantics import Semantics
 from syncoll.version import __version__
 
 __all__ = ["simulation_document"]
@@ -27,7 +25,9 @@ __all__ = ["simulation_document"]
 
 def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]:
     """The document of `syncoll simulate --format json`; times and rates are rounded."""
-    network, message, topology = compared.network, compared.message, compared.network.topology
+    network, topology, semantics = compared.network, compared.network.topology, compared.semantics
+    slow = tuple(SlowRecord.of(one) for one in semantics.slow)
+    late = tuple(LateRecord.of(one) for one in semantics.late)
     return written(
         SimulationRecord(
             "syncoll/simulation/2",
@@ -43,8 +43,8 @@ def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]
                 network.unit,
                 _origin(stated=network.states_bandwidth),
             ),
-            _semantics(compared.semantics),
-            MessageRecord(str(message.kind), message.measured, message.per_node, message.words),
+            SemanticsRecord.of(semantics, slow=slow, late=late),
+            MessageRecord.of(compared.message),
             "float",
             compared.redop,
             tuple(_timed(one, compared) for one in (*compared.algorithms, *compared.classics)),
@@ -58,46 +58,25 @@ def _origin(*, stated: bool) -> Literal["command", "file"]:
     return "file" if stated else "command"
 
 
-def _semantics(semantics: Semantics) -> SemanticsRecord:
-    entries = {field.name: getattr(semantics, field.name) for field in fields(semantics)}
-    entries |= {
-        name: str(entries[name]) for name in ("timing", "switching", "sharing", "injection")
-    }
-    entries["slow"] = tuple(SlowRecord.of(one) for one in semantics.slow)
-    entries["late"] = tuple(LateRecord.of(one) for one in semantics.late)
-    return SemanticsRecord(**entries)
-
-
 def _timed(one: Timed, compared: Comparison) -> TimedRecord:
-    stored = one.algorithm
-    return TimedRecord(
-        one.name,
-        stored.steps,
-        stored.rounds,
-        stored.chunks,
-        stored.bandwidth,
-        one.classic or None,
-        stored.algorithm.num_sends,
-        tuple(
-            MeasurementRecord(
-                row.size,
-                row.per_node,
-                row.count,
-                float(row.seconds),
-                None if row.algbw is None else float(row.algbw),
-                None if row.busbw is None else float(row.busbw),
-            )
-            for row in compared.measured(one)
-        ),
+    rows = (
+        MeasurementRecord.of(
+            row, seconds=float(row.seconds), algbw=rounded(row.algbw), busbw=rounded(row.busbw)
+        )
+        for row in compared.measured(one)
+    )
+    sends = one.algorithm.algorithm.num_sends
+    return TimedRecord.of(
+        one.algorithm, classic=one.classic or None, sends=sends, measurements=tuple(rows)
     )
 
 
 def _best(number: int, compared: Comparison) -> BestRecord:
-    classic, speedup = compared.best_classic(number), compared.speedup(number)
+    classic = compared.best_classic(number)
     return BestRecord(
         compared.sizes[number],
         compared.best(number).name,
         compared.floor(number),
         None if classic is None else classic.name,
-        None if speedup is None else float(speedup),
+        rounded(compared.speedup(number)),
     )
