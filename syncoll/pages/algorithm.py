@@ -8,7 +8,7 @@ import numpy as np
 
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
-from syncoll.pages.page import Page
+from syncoll.pages.page import PageParts, paged
 from syncoll.results import Point, Solution
 from syncoll.wording import counted, nearness
 
@@ -17,13 +17,13 @@ __all__ = ["algorithm_page", "point_summary", "solution_page"]
 _FIRST_SENDS = 4
 
 
-def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
+@paged
+def algorithm_page(instance: Instance, algorithm: Algorithm) -> PageParts:
     """Every step with its rounds and, link by link, the chunks that it sends.
 
     For a partial result the nodes whose contributions it holds follow in parentheses.
     """
-    page = Page()
-    page.text(
+    yield (
         f"{instance.collective} on {instance.topology.name}: "
         f"{counted(instance.num_chunks, 'chunk')} in all (C = {instance.chunks}), "
         f"{counted(algorithm.steps, 'step')}, {counted(algorithm.rounds, 'round')}, "
@@ -34,7 +34,7 @@ def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
         own = np.unique(algorithm.sends[:, 0]).tolist()
         numbers = ", ".join(map(str, own[:8])) + (", …" if len(own) > 8 else "")
         noun = "chunk" if len(own) == 1 else "chunks"
-        page.text(
+        yield (
             f"the {counted(algorithm.num_sends, 'send')} of {noun} {numbers}; "
             f"{carriers.order} automorphisms, the identity among them, carry these to all others"
         )
@@ -43,11 +43,10 @@ def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
         by_step[step][source, destination].append(_carried(instance, algorithm, i, chunk))
     digits = len(str(instance.topology.num_nodes - 1))
     for step, rounds in enumerate(algorithm.rounds_per_step):
-        page.text(f"step {step}, {counted(rounds, 'round')}")
+        yield f"step {step}, {counted(rounds, 'round')}"
         for (source, destination), chunks in sorted(by_step[step].items()):
             noun = "chunk " if len(chunks) == 1 else "chunks"
-            page.text(f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {' '.join(chunks)}")
-    return page
+            yield f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {' '.join(chunks)}"
 
 
 def point_summary(point: Point, place: str) -> str:
@@ -81,38 +80,38 @@ def _carried(instance: Instance, algorithm: Algorithm, send: int, chunk: int) ->
     return f"{chunk}({'+'.join(str(n) for n in carried.nonzero()[0].tolist())})"
 
 
-def solution_page(solution: Solution) -> Page:
+@paged
+def solution_page(solution: Solution) -> PageParts:
     """The answer to one (S, R, C), with the encoding, the backend and the seconds."""
-    page = Page()
     instance, outcome = solution.instance, solution.outcome
     question = (
         f"{instance.collective} on {instance.topology.name} with C = {instance.chunks}, "
         f"S = {instance.steps}, R = {instance.rounds}"
     )
     if solution.algorithm is not None:
-        page.add(algorithm_page(instance, solution.algorithm)).text()
-        page.text(f"sat: {question}; verified.")
+        yield algorithm_page(instance, solution.algorithm)
+        yield ""
+        yield f"sat: {question}; verified."
         if solution.restriction is not None:
             order = solution.restriction.order
-            page.text(f"Found among the algorithms that a group of order {order} preserves.")
+            yield f"Found among the algorithms that a group of order {order} preserves."
     elif outcome.verdict is Verdict.UNSAT:
-        page.text(f"unsat: {question} has no algorithm.")
+        yield f"unsat: {question} has no algorithm."
         if min(instance.steps, instance.rounds) < instance.least_steps:
             noun = "step" if instance.steps < instance.least_steps else "round"
-            return page.text(
+            yield (
                 f"No algorithm with C = {instance.chunks} has fewer than "
                 f"{counted(instance.least_steps, noun)}."
             )
+            return
     elif outcome.reason is StopReason.NOT_SYMMETRIC:
-        page.text(f"unknown: {question} has no symmetric algorithm; others may exist.")
-        page.text(outcome.message)
+        yield f"unknown: {question} has no symmetric algorithm; others may exist."
+        yield outcome.message
     else:
-        page.text(f"unknown: {question} was not decided ({outcome.reason}).")
+        yield f"unknown: {question} was not decided ({outcome.reason})."
         if outcome.message:  # the document has all of it, such as the stack of a crash
-            page.text(outcome.message.partition("\n")[0])
-    return page.text(
-        f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}."
-    )
+            yield outcome.message.partition("\n")[0]
+    yield f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}."
 
 
 def _effort(solution: Solution) -> str:

@@ -7,38 +7,40 @@ from typing import Any
 
 from syncoll.certificates import RoundsBound
 from syncoll.model import Topology
-from syncoll.pages.page import Page
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.results import LowerBounds
 from syncoll.wording import counted
 
 __all__ = ["bounds_page", "price_records", "prices_of"]
 
 
-def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
+@paged
+def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> PageParts:
     """Proved bounds on S and R/C, and where asked the prices that prove each."""
-    page = Page()
-    page.text(f"{bounds.collective} on {bounds.topology.name}, C = {bounds.chunks}")
-    page.text(f"steps: at least {bounds.steps} (distances)")
-    page.text(f"bandwidth cost with any number of steps: at least {bounds.bandwidth}")
-    rows = [(s, bound.rounds / bounds.chunks, bound.rounds) for s, bound in bounds.by_steps]
+    yield f"{bounds.collective} on {bounds.topology.name}, C = {bounds.chunks}"
+    yield f"steps: at least {bounds.steps} (distances)"
+    yield f"bandwidth cost with any number of steps: at least {bounds.bandwidth}"
+    rows = [
+        {">steps S": s, ">R/C at least": one.rounds / bounds.chunks, ">R at least": one.rounds}
+        for s, one in bounds.by_steps
+    ]
     if rows:
-        page.text()
-        page.table((">steps S", ">R/C at least", ">R at least"), rows)
+        yield ""
+        yield table(rows)
     else:
-        page.text(f"no algorithm has S <= {bounds.max_steps}")
+        yield f"no algorithm has S <= {bounds.max_steps}"
     if bounds.more:
-        page.text(bounds.more)
+        yield bounds.more
     if with_prices:
         for s, bound in (*bounds.by_steps, (None, bounds.any_steps)):
             steps = "any number of steps" if s is None else counted(s, "step")
             if bound.rounds == 0:
-                page.text(f"no price is needed to prove R >= {bound.rounds} for {steps}")
+                yield f"no price is needed to prove R >= {bound.rounds} for {steps}"
                 continue
-            page.text(f"R >= {bound.rounds} for {steps}, by {bound.argument}")
+            yield f"R >= {bound.rounds} for {steps}, by {bound.argument}"
             for price in price_records(bound, bounds.topology):
                 when = "" if bound.steps is None else f", step {price['step']}"
-                page.text(f"  {price['links']}{when}: {price['price']}")
-    return page
+                yield f"  {price['links']}{when}: {price['price']}"
 
 
 def price_records(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from math import gcd
 from syncoll.arrays import BoolArray
 from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, RelationTable
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, PageParts, paged
 from syncoll.wording import counted, runs_in_words
 
 __all__ = ["collective_page", "least_size"]
@@ -18,13 +18,13 @@ _MOST_NODES_TRIED = 64
 _MOST_CHUNKS_TRIED = 1_000
 
 
-def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = "") -> Page:
+@paged
+def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = "") -> PageParts:
     """The documentation of a collective, and its pre and post with P and C."""
     relation = collective.tabulate(nodes, chunks)
-    page = Page()
     if doc:
-        page.text(doc + "\n")
-    page.text(
+        yield doc + "\n"
+    yield (
         f"{collective.name} on {counted(nodes, 'node')}, C = {chunks}: "
         f"{counted(len(relation.pre), 'chunk')} in all\n"
         + (
@@ -34,28 +34,27 @@ def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = 
         )
     )
     if collective.in_units:
-        page.text(_about_units(relation, chunks) + "\n")
+        yield _about_units(relation, chunks) + "\n"
     if collective.dual is not None:
-        page.text(f"the inverse of {collective.dual.name}\n")
+        yield f"the inverse of {collective.dual.name}\n"
     if collective.ways:
         ways = " or ".join(" then ".join(part.name for part in way) for way in collective.ways)
-        page.text(f"composed: {ways}\n")
+        yield f"composed: {ways}\n"
     shown = range(min(len(relation.pre), _MOST_CHUNKS_SHOWN))
     if nodes <= _FEW_NODES:
         marks = (".", "pre", "post", "both")
         kinds = relation.pre + 2 * relation.post
         rows = [(c, *(marks[kind] for kind in kinds[c].tolist())) for c in shown]
-        page.table((">chunk", *(f"node {n}" for n in range(nodes))), rows)
+        yield Page().table((">chunk", *(f"node {n}" for n in range(nodes))), rows)
     else:
         rows = [(c, _ranges(relation.pre[c]), _ranges(relation.post[c])) for c in shown]
         begin, end = "starts at nodes", "must end at nodes"
         if collective.combining:
             begin, end = "contributed by nodes", "result at nodes"
-        page.table((">chunk", begin, end), rows)
+        yield Page().table((">chunk", begin, end), rows)
     if len(relation.pre) > len(shown):
         more = counted(len(relation.pre) - len(shown), "more chunk")
-        page.text(f"… and {more} (--format json shows all)")
-    return page
+        yield f"… and {more} (--format json shows all)"
 
 
 def _about_units(relation: RelationTable, chunks: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from syncoll.designing import Assessed, Design
-from syncoll.pages.page import Page, short_fraction
+from syncoll.pages.page import Page, PageParts, paged, short_fraction
 from syncoll.wording import counted
 
 __all__ = ["design_notes", "design_page", "machine_table"]
@@ -15,20 +15,18 @@ _MOST_POINTS = 4
 """Of a frontier, in a cell."""
 
 
-def design_page(design: Design) -> Page:
+@paged
+def design_page(design: Design) -> PageParts:
     """Candidates with costs and bounds, the dominated ones, and the ones that were left out."""
-    page, names = Page(), design.collectives
-    title = f"bounds of {' and '.join(names)} on {counted(len(design.assessed), 'machine')}"
+    where = f"on {counted(len(design.assessed), 'machine')}"
     if design.question.one_more_link:
-        title = f"bounds of {' and '.join(names)} with one more link, in both directions"
-    page.text(title)
-    page.text()
+        where = "with one more link, in both directions"
+    yield f"bounds of {' and '.join(design.collectives)} {where}"
+    yield ""
     shown = list(zip(design.assessed, design.behind(), strict=True))
     columns, rows = machine_table(design, shown, "topology", "see below", in_full=True)
-    page.table(columns, rows, _optional(columns))
-    for note in design_notes(design):
-        page.text(note)
-    return page
+    yield Page().table(columns, rows, _optional(columns))
+    yield from design_notes(design)
 
 
 def machine_table(

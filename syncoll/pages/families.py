@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from syncoll.pages.page import Page, short_fraction
+from syncoll.pages.page import PageParts, paged, short_fraction, table
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
 from syncoll.wording import counted, in_short, nearness, runs_in_words
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from syncoll.pages.times import MessageTimes
 
 __all__ = [
-    "add_families",
+    "families_table",
     "is_member",
     "member_of",
     "open_lines",
@@ -38,8 +38,9 @@ def member_of(point: Point, frontier: Frontier) -> Family | None:
     return None
 
 
-def add_families(page: Page, frontier: Frontier, times: MessageTimes | None = None) -> None:
-    """Adds a table of the families of a frontier, with times if they are known."""
+@paged
+def families_table(frontier: Frontier, times: MessageTimes | None = None) -> PageParts:
+    """A table of the families of a frontier, with times if they are known."""
     if not frontier.families:
         return
     rows = []
@@ -52,27 +53,23 @@ def add_families(page: Page, frontier: Frontier, times: MessageTimes | None = No
         sends = [sum(part.algorithm.num_sends for part in family.fixed)]
         sends.append(family.wave.algorithm.num_sends)
         rows.append(
-            (
-                *([] if times is None else times.of_family(family)),
-                f"{family.steps}",
-                f"{family.rounds_needed}",
-                f"{family.chunks}",
-                f"m >= {family.first}",
-                limit,
-                " ".join(part for part in (up, f"({by_step})", down) if part),
-                f"{Growth(*sends)}",
-                f"seed/{family.found_by}",
-            )
+            {
+                **({} if times is None else times.of_family(family)),
+                ">steps S": family.steps,
+                ">rounds R": family.rounds_needed,
+                ">chunks C": family.chunks,
+                "for": f"m >= {family.first}",
+                "R/C falls to": limit,
+                "R by step": " ".join(part for part in (up, f"({by_step})", down) if part),
+                ">sends": Growth(*sends),
+                "found by": f"seed/{family.found_by}",
+            }
         )
-    page.text("Pipelines: m waves of chunks, one after the other, for every m")
-    page.text()
-    names = [] if times is None else times.names(None)
-    columns = (*names, ">steps S", ">rounds R", ">chunks C", "for", "R/C falls to")
-    optional = ("sends", "R by step", "found by", "rounds R", "for", "chunks C")
-    page.table((*columns, "R by step", ">sends", "found by"), rows, optional)
+    yield "Pipelines: m waves of chunks, one after the other, for every m"
+    yield ""
+    yield table(rows, ("sends", "R by step", "found by", "rounds R", "for", "chunks C"))
     for family in frontier.families:
-        for line in proved_of(family, frontier):
-            page.text(f"  {line}")
+        yield from (f"  {line}" for line in proved_of(family, frontier))
 
 
 def optimal_for(point: Point, proof: Proof | None) -> str:

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 
 from syncoll.model import Fabric, Tree
-from syncoll.pages.page import Page
+from syncoll.pages.page import PageParts, paged
 from syncoll.results import Forests, PackedForest
 from syncoll.wording import counted, runs_in_words
 
 __all__ = ["forest_page"]
 
 
-def forest_page(result: Forests, *, trees: bool = False) -> Page:
+@paged
+def forest_page(result: Forests, *, trees: bool = False) -> PageParts:
     """The throughput, the cut that bounds it, the heights of the trees, and with `trees` each."""
-    page = Page()
-    page.text(
+    yield (
         f"{result.collective} on {result.topology}: {_rate(result.algbw, result.unit)}, "
         "all data over time"
     )
     for phase in result.phases:
-        page.text()
+        yield ""
         if len(result.phases) > 1:
-            page.text(f"{phase.collective}: {_rate(phase.algbw, result.unit)}")
-        _show_phase(page, phase, result)
-        if trees:
-            _show_trees(page, phase)
-    page.text()
+            yield f"{phase.collective}: {_rate(phase.algbw, result.unit)}"
+        yield from _phase(phase, result)
+        for tree in phase.forest.trees() if trees else ():
+            yield f"root {tree.root}, weight {tree.weight}"
+            yield f"  {_edges(tree, phase.fabric)}"
+    yield ""
     if len(result.phases) > 1 and result.algbw == result.bound:
-        page.text("Each half is as fast as it can be; an allreduce need not consist of the two.")
+        yield "Each half is as fast as it can be; an allreduce need not consist of the two."
     if result.any_roots is not None:
-        page.text(_any_roots(result, *result.any_roots))
-    return page.text(f"Verified edge by edge; {result.seconds:.2f} s.")
+        yield _any_roots(result, *result.any_roots)
+    yield f"Verified edge by edge; {result.seconds:.2f} s."
 
 
 def _any_roots(result: Forests, at_least: Fraction, at_most: Fraction) -> str:
@@ -50,22 +51,21 @@ def _any_roots(result: Forests, at_least: Fraction, at_most: Fraction) -> str:
     return f"{both} {reached}, and at most {_rate(at_most, result.unit)}."
 
 
-def _show_phase(page: Page, phase: PackedForest, result: Forests) -> None:
+def _phase(phase: PackedForest, result: Forests) -> Iterator[str]:
     unit, optimal = result.unit, phase.algbw == phase.bound
     if optimal:
-        page.text("No algorithm of any number of steps is faster:")
+        yield "No algorithm of any number of steps is faster:"
     else:
         share = float(phase.algbw / phase.bound)
         that = "That" if result.fixed_k is None else f"With k = {result.fixed_k} that"
-        page.text(f"{that} is {share:.1%} of the network's bound of {_rate(phase.bound, unit)}:")
-    for line in _bottleneck(phase, unit):
-        page.text(f"  {line}")
+        yield f"{that} is {share:.1%} of the network's bound of {_rate(phase.bound, unit)}:"
+    yield from (f"  {line}" for line in _bottleneck(phase, unit))
     if not optimal and not phase.in_time:
-        page.text("The time limit ended the search for better trees.")
+        yield "The time limit ended the search for better trees."
     elif not optimal and phase.fabric.copies and result.fixed_k is None and not result.stored:
         # Not with a given number of trees: other numbers may well be faster.
         able = "adds up" if phase.reduces else "copies"
-        page.text(f"Trees may be faster if only some reach a switch that {able}; this is open.")
+        yield f"Trees may be faster if only some reach a switch that {able}; this is open."
     heights = phase.height_counts
     total = sum(heights.values())
     low, high = min(heights), max(heights)
@@ -77,10 +77,10 @@ def _show_phase(page: Page, phase: PackedForest, result: Forests) -> None:
     span = f"heights from {low} to {high}"
     if low == high:
         span = f"of height {low}" if total == 1 else f"all of height {low}"
-    page.text(f"{', '.join(parts)}; {span}")
+    yield f"{', '.join(parts)}; {span}"
     if low != high:
         for height, number in heights.items():
-            page.text(f"  height {height}: {counted(number, 'tree')}")
+            yield f"  height {height}: {counted(number, 'tree')}"
 
 
 def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
@@ -106,12 +106,6 @@ def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
         f"{' together' if len(links) > 1 else ''}: {', '.join(shown)}{more}"
     )
     return lines
-
-
-def _show_trees(page: Page, phase: PackedForest) -> None:
-    for tree in phase.forest.trees():
-        page.text(f"root {tree.root}, weight {tree.weight}")
-        page.text(f"  {_edges(tree, phase.fabric)}")
 
 
 def _edges(tree: Tree, fabric: Fabric) -> str:

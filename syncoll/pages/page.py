@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import wraps
 from html import escape
 from itertools import groupby, zip_longest
+from typing import ParamSpec, TypeAlias
 
-__all__ = ["Page", "short_fraction", "visible"]
+__all__ = ["Page", "PageParts", "paged", "short_fraction", "shown", "table", "visible"]
+
+_Arguments = ParamSpec("_Arguments")
 
 _GAP = "  "
 _UNBROKEN = 24
@@ -178,6 +182,34 @@ class Page:
             if text := text.strip("\n"):
                 found.append(f"<pre>{escape(text)}</pre>")
         return "\n".join(found)
+
+
+PageParts: TypeAlias = Iterator[str | Page]
+"""Lines, tables and other pages."""
+
+
+def paged(parts: Callable[_Arguments, Iterable[str | Page]]) -> Callable[_Arguments, Page]:
+    """Makes a function that yields lines and tables one that returns their page."""
+
+    @wraps(parts)
+    def page(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Page:
+        made = Page()
+        for part in parts(*args, **kwargs):
+            made.add(part if isinstance(part, Page) else Page().text(part))
+        return made
+
+    return page
+
+
+def table(rows: Sequence[Mapping[str, object]], optional: Sequence[str] = ()) -> Page:
+    """A table of rows that have their cells by the names of columns; see `Page.table`."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Page().table([*names], [[row.get(name, "") for name in names] for row in rows], optional)
+
+
+def shown(value: object, style: str = "", unit: str = "") -> str:
+    """A value in a format, with its unit; a dash for None."""
+    return "-" if value is None else f"{value:{style}}{unit}"
 
 
 def short_fraction(value: Fraction) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from syncoll.pages.page import Page
-from syncoll.pages.times import microseconds
+from syncoll.pages.page import PageParts, paged, table
+from syncoll.pages.times import gigabytes, microseconds
 from syncoll.planning import NeverBest, Plan, SizeRange, ends
 from syncoll.results import Frontier
 from syncoll.units import format_bandwidth, format_size, format_time
@@ -15,6 +14,7 @@ from syncoll.wording import counted
 __all__ = ["plan_page", "plan_title"]
 
 
+@paged
 def plan_page(
     plan: Plan,
     frontier: Frontier,
@@ -23,7 +23,7 @@ def plan_page(
     alpha_given: bool = True,
     sizes: tuple[int, int] | None = None,
     wanted: Sequence[int] = (),
-) -> Page:
+) -> PageParts:
     """The fastest algorithm for each range of messages.
 
     Args:
@@ -32,36 +32,28 @@ def plan_page(
         sizes: of messages, the limits of the ranges that are shown; None for all.
         wanted: messages for which the fastest algorithm is named.
     """
-    page = Page()
-    message = plan.message
-    page.text(f"{plan_title(plan, frontier, given=given, alpha_given=alpha_given)}\n")
-    costs = (">S", ">R", ">C", ">R/C", ">time (us)", ">to (us)", ">algbw (GB/s)", ">to (GB/s)")
-    rows = [_row(plan, one, sizes) for one in plan.ranges]
-    optional = ("bytes", "R", "C", "to (GB/s)", "to (us)")
-    page.table(
-        (">message from", ">below", ">bytes", *costs), [row for row in rows if row], optional
-    )
-    page.text(message.sentence)
+    yield f"{plan_title(plan, frontier, given=given, alpha_given=alpha_given)}\n"
+    rows = [row for one in plan.ranges if (row := _row(plan, one, sizes))]
+    yield table(rows, ("bytes", "R", "C", "to (GB/s)", "to (us)"))
+    yield plan.message.sentence
     if sizes is not None:
         low, high = map(format_size, sizes)
         text = f"from {low} to {high}" if low != high else f"of {low}"
-        hidden = counted(len(rows) - len([row for row in rows if row]), "range")
-        page.text(f"Shown: messages {text}; {hidden} outside.")
+        hidden = counted(len(plan.ranges) - len(rows), "range")
+        yield f"Shown: messages {text}; {hidden} outside."
     for size in wanted:
         best = plan.best(size)
         time = format_time(plan.seconds(best.algorithm, size))
-        page.text(
+        yield (
             f"The fastest for {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
             f"R/C = {best.bandwidth}, {time}."
         )
-    for one in plan.never_best:
-        page.text(f"Never the best: {_never_best(one)}.")
+    yield from (f"Never the best: {_never_best(one)}." for one in plan.never_best)
     if frontier.open:
-        page.text(
+        yield (
             f"The frontier leaves {counted(len(frontier.open), 'region')} of costs "
             "open, in which better algorithms may exist; `syncoll show` lists them."
         )
-    return page
 
 
 def plan_title(plan: Plan, frontier: Frontier, *, given: bool, alpha_given: bool = True) -> str:
@@ -73,47 +65,47 @@ def plan_title(plan: Plan, frontier: Frontier, *, given: bool, alpha_given: bool
     source = "" if given and alpha_given else f", as {frontier.topology.name} is described"
     overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
     return (
-        f"{frontier.collective} on {frontier.topology.name}: {plan.timing}, "
-        f"{alpha}, "
+        f"{frontier.collective} on {frontier.topology.name}: {plan.timing}, {alpha}, "
         f"a chunk per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
     )
 
 
-def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[object, ...]:
+def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> dict[str, object]:
     """A row of the table; empty for a range that is not shown."""
-    shown = ends(one, sizes)
-    if not shown:
-        return ()
-    messages: object = "-"
+    limits = ends(one, sizes)
+    if not limits:
+        return {}
+    messages = "-"
     if plan.message.measured:
         found = one.message_bytes
         messages = "none"
         if found is not None:
             messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
     times, rates = [], []
-    for size in shown:
+    for size in limits:
         times.append("no end" if size is None else microseconds(plan.seconds(one.algorithm, size)))
         rate = plan.algorithm_bandwidth(one.algorithm, size)
-        text = "-" if rate is None else f"{float(rate) / 1e9:.4g}"
+        text = gigabytes(rate)
         rates.append(f"< {text}" if size is None and rate is not None else text)
-    return (
-        format_size(one.low),
-        "no end" if one.high is None else format_size(one.high),
-        messages,
-        one.steps,
-        one.algorithm.algorithm.rounds,
-        one.algorithm.instance.chunks,
-        one.bandwidth,
-        *times,
-        *rates,
-    )
+    return {
+        ">message from": format_size(one.low),
+        ">below": "no end" if one.high is None else format_size(one.high),
+        ">bytes": messages,
+        ">S": one.steps,
+        ">R": one.algorithm.rounds,
+        ">C": one.algorithm.chunks,
+        ">R/C": one.bandwidth,
+        ">time (us)": times[0],
+        ">to (us)": times[-1],
+        ">algbw (GB/s)": rates[0],
+        ">to (GB/s)": rates[-1],
+    }
 
 
 def _never_best(one: NeverBest) -> str:
     """An algorithm that is never the best, with the size at which its time is nearest to it."""
     stored = one.algorithm
-    cost = Fraction(stored.algorithm.rounds, stored.instance.chunks)
-    text = f"{stored.where}, S = {stored.algorithm.steps}, R/C = {cost}"
+    text = f"{stored.where}, S = {stored.steps}, R/C = {stored.bandwidth}"
     if one.slower is None:
         return text
     where = "as messages grow" if one.size is None else f"at {format_size(one.size)}"

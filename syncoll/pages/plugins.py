@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.errors import PluginError
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, PageParts, paged
 from syncoll.plugins import Answer, PluginManager, SpecLibraryRecord
 from syncoll.spec import SpecLibrary
 
@@ -25,31 +25,31 @@ _POINTS = {
 """Plug points: the attribute of a manager that has their records, and a title."""
 
 
-def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
+@paged
+def plugins_page(plugins: PluginManager, *, options: bool) -> PageParts:
     """A few lines about each plugin; with `options` also a backend's features and all options."""
-    page, records = Page(), plugin_records(plugins)
+    records = plugin_records(plugins)
     for point, (_, title) in _POINTS.items():
         own = [record for record in records if record["point"] == point]
         if point == "bound" and not own:  # none comes with syncoll
             continue
-        page.text(f"{title}:")
-        for record in own:
-            _show(page, record, options)
-        page.text()
+        yield f"{title}:"
+        yield from (_described(record, options) for record in own)
+        yield ""
     for broken in plugins.broken:
         origin = f" of {broken.distribution}" if broken.distribution else ""
-        page.text(f"broken: plugin {broken.plugin}{origin}: {broken.error}")
+        yield f"broken: plugin {broken.plugin}{origin}: {broken.error}"
     if not options:
-        page.text("`syncoll plugins --options` also lists features and options.")
-    return page
+        yield "`syncoll plugins --options` also lists features and options."
 
 
-def _show(page: Page, record: dict[str, Any], options: bool) -> None:
+def _described(record: dict[str, Any], options: bool) -> Page:
+    start = f"  {record['name']:<8} "
+    page = Page().text(f"{start}{record['summary']}", hang=len(start))
+
     def field(name: str, text: str) -> None:
         page.text(f"{'':11}{name:<12} {text}", hang=24)
 
-    start = f"  {record['name']:<8} "
-    page.text(f"{start}{record['summary']}", hang=len(start))
     for name in ("installed", "licensed"):
         if name in record:
             answer = record[name]
@@ -59,14 +59,13 @@ def _show(page: Page, record: dict[str, Any], options: bool) -> None:
     if record.get("problem"):
         field("problem", record["problem"])
     field("from", record["distribution"])
-    if not options:
-        return
-    if "features" in record:
+    if options and "features" in record:
         field("takes", ", ".join(record["features"]))
-    for option in record.get("options", []):
+    for option in record.get("options", []) if options else ():
         default = str(option["default"])
         default = default.lower() if isinstance(option["default"], bool) else default
         field("option", f"{option['name']}={default}: {option['summary']}; {option['kind']}")
+    return page
 
 
 def plugin_records(plugins: PluginManager) -> list[dict[str, Any]]:

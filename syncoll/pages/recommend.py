@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from syncoll.documents.recommendation import RecommendedRecord, VariantRecord
-from syncoll.pages.page import Page
+from syncoll.pages.page import PageParts, paged, shown, table
+from syncoll.pages.times import gigabytes
 from syncoll.results import Frontier
 from syncoll.simulating import Comparison
 from syncoll.units import format_size
@@ -15,59 +16,60 @@ ELEMENT_BYTES = 4
 """Bytes of an element; a chunk should consist of whole elements."""
 
 
+@paged
 def recommendation_page(
     frontier: Frontier,
     compared: Comparison,
     recommended: tuple[RecommendedRecord, ...],
     optimal: str | None,
     variants: tuple[VariantRecord, ...],
-) -> Page:
+) -> PageParts:
     """The fastest algorithm for each message, and remarks."""
     topology = compared.network.topology
     nodes = counted(topology.num_nodes, "node")
-    page = Page().text(f"{frontier.collective} on {topology.name}, {nodes}; simulated times")
-    over = (">speed-up", "over") if compared.classics else ()
-    rows = [_row(one, bool(over)) for one in recommended]
-    columns = (">message", "algorithm", ">time (us)", ">GB/s", ">gap", *over)
-    page.table(columns, rows, ("over", "GB/s"))
-    page.text(
+    yield f"{frontier.collective} on {topology.name}, {nodes}; simulated times"
+    over = bool(compared.classics)
+    yield table([_row(one, over) for one in recommended], ("over", "GB/s"))
+    yield (
         "GB/s: message over time (algbw); gap: from a proved lower bound on the time of every "
         f"algorithm{'; speed-up: over the fastest classic' if over else ''}"
     )
-    page.text(compared.message.sentence)
+    yield compared.message.sentence
     for name in dict.fromkeys(one.where for one in recommended):
         stored = compared.timed(name).algorithm
         found = [point.backend for point in frontier.points if point.algorithm is stored.algorithm]
         by = f", by {found[0]}" if found and found[0] else ""
-        page.text(f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}")
+        yield f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}"
     for one in recommended:
         chunk = compared.message.node_bytes(one.message_bytes) / one.chunks
         if chunk % ELEMENT_BYTES:
-            size = format_size(one.message_bytes)
-            page.text(
-                f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole "
-                "elements; a runtime may refuse this size."
+            yield (
+                f"{one.where} does not cut {format_size(one.message_bytes)} into {one.chunks} "
+                "equal chunks of whole elements; a runtime may refuse this size."
             )
-    page.text()
+    yield ""
     if optimal is not None:
-        page.text(f"Nothing can be gained: {optimal} is proved optimal here.")
+        yield f"Nothing can be gained: {optimal} is proved optimal here."
     elif over and all(one.is_classic for one in recommended):
-        page.text("The search found no algorithm that is faster than the classics.")
+        yield "The search found no algorithm that is faster than the classics."
     elif not frontier.complete:
         end = "was interrupted" if frontier.interrupted else "ended at its limit"
-        page.text(f"The search {end}; a longer one may find faster algorithms.")
+        yield f"The search {end}; a longer one may find faster algorithms."
     for variant in variants:
         here, there = (f"{x * 1e6:.4g} us" for x in (variant.floor_here, variant.floor))
-        page.text(
+        yield (
             f"The variant {variant.argument} of this machine may be faster: at "
             f"{format_size(variant.message_bytes)} its lower bound is {there}, not {here}."
         )
-    return page
 
 
-def _row(one: RecommendedRecord, compared: bool) -> list[str]:
-    rate = "-" if one.algbw is None else f"{one.algbw / 1e9:.4g}"
-    above = gap(one.seconds, one.floor) if one.floor else "-"
-    cells = [format_size(one.message_bytes), one.where, f"{one.seconds * 1e6:.4g}", rate, above]
-    speedup = "-" if one.speedup is None else f"{one.speedup:.3g}x"
-    return [*cells, speedup, (one.classic or "-").partition("[")[0]] if compared else cells
+def _row(one: RecommendedRecord, compared: bool) -> dict[str, str]:
+    row = {
+        ">message": format_size(one.message_bytes),
+        "algorithm": one.where,
+        ">time (us)": f"{one.seconds * 1e6:.4g}",
+        ">GB/s": gigabytes(one.algbw),
+        ">gap": gap(one.seconds, one.floor) if one.floor else "-",
+    }
+    over = (one.classic or "-").partition("[")[0]
+    return {**row, ">speed-up": shown(one.speedup, ".3g", "x"), "over": over} if compared else row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, PageParts, paged
 
 if TYPE_CHECKING:
     from syncoll.spec import DefinitionSummary, Kind, SpecLibrary
@@ -19,12 +19,13 @@ def definitions(specs: SpecLibrary) -> list[DefinitionSummary]:
     return [definition for kind in kinds for definition in specs.names(kind)]
 
 
-def specs_page(specs: SpecLibrary) -> Page:
+@paged
+def specs_page(specs: SpecLibrary) -> PageParts:
     """A line for each definition."""
     rows = [(d.kind, d.signature, _first_sentence(d.doc)) for d in definitions(specs)]
-    page = Page().table(("kind", "name", "what it is"), rows)
-    page.text("`syncoll show NAME` shows a machine or a collective, `syncoll search NAME` runs a")
-    return page.text("search, and files of your own use all of them by name.")
+    yield Page().table(("kind", "name", "what it is"), rows)
+    yield "`syncoll show NAME` shows a machine or a collective, `syncoll search NAME` runs a"
+    yield "search, and files of your own use all of them by name."
 
 
 def _first_sentence(doc: str) -> str:

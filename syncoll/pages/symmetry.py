@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, PageParts, paged
 from syncoll.symmetry import Symmetry
 from syncoll.wording import counted
 
@@ -17,30 +17,28 @@ _MOST_CYCLES_SHOWN = 4
 _LONGEST_CYCLE_SHOWN = 8
 
 
-def symmetry_page(found: Symmetry) -> Page:
+@paged
+def symmetry_page(found: Symmetry) -> PageParts:
     """The order, the orbits and the generators of the free group."""
     topology, group = found.topology, found.group
-    page = Page()
     name = f"{found.collective} on {topology.name}" if found.collective else topology.name
-    page.text(f"{name}: {counted(topology.num_nodes, 'node')}")
+    yield f"{name}: {counted(topology.num_nodes, 'node')}"
     if group.order == 1:
-        page.text("no free group of automorphisms was found but the identity")
+        yield "no free group of automorphisms was found but the identity"
     else:
-        page.text(
-            f"a free group of {group.order} automorphisms: each but the identity moves every node"
-        )
+        yield f"a free group of {group.order} automorphisms: each but the identity moves every node"
     standing = _few(group.representatives.tolist())
-    page.text(f"  nodes   {_orbits(topology.num_nodes, len(group.representatives))}: {standing}")
-    page.text(f"  links   {_orbits(len(topology.links), found.link_orbits)}")
-    page.text(f"  bounds  {_orbits(len(topology.bounds), found.bound_orbits)}")
+    yield f"  nodes   {_orbits(topology.num_nodes, len(group.representatives))}: {standing}"
+    yield f"  links   {_orbits(len(topology.links), found.link_orbits)}"
+    yield f"  bounds  {_orbits(len(topology.bounds), found.bound_orbits)}"
     for i, images in enumerate(group.generators):
-        page.text(f"generator {i + 1}: {_cycles(images)}", hang=13)
+        yield Page().text(f"generator {i + 1}: {_cycles(images)}", hang=13)
     if found.automorphisms is None or found.generators is None:
-        page.text("all automorphisms: not looked for, the graph is too large")
-        return page
+        yield "all automorphisms: not looked for, the graph is too large"
+        return
     switched = topology.fabric is not None and topology.fabric.num_switches
     where = "the network with its switches" if switched else "the topology"
-    page.text(
+    yield (
         f"all automorphisms of {where}: {found.automorphisms:,}; "
         f"{counted(len(found.generators), 'generator')}"
     )
@@ -48,8 +46,7 @@ def symmetry_page(found: Symmetry) -> Page:
         number = "not counted, the graph of both is too large"
         if found.keeping is not None:
             number = f"{found.keeping:,}"
-        page.text(f"  that keep {found.collective}: {number}")
-    return page
+        yield f"  that keep {found.collective}: {number}"
 
 
 def symmetry_record(found: Symmetry) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from syncoll.results import Family, Frontier, Point
 from syncoll.simulating import PhysicalNetwork, Semantics, SimulatedSeconds, physical_network
 from syncoll.units import format_size
 
-__all__ = ["MessageTimes", "microseconds", "times_of"]
+__all__ = ["MessageTimes", "gigabytes", "microseconds", "times_of"]
 
 _SIZES = (4 << 10, 1 << 20, 256 << 20)
 _MOST_SENDS = 150_000
@@ -43,19 +43,23 @@ class MessageTimes:
         """Whether the points have few sends together, and are simulated."""
         return sum(point.algorithm.num_sends for point in points) <= _MOST_SENDS
 
-    def of_points(self, points: Sequence[Point]) -> list[list[str]]:
-        """The cells of each point."""
+    def of_points(self, points: Sequence[Point]) -> list[dict[str, str]]:
+        """The cells of each point, by the names of their columns."""
+        names = self.names(points)
         if self.simulates(points):
             simulated = SimulatedSeconds(self.network, Semantics())
             each = (StoredAlgorithm(point.instance, point.algorithm, "") for point in points)
-            return [[*map(microseconds, simulated(one, self.sizes))] for one in each]
-        return [[self._formula(x.steps, x.bandwidth, L) for L in self.sizes] for x in points]
+            found = [[*map(microseconds, simulated(one, self.sizes))] for one in each]
+        else:
+            found = [[self._formula(x.steps, x.bandwidth, L) for L in self.sizes] for x in points]
+        return [dict(zip(names, cells, strict=True)) for cells in found]
 
-    def of_family(self, family: Family) -> list[str]:
+    def of_family(self, family: Family) -> dict[str, str]:
         """The cells of a family: at each size the time of its fastest member."""
         alpha, unit = self.network.greatest_latency, self.network.unit
         fastest = [(fastest_member(family, alpha, size / unit), size) for size in self.sizes]
-        return [self._formula(family.steps.at(m), family.bandwidth(m), L) for m, L in fastest]
+        cells = [self._formula(family.steps.at(m), family.bandwidth(m), L) for m, L in fastest]
+        return dict(zip(self.names(None), cells, strict=True))
 
     def _formula(self, steps: int, cost: Fraction, size: Fraction) -> str:
         model = CostModel(self.network.greatest_latency, self.network.unit)
@@ -77,6 +81,11 @@ def times_of(frontier: Frontier) -> MessageTimes | None:
     if not message.per_node or not network.greatest_latency:
         return None
     return MessageTimes(network, message.words, tuple(map(message.node_bytes, _SIZES)))
+
+
+def gigabytes(rate: Fraction | float | None) -> str:
+    """A rate in GB/s with four digits; a dash for None."""
+    return "-" if rate is None else f"{float(rate) / 1e9:.4g}"
 
 
 def microseconds(seconds: Fraction | float) -> str:

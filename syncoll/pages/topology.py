@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from syncoll.model import UNREACHABLE, BandwidthBound, Counting, Fabric, Topology
-from syncoll.pages.page import Page
+from syncoll.pages.page import Page, PageParts, paged
 from syncoll.units import format_time
 from syncoll.wording import counted
 
@@ -17,13 +18,13 @@ _WIDEST_MATRIX = 110
 _MOST_LINKS_SHOWN = 8
 
 
-def topology_page(topology: Topology, doc: str = "", width: int | None = None) -> Page:
+@paged
+def topology_page(topology: Topology, doc: str = "", width: int | None = None) -> PageParts:
     """The documentation, nodes, switches and links of a topology; `width`: columns at most."""
-    page = Page()
     if doc:
-        page.text(doc + "\n")
+        yield doc + "\n"
     diameter = int(topology.distances.max())
-    page.text(
+    yield (
         f"{topology.name}: {counted(topology.num_nodes, 'node')}, "
         f"{counted(len(topology.links), 'directed link')}, "
         + ("not connected" if diameter >= UNREACHABLE else f"diameter {diameter}")
@@ -31,7 +32,7 @@ def topology_page(topology: Topology, doc: str = "", width: int | None = None) -
     fabric = topology.fabric
     if fabric is not None:
         switches = counted(fabric.num_switches, "switch")
-        page.text(
+        yield (
             f"physical network: {switches}, {counted(len(fabric.links), 'directed link')}"
             + (
                 f"; a chunk per round is {fabric.chunk_bandwidth} GB/s"
@@ -41,11 +42,8 @@ def topology_page(topology: Topology, doc: str = "", width: int | None = None) -
             + _latencies(fabric)
         )
     if topology.links:
-        _show_links(page, topology, width)
-    for bound in topology.bounds:
-        if len(bound.links) > 1:
-            page.text(_shared(bound))
-    return page
+        yield from _links(topology, width)
+    yield from (_shared(bound) for bound in topology.bounds if len(bound.links) > 1)
 
 
 def _latencies(fabric: Fabric) -> str:
@@ -57,7 +55,7 @@ def _latencies(fabric: Fabric) -> str:
     return f"; latency {low}" if low == high else f"; latencies from {low} to {high}"
 
 
-def _show_links(page: Page, topology: Topology, width: int | None) -> None:
+def _links(topology: Topology, width: int | None) -> Iterator[str | Page]:
     """A matrix where it fits, else the neighbours of each node."""
     own: dict[tuple[int, int], Fraction] = {}
     for bound in topology.bounds:
@@ -74,18 +72,18 @@ def _show_links(page: Page, topology: Topology, width: int | None) -> None:
     widest = max(len(str(topology.num_nodes)), *(len(value) for value in links.values())) + 2
     available = width or _WIDEST_MATRIX
     if widest * (topology.num_nodes + 1) + 2 <= available:
-        page.text(f"{legend}, from row to column\n")
+        yield f"{legend}, from row to column\n"
         rows = [(a, *(links.get((a, b), ".") for b in nodes)) for a in nodes]
-        page.table((">", *(f">{b}" for b in nodes)), rows)
+        yield Page().table((">", *(f">{b}" for b in nodes)), rows)
         return
     same = set(links.values()).pop() if len(set(links.values())) == 1 else None
-    page.text(f"{legend}: {same} on every link" if same else f"{legend} in parentheses")
+    yield f"{legend}: {same} on every link" if same else f"{legend} in parentheses"
     targets: dict[int, list[str]] = {}
     for (a, b), value in links.items():
         targets.setdefault(a, []).append(str(b) if same else f"{b} ({value})")
     digits = len(str(topology.num_nodes - 1))
     for a, each in targets.items():
-        page.text(f"  {a:>{digits}} -> {'  '.join(each)}")
+        yield f"  {a:>{digits}} -> {'  '.join(each)}"
 
 
 _COUNTS = {
