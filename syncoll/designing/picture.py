@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.designing.design import Design
 from syncoll.errors import UsageError
-from syncoll.planning.plot import Picture, require_matplotlib
+from syncoll.planning.plot import Picture, label, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,11 +68,5 @@ def _paint(figure: Figure, design: Design) -> None:
         front = [one.candidate.name for one, ahead, _ in shown if ahead is None]
         for (one, _, _), x, y in zip(shown, links, least, strict=True):
             if one.candidate.name in front[:_MOST_NAMED]:
-                axes.annotate(
-                    one.candidate.name,
-                    (x, y),
-                    xytext=(6, 4),
-                    textcoords="offset points",
-                    fontsize=7,
-                )
+                label(axes, one.candidate.name, (x, y), (6, 4), fontsize=7)
         axes.legend(fontsize=8)

@@ -78,20 +78,15 @@ class _Table:
         yield ""
 
     def to_html(self) -> str:
-        style = [
-            f' style="text-align:{"right" if column.startswith(">") else "left"}"'
-            for column in self.columns
-        ]
-        lines = [
-            "<tr>"
-            + "".join(
-                f"<{tag}{how}>{escape(cell)}</{tag}>" for cell, how in zip(row, style, strict=True)
-            )
-            + "</tr>"
-            for tag, rows in (("th", [self.names]), ("td", self.rows))
-            for row in rows
-        ]
-        return "<table>" + "".join(lines) + "</table>"
+        sides = ["right" if column.startswith(">") else "left" for column in self.columns]
+
+        def row(tag: str, cells: Sequence[str]) -> str:
+            pairs = zip(cells, sides, strict=True)
+            made = (f'<{tag} style="text-align:{x}">{escape(one)}</{tag}>' for one, x in pairs)
+            return f"<tr>{''.join(made)}</tr>"
+
+        rows = [row("th", self.names), *(row("td", one) for one in self.rows)]
+        return f"<table>{''.join(rows)}</table>"
 
 
 @dataclass(frozen=True)

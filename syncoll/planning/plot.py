@@ -32,6 +32,7 @@ __all__ = [
     "cost_label",
     "draw",
     "draw_frontier",
+    "label",
     "picture_format",
     "require_matplotlib",
     "show_sizes",
@@ -134,6 +135,13 @@ def show_times(axes: Axes) -> None:
     )
 
 
+def label(
+    axes: Axes, text: str, at: tuple[float, float], away: tuple[float, float], **how: Any
+) -> None:
+    """Writes a text at a place of the axes, moved by some points to the right and up."""
+    axes.annotate(text, at, xytext=away, textcoords="offset points", **how)
+
+
 _USUAL_SIZES = (1 << 10, 1 << 30)
 _AROUND_A_CROSSOVER = 16
 _SAMPLES = 200
@@ -171,12 +179,7 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
     axes.step([*steps, last], [*costs, costs[-1]], where="post", color="tab:blue", linewidth=1)
     axes.plot(steps, costs, "o", color="tab:blue", label="found and verified")
     for point in frontier.points:
-        axes.annotate(
-            str(point.bandwidth),
-            (point.steps, float(point.bandwidth)),
-            xytext=(5, 5),
-            textcoords="offset points",
-        )
+        label(axes, str(point.bandwidth), (point.steps, float(point.bandwidth)), (5, 5))
     axes.axhline(float(frontier.least_bandwidth), color="grey", linestyle=":", linewidth=1)
     if frontier.least_steps:
         axes.axvline(frontier.least_steps, color="grey", linestyle=":", linewidth=1)
@@ -233,20 +236,11 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     rate.set_xticks(_ticks(low, high))
     rate.minorticks_off()
     rate.set_xlabel(f"message: {plan.message.words}")
-    for axes in (time, rate):
-        for size in shown:
-            axes.axvline(float(size), color="black", linestyle=":", linewidth=1)
     for size in shown:
-        time.annotate(
-            format_size(size),
-            (float(size), 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(2, -2),
-            textcoords="offset points",
-            rotation=90,
-            va="top",
-            fontsize=8,
-        )
+        for axes in (time, rate):
+            axes.axvline(float(size), color="black", linestyle=":", linewidth=1)
+        how: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top"}
+        label(time, format_size(size), (float(size), 1), (2, -2), fontsize=8, **how)
     time.legend(loc="lower right", fontsize=8)
 
 

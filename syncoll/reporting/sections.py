@@ -32,12 +32,6 @@ from syncoll.wording import counted, gap
 
 __all__ = ["assumptions", "commands", "naming_note", "points", "summary"]
 
-_STATES = {
-    "optimal": "optimal",
-    "limited": "optimal within a limit",
-    "open": "not proved optimal",
-}
-
 _OPTIONS = (
     "strategy",
     "k",
