@@ -73,10 +73,8 @@ class CanonicalForm:
         return cls(topology, whole.digest(), np.argsort(np.argsort(nodes)))
 
     def is_same(self, other: CanonicalForm, collectives: Sequence[Collective]) -> bool:
-        """Whether the numberings give an isomorphism that preserves the collectives.
-
-        A broadcast from node 0 is another problem if node 0 has another place.
-        """
+        """Whether the numberings give an isomorphism that preserves the collectives.  A broadcast
+        from node 0 is another problem if node 0 has another place."""
         if self._renumbered() != other._renumbered():
             return False
         images = np.argsort(other.number)[self.number]

@@ -266,10 +266,8 @@ def _gains(one: Assessed, other: Assessed, collectives: Sequence[str]) -> bool:
 
 
 def reasons(ahead: Assessed, behind: Assessed, collectives: Sequence[str]) -> list[str]:
-    """The figures in which a candidate is better than one that it dominates.
-
-    Of bounds by the number of steps, only the one with the fewest is named for each collective.
-    """
+    """The figures in which a candidate is better than one that it dominates.  Of bounds by the
+    number of steps, only the one with the fewest is named for each collective."""
     found = []
     ours, theirs = ahead.candidate.costs, behind.candidate.costs
     for noun in ("ports", "links", "bandwidth"):

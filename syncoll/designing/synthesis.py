@@ -70,11 +70,8 @@ def inherited(
     topology: Topology, collective: Collective, others: Iterable[Frontier]
 ) -> tuple[ChosenSeed, ...]:
     """At most one seed, of the algorithms of machines whose links are a subset, with the rounds
-    needed here.
-
-    A machine with one more link is no worse than without; a short search must not make it appear
-    worse.
-    """
+    needed here.  A machine with one more link is no worse than without; a short search must not
+    make it appear worse."""
     found = tuple(
         proposal
         for frontier in others
@@ -102,11 +99,9 @@ def _proposals(
 
 
 def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> bool:
-    """Whether a rival's algorithms prove that no algorithm of a candidate is better.
-
-    The rival costs no more.  For each collective and each number of steps it has an algorithm that
-    is no worse in steps or in R/C than the candidate's bounds.
-    """
+    """Whether a rival's algorithms prove that no algorithm of a candidate is better.  The rival
+    costs no more.  For each collective and each number of steps it has an algorithm that is no
+    worse in steps or in R/C than the candidate's bounds."""
     mine, theirs = one.candidate, rival.candidate
     if mine is theirs or mine.comparable != theirs.comparable:
         return False

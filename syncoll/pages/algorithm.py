@@ -19,10 +19,8 @@ _FIRST_SENDS = 4
 
 @paged
 def algorithm_page(instance: Instance, algorithm: Algorithm) -> PageParts:
-    """Every step with its rounds and, link by link, the chunks that it sends.
-
-    For a partial result the nodes whose contributions it holds follow in parentheses.
-    """
+    """Every step with its rounds and, link by link, the chunks that it sends.  For a partial result
+    the nodes whose contributions it holds follow in parentheses."""
     yield (
         f"{instance.collective} on {instance.topology.name}: "
         f"{counted(instance.num_chunks, 'chunk')} in all (C = {instance.chunks}), "

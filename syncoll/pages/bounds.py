@@ -57,10 +57,8 @@ def price_records(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]
 
 
 def prices_of(bound: RoundsBound, topology: Topology) -> list[tuple[int, int | None, Fraction]]:
-    """Position of the link set, step (None where one price is for all steps) and total price.
-
-    A cut is a price for each link set that covers it, such that they cost 1 together.
-    """
+    """Position of the link set, step (None where one price is for all steps) and total price.  A
+    cut is a price for each link set that covers it, such that they cost 1 together."""
     prices = {} if bound.certificate is None else bound.certificate.prices
     if bound.method == "cut":
         room = sum((topology.bounds[i].chunks_per_round for i, _ in prices), Fraction(0))

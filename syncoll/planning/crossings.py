@@ -43,11 +43,8 @@ def fastest(seconds: Sequence[Fraction]) -> int:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The size, in bytes, at which an algorithm comes nearest to the fastest.
-
-    Without a size it is the limit for growing sizes; `slower` is its time over the least, if that
-    is above 0.
-    """
+    """The size, in bytes, at which an algorithm comes nearest to the fastest.  Without a size it is
+    the limit for growing sizes; `slower` is its time over the least, if that is above 0."""
 
     size: int | None
     slower: Fraction | None
@@ -66,10 +63,8 @@ class Envelope:
 
 
 def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelope:
-    """The fastest algorithm for each size; ties go to the first.
-
-    Times never fall with the size, and the time per byte never rises.
-    """
+    """The fastest algorithm for each size; ties go to the first.  Times never fall with the size,
+    and the time per byte never rises."""
     known: dict[int, dict[int, Fraction]] = {}
     best: dict[int, int] = {}
 

@@ -67,11 +67,9 @@ class PlannedExport:
 
 @dataclass(frozen=True, eq=False)
 class PlannedExports:
-    """A plan of the algorithms that a format can express, and its files.
-
-    The exports are ordered by size; their ranges touch, and the first begins at 0.  Algorithms
-    without an export are `refused`, with the reason: the format, or Ctrl-C (`interrupted`).
-    """
+    """A plan of the algorithms that a format can express, and its files.  The exports are ordered
+    by size; their ranges touch, and the first begins at 0.  Algorithms without an export are
+    `refused`, with the reason: the format, or Ctrl-C (`interrupted`)."""
 
     plan: Plan
     to: str

@@ -32,11 +32,9 @@ def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
 
 
 def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
-    """The m for which ``S * step + R/C * size`` is the least, with a size of one node's data.
-
-    R/C is a constant plus a multiple of 1/C, so the time is convex in m, and the first m after
-    which it grows is the optimum.
-    """
+    """The m for which ``S * step + R/C * size`` is the least, with a size of one node's data.  R/C
+    is a constant plus a multiple of 1/C, so the time is convex in m, and the first m after which it
+    grows is the optimum."""
 
     def grows(m: int) -> bool:
         gain = family.bandwidth(m) - family.bandwidth(m + 1)

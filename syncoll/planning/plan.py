@@ -169,11 +169,9 @@ class MessageMeasure:
 
 
 def message_of(instances: Iterable[Instance]) -> MessageMeasure:
-    """The message of a collective, given the instances of its algorithms.
-
-    For a collective unknown to runtimes it is the largest input of a node, as nccl-tests measures
-    an exchange; runtimes choose by it only if all nodes have equal inputs.
-    """
+    """The message of a collective, given the instances of its algorithms.  For a collective unknown
+    to runtimes it is the largest input of a node, as nccl-tests measures an exchange; runtimes
+    choose by it only if all nodes have equal inputs."""
     found = [(kind_of(instance), instance) for instance in instances]
     inputs = {_largest_input(instance.pre, instance.chunks) for _, instance in found}
     largest = inputs.pop() if len(inputs) == 1 else None

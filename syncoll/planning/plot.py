@@ -95,12 +95,8 @@ class Picture:
 
 
 def picture_format(path: Path) -> PictureFormat:
-    """The format of a file, by its name.
-
-    Raises:
-        UsageError: if its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
-            installed.
-    """
+    """The format of a file, by its name.  Raises `UsageError` if its name ends neither in ``.png``
+    nor in ``.svg``, or matplotlib is not installed."""
     suffix = path.suffix.lower()
     if suffix not in (".png", ".svg"):
         raise UsageError(f"cannot draw {path}: expected a name that ends in .png or .svg")
@@ -192,13 +188,9 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
 
 
 def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Picture:
-    """The picture of a plan.
-
-    Messages are shown from 1 KiB to 1 GiB and around all crossovers, unless sizes are given.
-
-    Raises:
-        UsageError: if matplotlib is not installed, or the two sizes are equal.
-    """
+    """The picture of a plan.  Messages are shown from 1 KiB to 1 GiB and around all crossovers,
+    unless sizes are given.  Raises `UsageError` if matplotlib is not installed, or the two sizes
+    are equal."""
     require_matplotlib("a plan")
     if sizes is not None and sizes[0] == sizes[1]:
         raise UsageError(f"{argument('sizes')}: a plot needs a range, such as 1KiB..1GiB")

@@ -71,11 +71,8 @@ def filled(
     data: Any,
 ) -> str:
     """A self-contained page of HTML with styles, scripts in the order of their dependencies, and
-    data.
-
-    The asset `sections` has the page's sections, each with its name in the navigation.  It has
-    places ``{{name}}`` for the HTML of `places`, as has ``shell.html``.
-    """
+    data.  The asset `sections` has the page's sections, each with its name in the navigation.  It
+    has places ``{{name}}`` for the HTML of `places`, as has ``shell.html``."""
     style = "\n".join(map(_asset, styles))
     script = "\n".join(['"use strict";', "(() => {", *map(_asset, scripts), "})();"])
     policy = (

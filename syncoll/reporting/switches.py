@@ -64,11 +64,9 @@ def fastest_neighbours(fabric: Fabric) -> dict[int, int]:
 def place_switches(
     fabric: Fabric, nodes: FloatArray, boxes: Boxes, hubs: Mapping[int, FloatArray], facing: bool
 ) -> tuple[FloatArray, tuple[tuple[int, ...], ...]]:
-    """The places ``[W, 2]``, and for each box its nodes, its switch and its network cards.
-
-    Cards are next to their nodes.  Switches outside boxes (not in `hubs`) stand between
-    columns (`facing`) or rows of boxes, in the centre of a circle, or below the nodes.
-    """
+    """The places ``[W, 2]``, and for each box its nodes, its switch and its network cards.  Cards
+    are next to their nodes.  Switches outside boxes (not in `hubs`) stand between columns
+    (`facing`) or rows of boxes, in the centre of a circle, or below the nodes."""
     first, near = len(nodes), [set[int]() for _ in range(fabric.num_vertices)]
     for a, b in fabric.bandwidths:
         near[a].add(b)

@@ -74,10 +74,8 @@ def _kinds(instance: Instance) -> tuple[IntArray, str]:
 
 def arrived(instance: Instance, algorithm: Algorithm) -> IntArray | None:
     """``[S + 1, P]``: per cent of its data that a node has before each step, and in the end; 255
-    for nodes that need nothing, None if the table would be too large.
-
-    A node that needs a reduction has the share of the contributions that have reached it.
-    """
+    for nodes that need nothing, None if the table would be too large.  A node that needs a
+    reduction has the share of the contributions that have reached it."""
     chunks, nodes = instance.pre.shape
     combining = instance.combining
     if chunks * nodes * (nodes if combining else 1) > _MOST_ARRIVALS:

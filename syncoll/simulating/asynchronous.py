@@ -164,11 +164,9 @@ class _Run:
         self.arrived[:, added] += self.adding
 
     def _next_turn(self, low: int, high: int) -> None:
-        """When each node may begin the next step (MultiTree paper, section IV-A).
-
-        A node that sends nothing waits as long as a step takes without contention: the time of the
-        busiest lane out of a node, without latencies.
-        """
+        """When each node may begin the next step (MultiTree paper, section IV-A).  A node that
+        sends nothing waits as long as a step takes without contention: the time of the busiest lane
+        out of a node, without latencies."""
         work, network = self.work, self.network
         owner, strand = network.strands_of(work.links[low:high])
         lanes = network.strand_lanes[strand, 0]

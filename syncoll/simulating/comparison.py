@@ -165,11 +165,8 @@ def compare(
     sizes: Sequence[int],
     left_out: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Times algorithms and classics for each size of a message.
-
-    Raises:
-        UsageError: if there is no algorithm, and see `simulated_seconds`.
-    """
+    """Times algorithms and classics for each size of a message.  Raises `UsageError` if there is no
+    algorithm, and see `simulated_seconds`."""
     if not algorithms:
         raise UsageError("there is no algorithm to simulate")
 

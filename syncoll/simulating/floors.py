@@ -127,11 +127,9 @@ def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
 
 
 def _agreement(network: PhysicalNetwork) -> float:
-    """The least share of a bound's rounds for which its lanes are busy.
-
-    It is 1 if every bound is a lane, or one lane carries all of its sends at its rate; less if a
-    switch was removed and its cables divided among several bounds, each narrower than the cable.
-    """
+    """The least share of a bound's rounds for which its lanes are busy.  It is 1 if every bound is
+    a lane, or one lane carries all of its sends at its rate; less if a switch was removed and its
+    cables divided among several bounds, each narrower than the cable."""
     links, lanes, shares = _shares(network)
     bandwidth = np.array([float(lane.bandwidth) for lane in network.lanes])
     order = np.argsort(links, kind="stable")

@@ -217,11 +217,9 @@ Routes = tuple[tuple[Strand, ...], ...]
 
 
 def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
-    """A lane for each bound; a send occupies its source's ports first, its destination's last.
-
-    If sends take several cables in a step (`syncoll.routing.routed_steps`) each bound is a cable,
-    and cables come in the order of the way.
-    """
+    """A lane for each bound; a send occupies its source's ports first, its destination's last.  If
+    sends take several cables in a step (`syncoll.routing.routed_steps`) each bound is a cable, and
+    cables come in the order of the way."""
     cables = _cables(topology)
     lanes, places = [], []
     for number, bound in enumerate(topology.bounds):
@@ -251,10 +249,8 @@ def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
 
 
 def _cables(topology: Topology) -> dict[int, tuple[int, int]]:
-    """For each bound over several links the cable that it represents, if any.
-
-    Nodes with a cable between them use only this cable.
-    """
+    """For each bound over several links the cable that it represents, if any.  Nodes with a cable
+    between them use only this cable."""
     fabric = topology.fabric
     if fabric is None:
         return {}
@@ -265,11 +261,8 @@ def _cables(topology: Topology) -> dict[int, tuple[int, int]]:
 
 
 def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
-    """A lane for each physical link that a route uses.
-
-    Raises:
-        UsageError: if the topology differs from the one that its network's routes give.
-    """
+    """A lane for each physical link that a route uses.  Raises `UsageError` if the topology differs
+    from the one that its network's routes give."""
     from syncoll.routing import route
 
     fabric = topology.fabric

@@ -158,11 +158,8 @@ class Semantics:
         return Fraction(self.packet + self.header), last + self.header
 
     def on(self, network: PhysicalNetwork) -> PhysicalNetwork:
-        """The network with its degraded lanes.
-
-        Raises:
-            UsageError: if a lane or node does not exist.
-        """
+        """The network with its degraded lanes.  Raises `UsageError` if a lane or node does not
+        exist."""
         for one in self.slow:
             network = network.slowed(_lanes_of(one, network), one.factor)
         nodes = network.topology.num_nodes
@@ -187,11 +184,8 @@ _LATE = re.compile(r"\s*(?:rank|node)?\s*([0-9]+)\s+by\s+(.+?)\s*")
 
 
 def parse_slow(text: str) -> Slow:
-    """A degraded lane such as ``0->5 by 3``, ``switch 0->3 by 1.5`` or ``2->* by 2``.
-
-    Raises:
-        UsageError: if the text is malformed.
-    """
+    """A degraded lane such as ``0->5 by 3``, ``switch 0->3 by 1.5`` or ``2->* by 2``.  Raises
+    `UsageError` if the text is malformed."""
     match = _SLOW.fullmatch(text)
     factor = Fraction(0)
     if match is not None and not match[3].endswith("/0"):

@@ -91,11 +91,8 @@ class SimulatedSeconds:
     def __call__(
         self, stored: StoredAlgorithm, sizes: Sequence[Fraction | int]
     ) -> tuple[Fraction, ...]:
-        """Seconds for each size of one node's data; exact in lockstep.
-
-        Raises:
-            UsageError: if there are too many sends to list.
-        """
+        """Seconds for each size of one node's data; exact in lockstep.  Raises `UsageError` if
+        there are too many sends to list."""
         if stored not in self._known and self._expected:
             report(len(self._known), self._expected, f"simulating {stored.where}")
         known = self._known.setdefault(stored, {})
@@ -132,12 +129,9 @@ def simulated_seconds(
     semantics: Semantics,
     sizes: Sequence[Fraction | int],
 ) -> tuple[Fraction, ...]:
-    """The time of an algorithm for each size of one node's data; exact in lockstep.
-
-    Raises:
-        UsageError: if a lane or node of the semantics does not exist, or there are too many sends
-            to list.
-    """
+    """The time of an algorithm for each size of one node's data; exact in lockstep.  Raises
+    `UsageError` if a lane or node of the semantics does not exist, or there are too many sends to
+    list."""
     return SimulatedSeconds(network, semantics)(stored, sizes)
 
 

@@ -72,11 +72,7 @@ _MESSAGES: Mapping[str, Fields] = {
 
 
 def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
-    """The content of a ``.pftrace`` file.
-
-    Raises:
-        UsageError: if the simulations are too large.
-    """
+    """The content of a ``.pftrace`` file.  Raises `UsageError` if the simulations are too large."""
     passages = sum(len(one.passages) for one in simulations.values())
     if passages > MOST_PASSAGES:
         raise UsageError(
@@ -194,12 +190,9 @@ def _overlap(
 
 
 def _hops(one: Simulation) -> Iterator[tuple[int, int]]:
-    """Pairs of passages where the second continues the first.
-
-    Within a send they follow the lanes of its way; between sends they lead from an arrival at a
-    node to a later send of the same chunk: for a copy from the first arrival, for a partial result
-    from all of its parts.
-    """
+    """Pairs of passages where the second continues the first.  Within a send they follow the lanes
+    of its way; between sends they lead from an arrival at a node to a later send of the same chunk:
+    for a copy from the first arrival, for a partial result from all of its parts."""
     passages, sends = one.passages, one.sends
     order = np.lexsort((passages.start, passages.send))
     first: dict[int, int] = {}

@@ -199,11 +199,9 @@ def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, I
 def _standing(
     algorithm: OrbitAlgorithm, network: PhysicalNetwork
 ) -> tuple[Algorithm, IntArray, int] | None:
-    """Representative sends, the representative of each lane, and the number of images.
-
-    Carriers that fix all nodes, as between waves of a pipeline, are expanded; no other carrier may
-    fix a lane.  None if one does, or lanes are not alike.
-    """
+    """Representative sends, the representative of each lane, and the number of images.  Carriers
+    that fix all nodes, as between waves of a pipeline, are expanded; no other carrier may fix a
+    lane.  None if one does, or lanes are not alike."""
     carriers, own = algorithm.carriers, algorithm.representative
     maps, which = np.unique(carriers.elements, axis=0, return_inverse=True)
     which = which.ravel()
@@ -232,10 +230,8 @@ def _standing(
 def _lane_classes(
     generators: IntArray, maps: npt.NDArray[np.int32], network: PhysicalNetwork
 ) -> IntArray | None:
-    """For each lane the least of its images; None if images are not alike, or not distinct.
-
-    Each link must be a lane of its own, so that permutations of the nodes act on lanes.
-    """
+    """For each lane the least of its images; None if images are not alike, or not distinct.  Each
+    link must be a lane of its own, so that permutations of the nodes act on lanes."""
     if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
         return None
     nodes = network.topology.num_nodes
