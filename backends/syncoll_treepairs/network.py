@@ -52,7 +52,8 @@ class AllreduceNetwork(OrbitNetwork):
     def cores(self, most_steps: int) -> list[Core]:
         """See `exchange_groups.cores`; computed once."""
         if most_steps not in self._cores:
-            kinds = link_orbits(self.topology, automorphism_generators(Structure(self.topology)))
+            structure = Structure(self.topology)
+            kinds = link_orbits(structure, automorphism_generators(structure))
             self._cores[most_steps] = cores(self.topology, self.roots, most_steps, kinds)
         return self._cores[most_steps]
 

@@ -31,6 +31,7 @@ from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.symmetry import free_symmetry
 from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.products import Product, find_products
+from syncoll.symmetry.structure import Structure
 from syncoll_treepairs.dimension_ordered_trees import parents_along, parents_of_factor
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
@@ -90,7 +91,7 @@ def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
     nodes = topology.num_nodes
     random = np.random.default_rng(nodes)
     group = free_symmetry(topology, until=NEVER.working(_SYMMETRY_SECONDS))
-    kinds = link_orbits(topology, list(group.generators))
+    kinds = link_orbits(Structure(topology), list(group.generators))
     cores = [np.arange(nodes)]
     if some:
         cores = [np.sort(one.elements[:, 0]) for one in group.chain() if one.order < nodes]

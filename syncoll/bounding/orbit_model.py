@@ -46,10 +46,10 @@ class OrbitModel:
     ) -> None:
         self.topology, self.steps = topology, steps
         self.automorphisms, self.classes = automorphisms, classes
-        structure = Structure(topology)
+        self.structure = Structure(topology)
         self.node = least_of_orbits(topology.num_nodes, automorphisms)
         bound = least_of_orbits(
-            len(topology.bounds), [structure.bound_map(images) for images in automorphisms]
+            len(topology.bounds), [self.structure.bound_map(images) for images in automorphisms]
         )
         kinds, self.bound = np.unique(bound, return_inverse=True)
         sizes = np.bincount(self.bound).tolist()

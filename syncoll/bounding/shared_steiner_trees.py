@@ -149,7 +149,7 @@ def _kinds(model: OrbitModel) -> list[_Kind]:
                 if not affordable(where, demand):
                     return []
                 images = automorphisms_fixing(topology, model.alike_besides(node))
-                orbit = link_orbits(topology, images)
+                orbit = link_orbits(model.structure, images)
                 members = np.eye(int(orbit.max()) + 1)[orbit]
                 alike = int((model.node == node).sum())
                 sets = orbits_of_sets(where, demand, images)
@@ -164,7 +164,7 @@ def _master(model: OrbitModel, kinds: list[_Kind]) -> Master:
     rates = [float(rate) for rate in model.rates]
     shares = sum(kind.oracle.members.shape[1] for kind in kinds)
     master = Master([*rates, *[0.0] * shares], [kind.oracle.weight for kind in kinds], model.steps)
-    links = link_orbits(model.topology, model.automorphisms)
+    links = link_orbits(model.structure, model.automorphisms)
     for chunks in sorted({kind.chunks for kind in kinds}):
         for link, first in zip(*np.unique(links, return_index=True), strict=True):
             same = links == link
@@ -202,7 +202,7 @@ def _rational(
     topology = model.topology
     totals = model.priced(prices[: len(model.rates)], rounding)
     priced = LinkPrices.of(topology, model.steps, totals)
-    links = link_orbits(topology, model.automorphisms)
+    links = link_orbits(model.structure, model.automorphisms)
     sizes, first = np.bincount(links).tolist(), np.unique(links, return_index=True)[1].tolist()
     sums: dict[tuple[int, int, int], Fraction] = {}
     shares: list[dict[Place, Fraction]] = []

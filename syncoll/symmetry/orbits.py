@@ -53,11 +53,10 @@ def vertex_automorphisms_fixing(
     return [one for one in images if structure.keeps(one[: topology.num_nodes])]
 
 
-def link_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:
+def link_orbits(structure: Structure, images: Sequence[IntArray]) -> IntArray:
     """``[L]``: the orbits of links under some automorphisms, numbered from 0."""
-    structure = Structure(topology)
     maps = [moved for one in images if (moved := structure.link_map(one)) is not None]
-    return numbered_orbits(len(topology.links), maps)
+    return numbered_orbits(len(structure.links), maps)
 
 
 def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
@@ -98,8 +97,9 @@ class LinkOrbits:
     @classmethod
     def of(cls, topology: Topology, group: Group) -> LinkOrbits:
         """The orbits under a group of automorphisms."""
-        link = link_orbits(topology, list(group.generators))
-        label = bound_labels(Structure(topology), group)
+        structure = Structure(topology)
+        link = link_orbits(structure, list(group.generators))
+        label = bound_labels(structure, group)
         bounds = np.unique(label)
         members = np.zeros((int(link.max(initial=-1)) + 1, len(bounds)), dtype=np.int64)
         for i, bound in enumerate(bounds.tolist()):

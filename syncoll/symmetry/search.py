@@ -112,7 +112,7 @@ def find_symmetry(
         topology,
         collective,
         group,
-        link_orbits(topology, list(group.generators)),
+        link_orbits(structure, list(group.generators)),
         bound_labels(structure, group),
         generators,
         kept,
@@ -204,7 +204,7 @@ def small_symmetry(topology: Topology, until: Deadline) -> Group:
     Args:
         until: ends the search for further generators.
     """
-    nodes = topology.num_nodes
+    structure, nodes = Structure(topology), topology.num_nodes
     found = find_symmetry(topology, until=until)
     begun = Group.of_order(nodes, list(found.group.generators), max(nodes, 1))
     assert begun is not None  # a free group has at most as many elements as nodes
@@ -212,17 +212,17 @@ def small_symmetry(topology: Topology, until: Deadline) -> Group:
     if found.generators is None or not len(found.generators):
         return group
     every = list(found.generators)
-    fewest = _orbits(topology, every)
+    fewest = _orbits(structure, every)
     random = np.random.default_rng(nodes)
     most = min(_LARGEST, _GROWTH * nodes)
-    while (orbits := _orbits(topology, list(group.generators))) > fewest and not until.passed:
+    while (orbits := _orbits(structure, list(group.generators))) > fewest and not until.passed:
         best: tuple[int, int, Group] | None = None
         for images in _elements(every, random):
             limit = most if best is None else best[2].order
             larger = Group.of_order(nodes, [*group.generators, images], limit)
             if larger is None or larger.order == group.order:
                 continue
-            rank = _orbits(topology, list(larger.generators)), larger.order
+            rank = _orbits(structure, list(larger.generators)), larger.order
             if best is None or rank < best[:2]:
                 best = *rank, larger
         if best is None or best[0] >= orbits:
@@ -241,5 +241,5 @@ def _elements(generators: list[IntArray], random: np.random.Generator) -> list[I
     return list(found.values())
 
 
-def _orbits(topology: Topology, generators: list[IntArray]) -> int:
-    return int(link_orbits(topology, generators).max(initial=-1)) + 1
+def _orbits(structure: Structure, generators: list[IntArray]) -> int:
+    return int(link_orbits(structure, generators).max(initial=-1)) + 1
