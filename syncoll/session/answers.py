@@ -8,7 +8,7 @@ from functools import partial
 
 from syncoll.bounding import rounds_bound
 from syncoll.errors import PluginError
-from syncoll.plugins import PluginManager, resolve_options
+from syncoll.plugins import resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
 from syncoll.session.session import Session
 from syncoll.solving import open_pool
@@ -35,12 +35,10 @@ def open_answers(
     if session.asks_seeds_alone(backend):
         seed = settings.backend or backend or ""
         settings.refuse_for_seed(seed)
-        alone = _named_seeds(plugins, [seed], settings.backend_options)
+        alone = _seeds(session, [seed], settings.backend_options)
         yield AnswerSource(None, seeding=Seeding([*also, *alone], session.tell), further=further)
         return
-    names = settings.seed_names
-    seeds = _usual_seeds(session) if names is None else _named_seeds(plugins, names, {})
-    seeding = Seeding([*also, *seeds], session.tell)
+    seeding = Seeding([*also, *_seeds(session, settings.seed_names, {})], session.tell)
     jobs = settings.num_jobs
     with ExitStack() as stack:
         store = session.store()
@@ -68,36 +66,24 @@ def open_answers(
         yield source
 
 
-def _usual_seeds(session: Session) -> list[ChosenSeed]:
-    """The seeds of searches without named seeds."""
-    chosen = []
-    for record in session.plugins.seeds.values():
-        if not record.by_default:
-            continue
-        answer = record.installed()
-        if answer.ok:
-            options = resolve_options(record.options, {}, f"seed {record.name}")
-            chosen.append(ChosenSeed(record, options))
-        elif answer.failed:
-            session.tell(f"seed {record.name} is left out: {answer.reason}")
-    return chosen
-
-
-def _named_seeds(
-    plugins: PluginManager, names: Sequence[str], given: Mapping[str, object]
+def _seeds(
+    session: Session, names: Sequence[str] | None, given: Mapping[str, object]
 ) -> list[ChosenSeed]:
-    """The seeds of these names, with options for a seed that is asked alone.
+    """The seeds of these names, or without names the ones that run by default.
 
     Raises:
-        PluginError: if one is not installed, or cannot run here.
-        OptionError: on an option that it does not have.
+        PluginError: if a named one is not installed, or cannot run here.
+        OptionError: on an option in `given` that a seed does not have.
     """
-    chosen = []
-    for name in names:
-        record = plugins.seeds[name]
-        installed = record.installed()
-        if not installed.ok:
-            raise PluginError(f"seed {name} cannot run here: {installed.reason}")
-        options = resolve_options(record.options, given, f"seed {name}")
-        chosen.append(ChosenSeed(record, options, named=True))
+    chosen, seeds = [], session.plugins.seeds
+    usual = (record for record in seeds.values() if record.by_default)
+    for record in usual if names is None else map(seeds.__getitem__, names):
+        answer = record.installed()
+        if answer.ok:
+            options = resolve_options(record.options, given, f"seed {record.name}")
+            chosen.append(ChosenSeed(record, options, named=names is not None))
+        elif names is not None:
+            raise PluginError(f"seed {record.name} cannot run here: {answer.reason}")
+        elif answer.failed:
+            session.tell(f"seed {record.name} is left out: {answer.reason}")
     return chosen
