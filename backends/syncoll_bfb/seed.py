@@ -194,15 +194,11 @@ def _algorithm(
 
 @dataclass(frozen=True, eq=False)
 class DealtSteps:
-    """Whole chunks of each step for C = `times` x the least C."""
+    """Whole chunks of each step for C = `times` x the least C; `cost` is R/C in units of that C."""
 
     times: int
     dealt: tuple[StepChunks, ...]
-
-    @property
-    def cost(self) -> Fraction:
-        """R/C in units of the least C."""
-        return Fraction(sum(one.rounds for one in self.dealt), self.times)
+    cost: Fraction
 
 
 def choices(
@@ -229,7 +225,8 @@ def choices(
 
     @cache
     def rounded(m: int) -> DealtSteps:
-        return DealtSteps(m, tuple(step.whole(m * weight, until) for step in steps))
+        dealt = tuple(step.whole(m * weight, until) for step in steps)
+        return DealtSteps(m, dealt, Fraction(sum(one.rounds for one in dealt), m))
 
     def best(candidates: Sequence[int]) -> DealtSteps:
         """The least R/C; ties go to the least C."""

@@ -61,7 +61,9 @@ class CpSatBackend:
         started = time.perf_counter()
         model = build_model(formula)
         if options["hints"] and len(formula.hint):
-            _add_hint(model, formula)
+            hint = model.solution_hint
+            hint.vars.extend((np.abs(formula.hint) - 1).tolist())
+            hint.values.extend((formula.hint > 0).astype(np.int64).tolist())
         loaded = time.perf_counter()
         seconds = {"load": loaded - started, "solve": 0.0}
         left = None if limits.seconds is None else limits.seconds - seconds["load"]
@@ -91,12 +93,6 @@ class CpSatBackend:
                 StopReason.GAVE_UP, f"CP-SAT refuses the model: {why}", **measured
             )
         return Outcome.unknown(_reason(limits, left, seconds["solve"], work), **measured)
-
-
-def _add_hint(model: cp_model_helper.CpModelProto, formula: Formula) -> None:
-    hint = model.solution_hint
-    hint.vars.extend((np.abs(formula.hint) - 1).tolist())
-    hint.values.extend((formula.hint > 0).astype(np.int64).tolist())
 
 
 def build_model(formula: Formula) -> cp_model_helper.CpModelProto:

@@ -37,11 +37,6 @@ class Boxes:
     narrow: Fraction
 
     @property
-    def are_joined_by_switches(self) -> bool:
-        """Whether a box has several nodes."""
-        return max(map(len, self.nodes)) > 1
-
-    @property
     def chunks(self) -> int:
         """The sum of the rails' weights."""
         return sum(self.weights)

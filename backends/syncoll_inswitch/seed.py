@@ -38,7 +38,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     groups = groups_of(topology, table)
     if groups is None:
         return Answer(False, "no rails join the boxes of the nodes")
-    if not any(boxes.are_joined_by_switches for boxes, _ in groups):
+    if all(len(box) == 1 for boxes, _ in groups for box in boxes.nodes):
         return Answer(False, "no two nodes of a group share a switch")
     if least_chunks(groups) > MOST_CHUNKS:
         return Answer(False, f"a wave would have more than {MOST_CHUNKS} chunks")

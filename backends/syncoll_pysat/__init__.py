@@ -6,20 +6,15 @@ They take clauses only; cardinalities, integers and other constraints are lowere
 from __future__ import annotations
 
 from syncoll.formula import Feature
-from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution, up_to
-
-
-def _installed() -> Answer:
-    # The distribution named `pysat` is another project.
-    return installed_distribution("python-sat", "pysat")
-
+from syncoll.plugins import BackendRecord, Option, Rank, installed_distribution, up_to
 
 RECORD = BackendRecord(
     name="pysat",
     summary="SAT solvers of PySAT (CaDiCaL by default) on clauses alone",
     load="syncoll_pysat.backend:PySatBackend",
     features=frozenset({Feature.CLAUSE}),
-    installed=_installed,
+    # The distribution named `pysat` is another project.
+    installed=lambda: installed_distribution("python-sat", "pysat"),
     options=(
         Option(
             "solver",

@@ -12,7 +12,7 @@ import numpy as np
 
 from syncoll.deadline import NEVER
 from syncoll.model import Collective, Topology
-from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
+from syncoll.packing.whole_chunks import ROUNDS_OF_STEP
 from syncoll.plugins import OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
@@ -240,11 +240,8 @@ class _Run:
         if dealt is None:
             return
         self.best[steps] = dealt.bandwidth
-        yield self._proposal(dealt, f"{len(dealt.columns[0])} pairs of trees")
-
-    def _proposal(self, dealt: DealtChunks[Pair], note: str) -> Proposal:
-        chunks = int(dealt.chunks / self.per)
-        return Proposal(chunks, algorithm_of(self.network, dealt), note + self._carried)
+        chunks, note = int(dealt.chunks / self.per), f"{len(dealt.columns[0])} pairs of trees"
+        yield Proposal(chunks, algorithm_of(self.network, dealt), note + self._carried)
 
     @property
     def _carried(self) -> str:

@@ -53,7 +53,8 @@ class Z3Backend:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         seconds = {"load": 0.0, "solve": 0.0}
-        if _largest_sum(formula) > _LARGEST:
+        sums = row_sums(np.abs(formula.linear_coefficients), formula.linear_starts)
+        if np.max(sums, initial=0) > _LARGEST:
             message = f"the sum of a row's coefficients exceeds Z3's limit of {_LARGEST:,}"
             return Outcome.unknown(StopReason.GAVE_UP, message, seconds=seconds)
         # A fresh context keeps nothing of an earlier formula.
@@ -162,11 +163,6 @@ def _positive(row: LinearRow) -> tuple[list[int], list[int], int, int, int]:
     low = row.low + offset if row.low > NO_LOW else NO_LOW
     high = row.high + offset if row.high < NO_HIGH else NO_HIGH
     return coefficients, cells, low, high, row.enforcer
-
-
-def _largest_sum(formula: Formula) -> int:
-    sums = row_sums(np.abs(formula.linear_coefficients), formula.linear_starts)
-    return int(np.max(sums, initial=0))
 
 
 def _set_parameters(solver: Any, limits: Limits, logic: str | None) -> None:

@@ -59,11 +59,6 @@ def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
     return _node_sets(topology).cut(demands)
 
 
-@lru_cache(maxsize=4)
-def _node_sets(topology: Topology) -> _NodeSets:
-    return _NodeSets(topology)
-
-
 class _NodeSets:
     """The sets of nodes of a topology around which a cut may be narrow."""
 
@@ -83,7 +78,12 @@ class _NodeSets:
             found.append(label[None, :] == np.unique(label)[:, None])
         members = [one for one in self.topology.bound_links if len(one) > 1]
         some = [self.ends[one, end] for one in members for end in (0, 1)]
-        some += self._behind_switches()
+        if fabric := self.topology.fabric:  # the nodes at each switch
+            at: dict[int, list[int]] = {}
+            for ends in fabric.bandwidths:
+                if min(ends) < fabric.num_nodes <= max(ends):
+                    at.setdefault(max(ends), []).append(min(ends))
+            some += [np.array(one, dtype=np.int64) for one in at.values()]
         rows = np.repeat(np.arange(len(some)), [len(one) for one in some])
         table = np.zeros((len(some), nodes), dtype=bool)
         table[rows, np.concatenate(some) if some else rows] = True
@@ -99,17 +99,6 @@ class _NodeSets:
     @cached_property
     def _boxes(self) -> list[IntArray]:
         return boxes_by_width(self.topology, _MOST_WIDTHS)
-
-    def _behind_switches(self) -> list[IntArray]:
-        """The nodes at each switch of the physical network, where that is known."""
-        fabric = self.topology.fabric
-        if fabric is None:
-            return []
-        at: dict[int, list[int]] = {}
-        for ends in fabric.bandwidths:
-            if min(ends) < fabric.num_nodes <= max(ends):
-                at.setdefault(max(ends), []).append(min(ends))
-        return [np.array(nodes, dtype=np.int64) for nodes in at.values()]
 
     def cut(self, demands: Sequence[Demand], *, against: bool = False) -> RoundsBound:
         """The best cut around a set or its complement; `against` reverses the demands' links."""
@@ -189,6 +178,9 @@ class _NodeSets:
                     parts[side], free[side] = side.argmax(), False
             if not free.all():
                 yield parts
+
+
+_node_sets = lru_cache(maxsize=4)(_NodeSets)
 
 
 def _around(demands: DemandList, nodes: int) -> FloatArray:

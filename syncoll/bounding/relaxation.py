@@ -123,7 +123,8 @@ class Relaxation:
 
     @cached_property
     def _arcs(self) -> list[IntArray]:
-        return [self._useful(commodity) for commodity in self.commodities]
+        useful = self.network.useful
+        return [useful(self._sources(one), one.destination) for one in self.commodities]
 
     def fits(self, most_columns: float, deadline: Deadline = NEVER) -> bool:
         """Whether the linear program has about this number of variables at most; builds nothing.
@@ -169,9 +170,6 @@ class Relaxation:
         return (among is None or destination in among) and (
             quotient is None or quotient.stands_for(destination)
         )
-
-    def _useful(self, commodity: Commodity) -> IntArray:
-        return self.network.useful(self._sources(commodity), commodity.destination)
 
     def _sources(self, commodity: Commodity) -> tuple[int, ...]:
         first = np.unique(self.demands.first[np.array(commodity.demands, dtype=np.int64)])

@@ -17,7 +17,6 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray
 from syncoll.certificates.set_pairs import NodeSetPairs
 from syncoll.errors import ModelError
 from syncoll.model import Instance, RelationTable
@@ -154,7 +153,8 @@ class ChunkClasses:
         """The shape of a table, or of an instance."""
         if isinstance(table, Instance):
             table = table.table
-        sets = [_positions(row) for part in (table.starts, table.ends) for row in part.sets]
+        rows = [row for part in (table.starts, table.ends) for row in part.sets]
+        sets = [tuple(np.flatnonzero(row).tolist()) for row in rows]
         first, second, count = table.kinds
         classes = ClassList.made(sets, first, len(table.starts.sets) + second, count)
         return cls(chunks, classes, combining)
@@ -259,7 +259,3 @@ class ChunkClasses:
         return RelationTable(
             *(NodeSets(sets, np.repeat(part, counts)).pruned() for part in (own.first, own.second))
         )
-
-
-def _positions(row: BoolArray) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(row).tolist())

@@ -109,7 +109,7 @@ class Ways(Argument):
         for share in self.shares:
             alike[id(share.prices)].append(share)
         alone = [shares[0] for shares in alike.values() if len(shares) == 1]
-        alone.sort(key=lambda one: tables[id(one.prices)].is_small)
+        alone.sort(key=lambda one: tables[id(one.prices)].most < LARGEST >> 24)
         for shares, cells in (
             *((shares, links) for shares in alike.values() if len(shares) > 1),
             (alone, links * layers),
@@ -192,6 +192,7 @@ class _Table:
     places: IntArray
     units: int
     wholes: Table
+    most: Any
 
     @classmethod
     def of(cls, parts: Prices, prices: LinkPrices) -> _Table:
@@ -200,15 +201,7 @@ class _Table:
         places = np.array([step * links + link for link, step in parts], dtype=np.int64)
         units, amounts = in_units(parts.values())
         kind = np.int64 if all(type(x) is int and x < LARGEST for x in amounts) else object
-        return cls(places, units, np.array(amounts, dtype=kind))
-
-    @property
-    def most(self) -> Any:
-        return max(self.wholes.tolist(), default=0)
-
-    @property
-    def is_small(self) -> bool:
-        return bool(self.most < LARGEST >> 24)
+        return cls(places, units, np.array(amounts, dtype=kind), max(amounts, default=0))
 
 
 def _dense(tables: Sequence[_Table], shape: tuple[int, ...]) -> Table:

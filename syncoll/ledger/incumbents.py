@@ -156,12 +156,9 @@ def merged(points: list[Point], point: Point) -> list[Point]:
 
     Of points of the same cost the one with fewer chunks stays.
     """
-    if any(p.dominates(point) and not _is_finer(p, point) for p in points):
-        return points
+    for p in points:
+        is_finer = point.dominates(p) and point.chunks < p.chunks
+        if p.dominates(point) and not is_finer:
+            return points
     kept = [p for p in points if not point.dominates(p)]
     return sorted([*kept, point], key=lambda p: p.steps)
-
-
-def _is_finer(one: Point, other: Point) -> bool:
-    """Whether a point costs the same as another, and cuts the data into more chunks."""
-    return other.dominates(one) and other.chunks < one.chunks

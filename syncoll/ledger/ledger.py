@@ -161,7 +161,11 @@ class Ledger:
                 state.undecided[candidate] = why
                 engine = engine or self.asked["backend"] or ""
         if new:
-            name, gap = self.request.collective.name, self._gap(steps)
+            found, proved = self.cheapest(), self.proved(steps)
+            if steps is not None:
+                found = known_cost(steps, self.points, self.families)
+            gap = found / proved if found is not None and proved > 0 else None
+            name = self.request.collective.name
             self.log.enter(name, event, engine, tuple(self.points), gap)
         return new
 
@@ -178,13 +182,6 @@ class Ledger:
         """The least R/C found, or the least limit of a family."""
         ends = [p.bandwidth for p in self.points] + [f.limit for f in self.families]
         return min(ends, default=None)
-
-    def _gap(self, steps: int | None) -> Fraction | None:
-        """The least R/C found over the best bound for `steps` steps; None where one is missing."""
-        found, proved = self.cheapest(), self.proved(steps)
-        if steps is not None:
-            found = known_cost(steps, self.points, self.families)
-        return found / proved if found is not None and proved > 0 else None
 
     def list_members(self) -> bool:
         """Enters members of few steps of new families; returns whether one is new.

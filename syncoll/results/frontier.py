@@ -219,7 +219,7 @@ def open_regions(
         )
         if count:
             yield first, between[count - 1], proof.bound, known(first)
-        if proof.low is not None and not proof.is_closed:
+        if proof.low not in (None, proof.best):
             yield proof.steps, proof.steps, proof.low, proof.best
         first = proof.steps + 1
     best = known(first)

@@ -144,11 +144,6 @@ class Proof:
         )
 
     @property
-    def is_closed(self) -> bool:
-        """Whether no better algorithm can exist for C up to the search's limit."""
-        return self.low == self.best
-
-    @property
     def words(self) -> str:
         """The claim as a sentence."""
         return self.sentence()

@@ -117,8 +117,7 @@ class Search:
         soon = asks and self.size is Size.TINY and self.deadline.is_never
         soon = soon and not request.collective.combining
 
-        def wanted() -> bool:
-            return ledger.gaps_are_open(source)
+        wanted = partial(ledger.gaps_are_open, source)
 
         def enough(_: Point) -> bool:
             """Whether no point is better in either cost within the limits, or the solver soon finds
