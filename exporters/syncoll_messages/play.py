@@ -156,12 +156,9 @@ class _Run:
             self.start(self.ready.popleft())
         if len(self.done) < len(self.missing):
             self.complain()
-        for key, waiting in self.under_way.items():
+        for waiting in self.under_way.values():
             if waiting:
-                raise VerificationError(
-                    f"{self.words(waiting[0])}: its message is never received; "
-                    f"{self.near(key, NodeKind.RECEIVE)}"
-                )
+                raise self.unreceived(waiting[0])
         return self.played
 
     def start(self, place: Place) -> None:
@@ -226,10 +223,7 @@ class _Run:
                 if node.kind is NodeKind.SEND:
                     late = self.receiver(place)
                     if late is None:
-                        raise VerificationError(
-                            f"{self.words(place)}: its message is never received; "
-                            f"{self.near(key, NodeKind.RECEIVE)}"
-                        )
+                        raise self.unreceived(place)
                 elif not coming[key]:
                     raise VerificationError(
                         f"{self.words(place)}: no message arrives for it, so rank {place[0]} "
@@ -239,6 +233,10 @@ class _Run:
                     late = coming[key][0]
             blockers[place] = late
         raise VerificationError(f"deadlock: {self.circle(blockers, stuck[0])}")
+
+    def unreceived(self, send: Place) -> VerificationError:
+        near = self.near(_key(send[0], self.node(send)), NodeKind.RECEIVE)
+        return VerificationError(f"{self.words(send)}: its message is never received; {near}")
 
     def receiver(self, send: Place) -> Place | None:
         """A receive that has not started and would take a waiting message."""

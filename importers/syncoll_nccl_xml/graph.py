@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.importing import Cables, used_cards
+from syncoll.model.fabric import reached
 from syncoll.plugins import NetworkCard, OptionValue
 from syncoll_nccl_xml.system import Net, Place, System
 
@@ -34,16 +35,10 @@ class NcclGraph:
         )
         self._links[one][other] = self._links.setdefault(other, {})[one] = link
 
-    def reached(self) -> set[Vertex]:
+    def reached(self) -> frozenset[Vertex]:
         """All that can be reached from node 0."""
-        seen = {self.nodes[0]}
-        todo = [self.nodes[0]]
-        while todo:
-            for neighbour in self._links[todo.pop()]:
-                if neighbour not in seen:
-                    seen.add(neighbour)
-                    todo.append(neighbour)
-        return seen
+        links = ((one, other) for one, around in self._links.items() for other in around)
+        return reached(links, self.nodes[0])
 
     @property
     def connects_nodes(self) -> bool:

@@ -70,21 +70,32 @@ def add_pcie(
         return [note] if levels else [], [], {}
     known = sockets_of()
     switches: list[str] = []
+    tops = list(range(len(names)))
 
     def new(name: str) -> int:
         switches.append(name)
         return cables.new_switch()
 
-    tops = list(range(len(names)))
-    lower = _groups(names, levels, Level.SWITCH)
-    tops = _join(cables, names, lower, tops, pcie, lambda n: new(f"PCIe switch of {n}"))
+    def join(groups: Sequence[Sequence[int]], what: str, *, always: bool = False) -> list[int]:
+        """Joins several tops of a group (with `always` also one) by a switch; the new tops."""
+        result = list(tops)
+        for group in groups:
+            below = sorted({tops[gpu] for gpu in group})
+            if always or len(below) > 1:
+                switch = new(f"{what} of {named([names[gpu] for gpu in group])}")
+                for vertex in below:
+                    label = "PCIe" if vertex < cables.nodes else "PCIe of a switch"
+                    cables.add(vertex, switch, pcie.rate, label)
+                for gpu in group:
+                    result[gpu] = switch
+        return result
+
+    tops = join(_groups(names, levels, Level.SWITCH), "PCIe switch")
     above = {Level.SWITCH: tops}
-    upper = _groups(names, levels, Level.SWITCHES)
-    tops = _join(cables, names, upper, tops, pcie, lambda n: new(f"upper PCIe switch of {n}"))
+    tops = join(_groups(names, levels, Level.SWITCHES), "upper PCIe switch")
     above[Level.SWITCHES] = tops
     sockets = _groups(names, levels, Level.SOCKET, known)
-    several = len(sockets) > 1
-    tops = _join(cables, names, sockets, tops, pcie, lambda n: new(f"CPU of {n}"), always=several)
+    tops = join(sockets, "CPU", always=len(sockets) > 1)
     above[Level.HOST_BRIDGE] = above[Level.SOCKET] = above[Level.SOCKETS] = tops
     heads = [tops[group[0]] for group in sockets]
     if len(heads) == 2:
@@ -110,30 +121,6 @@ def add_pcie(
             "(option socket)."
         )
     return notes, switches, above
-
-
-def _join(
-    cables: Cables,
-    names: Sequence[str],
-    groups: Sequence[Sequence[int]],
-    tops: Sequence[int],
-    pcie: Pcie,
-    new: Callable[[str], int],
-    *,
-    always: bool = False,
-) -> list[int]:
-    """Joins several tops of a group (with `always` also one) by a switch; returns the new tops."""
-    result = list(tops)
-    for group in groups:
-        below = sorted({tops[gpu] for gpu in group})
-        if always or len(below) > 1:
-            switch = new(named([names[gpu] for gpu in group]))
-            for vertex in below:
-                what = "PCIe" if vertex < cables.nodes else "PCIe of a switch"
-                cables.add(vertex, switch, pcie.rate, what)
-            for gpu in group:
-                result[gpu] = switch
-    return result
 
 
 def _groups(

@@ -6,11 +6,11 @@ directed link (ForestColl paper, section 3.1).  `syncoll.routing` turns one into
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -354,9 +354,12 @@ def reversed_name(name: str) -> str:
     return name.removesuffix("^-1") if name.endswith("^-1") else f"{name}^-1"
 
 
-def reached(links: Iterable[tuple[int, int]], start: int) -> frozenset[int]:
+_Vertex = TypeVar("_Vertex", bound=Hashable)
+
+
+def reached(links: Iterable[tuple[_Vertex, _Vertex]], start: _Vertex) -> frozenset[_Vertex]:
     """The vertices that paths from `start` reach, itself included."""
-    onward: dict[int, list[int]] = {}
+    onward: dict[_Vertex, list[_Vertex]] = {}
     for a, b in links:
         onward.setdefault(a, []).append(b)
     seen, stack = {start}, [start]
