@@ -102,6 +102,22 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert int(count) < 250
 
 
+def test_declarations_load_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from syncoll.verbs.declaration import verbs\n"
+        "each = [one for verb in verbs() for one in verb.parts or [verb]]\n"
+        "missing = [(verb.name, p.name) for verb in each for p in verb.parameters if not p.text]\n"
+        "assert len(each) > 20 and not missing, missing\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert not set(HEAVY) & set(done.stdout.split())
+
+
 @pytest.mark.parametrize(
     "arguments", [["plugins"], ["spec", "list"], ["show", "dgx1"], ["bounds", "ring(3)", "gather"]]
 )
