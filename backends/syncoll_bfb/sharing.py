@@ -89,11 +89,7 @@ class LinkClasses:
 
 
 class SharedStep:
-    """One step of a breadth-first broadcast: its receptions at one node of each orbit.
-
-    Raises:
-        ModelError: if the linear program would be too large.
-    """
+    """One step: its receptions at one node of each orbit; a `ModelError` if they are too many."""
 
     def __init__(self, receptions: Sequence[Reception], topology_ways: LinkClasses) -> None:
         self.receptions = receptions
@@ -264,9 +260,7 @@ class Reception:
 
 def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:
     """The receptions of each step at one node of each orbit of a group of permutations of nodes.
-
-    Raises:
-        ModelError: if a node is out of reach.
+    A `ModelError` if a node is out of reach.
     """
     distances = topology.distances[sources]
     for node in group.representatives.tolist():

@@ -29,11 +29,7 @@ _CARRIED_PER_SECOND = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """A request to a classic.
-
-    Args:
-        too_large: collects descriptions of the algorithms that were left out for their size.
-    """
+    """A request to a classic; `too_large` collects the algorithms left out for their size."""
 
     topology: Topology
     collective: Collective

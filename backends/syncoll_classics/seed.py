@@ -69,11 +69,7 @@ class ClassicSeed:
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Iterator[Proposal]:
-        """See `syncoll.plugins.Seed`.
-
-        Raises:
-            UsageError: if every algorithm is too large and time is not limited.
-        """
+        """See `syncoll.plugins.Seed`; a `UsageError` if all are too large and time is unlimited."""
         deadline = limits.deadline()
         if not self.fits(topology, collective).ok:
             return

@@ -67,9 +67,7 @@ def on_paths(
     network: Network, links: Sequence[tuple[int, int]], packing: ForestPacking
 ) -> ForestPacking:
     """Divides the physical paths of each link among the trees that use it.
-
-    Args:
-        links: the arcs that the packing's blocks number; `packing.arcs` is ignored.
+    The packing's blocks number `links`; `packing.arcs` is ignored.
     """
     arcs: list[Arc] = []
     first = np.zeros(len(links) + 1, dtype=np.int64)

@@ -51,9 +51,7 @@ def least_chunks(groups: list[Group]) -> int:
 @dataclass(frozen=True, eq=False)
 class Problem:
     """An allreduce, possibly in groups, on a machine of boxes.
-
-    Args:
-        groups: the boxes of each kind of chunk, and its number for C = 1.
+    `groups` has the boxes of each kind of chunk, and its number for C = 1.
     """
 
     topology: Topology

@@ -56,22 +56,14 @@ benchmarks/results/switches.md."""
 
 @dataclass(frozen=True)
 class Ramp:
-    """The number of chunks of each kind, in units of the rails' weights.
-
-    Args:
-        times: the number of each kind.
-    """
+    """The number of chunks of each kind (`times`), in units of the rails' weights."""
 
     steps: int
     kinds: tuple[_Kind, ...]
     times: tuple[int, ...]
 
     def moves(self, boxes: Boxes, each: int) -> Moves:
-        """The sends of each step.
-
-        Args:
-            each: multiplies the chunks.
-        """
+        """The sends of each step, with `each` times the chunks."""
         found: list[list[tuple[int, int, int]]] = [[] for _ in range(self.steps)]
         chunk = 0
         for (words, at), times in zip(self.kinds, self.times, strict=True):

@@ -53,11 +53,7 @@ def parts_of(boxes: Boxes) -> int:
 
 
 def wave(boxes: Boxes, times: int) -> Moves:
-    """Sums in boxes, then between them, then copies of the results.
-
-    Args:
-        times: multiplies the chunks.
-    """
+    """Sums in boxes, then between them, then copies of the results; `times` the chunks."""
     between, parts = min(len(boxes.nodes) - 1, 2), parts_of(boxes)
     steps = _Steps([[] for _ in range(between + 2)])
     for chunk, rail in enumerate(boxes.roots * times):
@@ -80,11 +76,7 @@ def copied_at_once(box: tuple[int, ...], times: int) -> Moves:
 
 
 def at_once(groups: Sequence[Moves], chunks: Sequence[int]) -> Moves:
-    """Merges the moves of several groups; chunks are renumbered group by group.
-
-    Args:
-        chunks: the number of chunks of each group.
-    """
+    """Merges the moves of groups; their `chunks` are renumbered group by group."""
     firsts = [sum(chunks[:i]) for i in range(len(chunks))]
     steps = zip_longest(*groups, fillvalue=())
     return tuple(

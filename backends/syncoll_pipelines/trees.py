@@ -120,9 +120,7 @@ def find_trees(
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
     """Waves of `chunks` trees of at most `levels` levels (or None), and whether this is final.
-
-    Args:
-        rounds: q; all trees together must fit into them.
+    All trees together fit into q `rounds`.
     """
     model, far = CpSatModel(), topology.distances[root].tolist()
     used: list[dict[int, int]] = []

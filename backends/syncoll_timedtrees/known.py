@@ -34,9 +34,7 @@ def known_trees(
     problem: PackingProblem, known: Sequence[Proposal], until: Deadline
 ) -> list[list[TimedTree]]:
     """Trees of known algorithms for each demand, trees with most chunks first.
-
-    Args:
-        known: algorithms for the problem's collective; sends over missing links are left out.
+    Sends over missing links are left out.
     """
     shares: list[dict[TimedTree, float]] = [{} for _ in problem.demands]
     number = {(d.sources, d.destinations): i for i, d in enumerate(problem.demands)}

@@ -31,11 +31,8 @@ _MOST_ENTRIES = 2 * MOST_CELLS
 
 @dataclass(frozen=True)
 class Demand:
-    """The sources of the data.
-
-    Args:
-        sources: the chunks that start at each node, divided by their greatest common divisor; empty
-            if all nodes contribute to all chunks.
+    """The sources of the data: the chunks that start at each node over their common divisor.
+    Empty if all nodes contribute to all chunks.
     """
 
     sources: dict[int, int]
@@ -74,11 +71,7 @@ class Demand:
         return {node: Fraction(count, total) for node, count in self.sources.items()}
 
     def oracle(self, topology: Topology) -> Oracle:
-        """The oracle of cheapest trees for it.
-
-        Raises:
-            ModelError: if a node cannot be reached.
-        """
+        """The oracle of cheapest trees for it; a `ModelError` if a node cannot be reached."""
         if self.combines:
             return SpanningTreeOracle(LinkSystem.undirected(topology))
         return ArborescenceOracle(LinkSystem.rooted(topology, self.sources), self.shares)

@@ -71,11 +71,7 @@ class IntegralPacking:
 def low_packings(
     oracle: Oracle, turns: Sequence[Sequence[TreeColumn]]
 ) -> Iterator[IntegralPacking]:
-    """Packings of the first W turns, with ever more parts, each cheaper than the ones before it.
-
-    Args:
-        turns: a tree of every group in each.
-    """
+    """Packings of the first W turns, with ever more parts, each cheaper than the ones before it."""
     found = (
         IntegralPacking.of(oracle, [*Counter(t for some in turns[:w] for t in some).items()], w)
         for w in _PARTS
@@ -162,11 +158,7 @@ def _chosen(
 
 
 def oriented(column: TreeColumn, root: int | None, weight: int = 1) -> StepTree:
-    """The tree, parents before children.
-
-    Args:
-        root: its root; None for its centre, where its height is least.
-    """
+    """The tree, parents before children; without a root from its centre, where it is lowest."""
     tree: nx.Graph[int] = nx.Graph((route[0], route[-1]) for route in column.routes)
     if root is None:  # the middle of a longest path
         end = [*nx.bfs_tree(tree, column.routes[0][0])][-1]

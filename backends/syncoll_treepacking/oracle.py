@@ -72,11 +72,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def cheapest(self, costs: Costs) -> list[TreeColumn]:
-        """A cheapest tree of each group.
-
-        Args:
-            costs: cost of one use of each link, not negative.
-        """
+        """A cheapest tree of each group, by nonnegative costs of one use of each link."""
 
 
 class SpanningTreeOracle(Oracle):

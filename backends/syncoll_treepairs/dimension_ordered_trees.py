@@ -73,9 +73,7 @@ def parents_along(
 
 def parents_of_factor(kind: str, size: int, forth: BoolArray) -> IntArray:
     """``[n, n]``: for each source and node the node before it in a line, ring or complete graph.
-
-    Args:
-        forth: ``[n]``, sources that reach the farthest node of a ring of even size forwards.
+    Sources in `forth` ``[n]`` reach the farthest node of a ring of even size forwards.
     """
     source, node = np.indices((size, size))
     if kind == "complete":

@@ -75,11 +75,7 @@ class Pair:
         return Pair(sends, self.core, self.after + steps)
 
     def contributions(self, ends: IntArray) -> BoolArray:
-        """``[K, P]``: the contributions that each send carries.
-
-        Args:
-            ends: ``[L, 2]``.
-        """
+        """``[K, P]``: the contributions that each send carries; `ends` ``[L, 2]`` are of links."""
         nodes = int(ends.max()) + 1
         held = np.eye(nodes, dtype=bool)
         carried = np.zeros((len(self.sends), nodes), dtype=bool)

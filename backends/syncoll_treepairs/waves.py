@@ -39,11 +39,7 @@ _LEAST_WAVES = 256
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """An algorithm of several waves.
-
-    Args:
-        chunks: chunks of the whole collective.
-    """
+    """An algorithm of several waves; `chunks` are of the whole collective."""
 
     chunks: int
     count: int

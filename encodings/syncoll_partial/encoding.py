@@ -140,11 +140,7 @@ class PartialEncoding:
         return _Encoder(instance).encode()
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """See `syncoll.plugins.EstimatesSize`.
-
-        Raises:
-            FormulaTooLargeError: if `encode` would raise it, too.
-        """
+        """See `syncoll.plugins.EstimatesSize`; too large a formula is an error, as in `encode`."""
         return _LITERALS_PER_PRODUCT * _Encoder(instance).require_affordable()
 
 

@@ -58,11 +58,7 @@ class Covers:
         return sum((self.topology.bounds[i].chunks_per_round for i in cover), Fraction(0))
 
     def around(self, group: IntArray, count: int) -> FloatArray:
-        """``[count]``: a lower bound on the cost of covering the links of each group.
-
-        Args:
-            group: ``[L]``, the group that each link is in.
-        """
+        """``[count]``: a lower bound on the cost of covering the links of each `group` ``[L]``."""
         link = np.repeat(np.arange(len(group)), self._counts)
         keys = self._bound * count + group[link]
         _, key, sizes = np.unique(keys, return_inverse=True, return_counts=True)

@@ -83,10 +83,8 @@ class OrbitModel:
         return np.repeat((1 / (rates * len(rates)))[:, None], self.steps, axis=1)
 
     def priced(self, prices: FloatArray, rounding: Rounding) -> dict[Place, Fraction]:
-        """Exact prices of bounds, under which a round costs 1 or a little less.
-
-        Args:
-            prices: ``[orbits, S]``, of a bound of each orbit.
+        """Exact prices of bounds, under which a round costs 1 or a little less, from prices
+        ``[orbits, S]`` of a bound of each orbit.
         """
         places = ((divmod(i, self.steps), price) for i, price in rounding.positive(prices.ravel()))
         exact = rounding.normalised(dict(places), self.rates)

@@ -90,9 +90,8 @@ def _moving(proof: Priced) -> Priced:
 class _Search:
     """Partitions of the nodes, and prices for them.
 
-    Attributes:
-        moved: the chunks that are moved from one node to another, in a sum with combining terms;
-            empty without them, or if there are too many for their ways to be considered.
+    `moved` counts the chunks that are moved from one node to another, in a sum with combining
+    terms.  It is empty without them, or if there are too many for their ways to be considered.
     """
 
     def __init__(self, topology: Topology, classes: ClassList) -> None:

@@ -32,9 +32,7 @@ __all__ = ["Capacities", "Quotient", "eager_rounds", "keeps_records"]
 @dataclass(frozen=True, eq=False)
 class Quotient:
     """A group of automorphisms of a topology and some demands, with the orbits of links and bounds.
-
-    Args:
-        group: acts freely on the nodes; not the identity alone.
+    The group acts freely on the nodes, and is not the identity alone.
     """
 
     topology: Topology
@@ -94,9 +92,7 @@ class Quotient:
 
 class Capacities:
     """The loads of sends on bounds: all bounds, or one of each orbit.
-
-    Attributes:
-        rates: ``[B]``, chunks per round.
+    `rates` ``[B]`` are their chunks per round.
     """
 
     def __init__(self, topology: Topology, quotient: Quotient | None = None) -> None:

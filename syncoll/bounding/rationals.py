@@ -56,11 +56,8 @@ denominator would make bounds of hundreds of digits."""
 
 @dataclass(frozen=True)
 class Rounding:
-    """A rounding of prices.
-
-    Args:
-        denominator: of each price, at most; None: prices are rounded down to multiples of one small
-            unit.
+    """A rounding of prices to fractions of a `denominator` at most.
+    None: prices are rounded down to multiples of one small unit.
     """
 
     denominator: int | None
@@ -91,11 +88,7 @@ class Rounding:
     def normalised(
         self, prices: Mapping[Place, Fraction], rates: Sequence[Fraction]
     ) -> dict[Place, Fraction]:
-        """Prices scaled such that a round of each step costs 1, or a little less.
-
-        Args:
-            rates: chunks per round of each bound.
-        """
+        """Prices scaled by rates of bounds so that a round of a step costs 1 or a little less."""
         spent: dict[int, Fraction] = defaultdict(Fraction)
         for (i, step), price in prices.items():
             spent[step] += rates[i] * price

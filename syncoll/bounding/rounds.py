@@ -95,11 +95,7 @@ def rounds_bound(
 
 
 class FlowBounds:
-    """Bounds for some demands; each S uses the results of others.
-
-    Attributes:
-        any_steps: the best bound for any number of steps so far.
-    """
+    """Bounds for some demands; each S uses the results of others, and of `any_steps`."""
 
     def __init__(self, topology: Topology, demands: DemandList) -> None:
         self.topology, self.demands = topology, demands
@@ -355,10 +351,7 @@ def with_trees(
     known: Iterable[tuple[RelationTable, Algorithm]] = (),
 ) -> RoundsBound:
     """A bound, or a better one for S steps that trees prove within the time.
-
-    Args:
-        known: algorithms of at most S steps, with the demands of their chunks; their trees are a
-            warm start.
+    Trees of `known` algorithms of at most S steps, with their tables, are a warm start.
     """
     if steps is None or topology.counts_copies:
         return bound

@@ -43,9 +43,8 @@ _CUTS_AT_ONCE = 8
 class TimedCut:
     """A set of nodes that all chunks from some sources to a destination have to leave in some step.
 
-    Args:
-        inside: ``[S + 1, P]``, the nodes on the source's side after each number of steps; a node
-            stays there, because waiting costs nothing.  One layer without time.
+    `inside` ``[S + 1, P]`` has the nodes on the source's side after each number of steps.  A node
+    stays there, because waiting costs nothing.  One layer without time.
     """
 
     destination: int

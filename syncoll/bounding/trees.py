@@ -85,9 +85,7 @@ class TreeOracle:
 
     def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
         """The cost of the cheapest tree under prices ``[B, S]``, and its load ``[b, S]``.
-
-        Args:
-            below: the cost of a known tree; without a cheaper one there is no load.
+        If no tree costs less than `below`, there is no load.
         """
         on_links = (self.members @ self.own(prices)).T
         if self.into:
@@ -244,11 +242,7 @@ def find_tree_prices(
 def trees_of(
     algorithm: Algorithm, table: RelationTable, topology: Topology, demands: Sequence[Demand]
 ) -> Iterator[tuple[int, Sends]]:
-    """The different trees of an algorithm's chunks, each with the position of its demand.
-
-    Args:
-        table: sources and destinations of the algorithm's chunks.
-    """
+    """The different trees of an algorithm's chunks, each with the position of its demand."""
     number = {(one.sources, one.destinations): k for k, one in enumerate(demands)}
     trees: dict[int, Sends] = {}
     for chunk, source, destination, step in algorithm.sends.tolist():

@@ -63,11 +63,7 @@ class RoundsBound:
         return self.reading.mirrored and not of_sums
 
     def renumbered(self, bounds: Sequence[int]) -> RoundsBound:
-        """The same on a topology that differs only in the positions of its bounds.
-
-        Args:
-            bounds: for each bound its position there.
-        """
+        """The same on a topology whose bounds have other positions: `bounds[i]` for i."""
         proof = self.certificate
         return self if proof is None else replace(self, certificate=proof.renumbered(bounds))
 

@@ -97,9 +97,7 @@ class LinkPrices:
     @classmethod
     def of(cls, topology: Topology, steps: int | None, prices: Prices) -> LinkPrices:
         """The prices of links, from prices of bounds.
-
-        Raises:
-            VerificationError: when a price has no bound or step, or is negative.
+        A `VerificationError` when a price has no bound or step, or is negative.
         """
         rooms = [Fraction(0)] * (1 if steps is None else steps)
         for (i, step), price in prices.items():

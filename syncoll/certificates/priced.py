@@ -127,10 +127,6 @@ class Priced:
         return paid / room if paid else Fraction(0)
 
     def renumbered(self, bounds: Sequence[int]) -> Priced:
-        """The same on a topology that differs only in the positions of its bounds.
-
-        Args:
-            bounds: for each bound its position there.
-        """
+        """The same on a topology whose bounds have other positions: `bounds[i]` for i."""
         moved = {(bounds[i], step): price for (i, step), price in self.prices.items()}
         return replace(self, prices=moved)

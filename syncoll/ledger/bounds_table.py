@@ -187,9 +187,7 @@ class BoundsTable:
 
     def found(self, steps: int, bandwidth: Fraction, point: Point | None = None) -> None:
         """Enters an algorithm: no bound exceeds its cost, and a bound that meets it is sufficient.
-
-        Args:
-            point: the algorithm, whose trees are a warm start of bounds.
+        The trees of its `point` are a warm start of bounds.
         """
         self._found.append((steps, bandwidth))
         if point is not None:

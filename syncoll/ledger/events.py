@@ -229,9 +229,7 @@ class Log:
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
         """Ends the search and returns the records of the engines, in the order in which they began.
-
-        Args:
-            frontier: of the search; each of its points counts for the engine that found it first.
+        Each point of the frontier counts for the engine that found it first.
         """
         names = dict.fromkeys([*self._turns, *(entry.engine for entry in self.entries)])
         count = Counter((entry.engine, entry.kind) for entry in self.entries)

@@ -19,9 +19,7 @@ __all__ = ["WarmStarts"]
 @dataclass(eq=False)
 class WarmStarts:
     """Algorithms for one collective on one topology, including dominated ones.
-
-    Attributes:
-        points: for each S and C the point of the fewest rounds.
+    For each S and C the point of the fewest rounds is kept.
     """
 
     points: dict[tuple[int, int], Point] = field(default_factory=dict)

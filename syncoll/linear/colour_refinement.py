@@ -89,9 +89,7 @@ def refine(graph: Graph, colours: WordArray, turns: Sequence[int] = ()) -> Itera
 
 def is_equitable(graph: Graph, numbers: IntArray) -> bool:
     """Whether vertices of one colour have equal neighbourhoods, compared edge by edge; exact.
-
-    Args:
-        numbers: of the colours, from 0 without gaps.
+    Colours are numbered from 0 without gaps.
     """
     key = numbers[graph.neighbours]
     if graph.labels is not None:

@@ -26,11 +26,9 @@ _BITS, _MOST_DIGITS = 20, 1024
 def solve_exactly(
     matrix: npt.NDArray[np.int64 | np.object_], right: Sequence[int]
 ) -> list[Fraction] | None:
-    """The solution of ``matrix @ x == right``; None when the matrix is singular, or nearly singular
-    in floating point, or the solution has more than about ten thousand bits.
-
-    Args:
-        matrix: ``[n, n]``, of integers.
+    """The solution of ``matrix @ x == right`` in integers ``[n, n]`` and ``[n]``.
+    None when the matrix is singular, or nearly singular in floating point, or the solution has more
+    than about ten thousand bits.
     """
     try:
         with np.errstate(over="ignore"):  # a diverging value becomes infinity, not a digit

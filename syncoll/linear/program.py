@@ -368,11 +368,7 @@ class ProgramRows:
         self._high: list[FloatArray] = []
 
     def columns(self, count: int, cost: npt.ArrayLike = 0.0) -> IntArray:
-        """Numbers of new variables.
-
-        Args:
-            cost: of each, or one for all.
-        """
+        """Numbers of new variables, with the cost of each, or one for all."""
         self._costs.append(_filled(cost, count))
         self.num_columns += count
         return np.arange(self.num_columns - count, self.num_columns)

@@ -167,11 +167,7 @@ class Packing(Generic[C]):
         return 0.0
 
     def improve(self, until: Deadline) -> None:
-        """Asks the oracle once, and solves the program again.
-
-        Args:
-            until: deadline of HiGHS.
-        """
+        """Asks the oracle once, and solves the program again, by the deadline."""
         master = self.master
         found, costs = self.oracle.cheap(self._prices, master.pays, self._in_use(), until)
         added = sum([self.add(demand, column) for demand, column in found])

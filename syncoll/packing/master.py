@@ -75,10 +75,8 @@ class Master:
         self.rounds: FloatArray = np.zeros(self._spent)
 
     def limit(self, coefficients: Mapping[tuple[int, int], float]) -> None:
-        """Adds a rule for prices, before any column: their sum is at most 0.
-
-        Args:
-            coefficients: of the prices of (bound, step).
+        """Adds a rule before any column: prices of (bound, step) with these coefficients add up
+        to at most 0.
         """
         row = {b * self.steps + t: c for (b, t), c in coefficients.items()}
         self._program.add(row, -np.inf, 0.0)

@@ -82,11 +82,7 @@ class StepOrder:
         return [self.packings[s] for s in [*sorted(fewer)[-1:], *sorted(more)[:1]]]
 
     def following(self, best: Mapping[int, Fraction]) -> int | None:
-        """The next S, or None where nothing is left to be done.
-
-        Args:
-            best: the least R/C that is known for S, where there is one.
-        """
+        """The next S, by the best known R/C of each S; None where nothing is left to be done."""
         further = self._further()
         last = max(self.packings, default=None)
         if last is None:

@@ -33,11 +33,7 @@ Send = tuple[int, int]
 
 @dataclass(frozen=True)
 class TimedTree:
-    """The sends of one chunk.
-
-    Args:
-        sends: link and step of each, sorted.
-    """
+    """The sends of one chunk: link and step of each, sorted."""
 
     sends: tuple[Send, ...]
 
@@ -58,11 +54,7 @@ class TimedTree:
 
 
 class TreeFinder:
-    """Looks for cheap timed trees of S steps.
-
-    Args:
-        links: sorted by target.
-    """
+    """Looks for cheap timed trees of S steps over links that are sorted by target."""
 
     def __init__(self, links: Links, steps: int, random: np.random.Generator) -> None:
         self.num_nodes, self.steps, self.random = links.num_nodes, steps, random

@@ -309,11 +309,7 @@ def _choice(packing: TimedPacking, most: int) -> ColumnChoice[TimedTree]:
 
 
 class ChunkRounding:
-    """Deals chunks to the trees of a packing as it is now.
-
-    Args:
-        packing: trees and their shares.
-    """
+    """Deals chunks to the trees of a packing as it is now."""
 
     def __init__(self, packing: TimedPacking) -> None:
         self._packing = packing

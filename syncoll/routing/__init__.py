@@ -25,11 +25,7 @@ else:
 
 
 def as_topology(network: Topology | Fabric) -> Topology:
-    """The topology for searches: itself, or a fabric's `route`.
-
-    Raises:
-        ModelError: if a fabric has none.
-    """
+    """The topology for searches: itself, or a fabric's `route`; a `ModelError` without one."""
     if isinstance(network, Topology):
         return network
     from syncoll.routing.lowering import route

@@ -194,9 +194,7 @@ class Network:
 
     def root_flow(self) -> tuple[FlowNetwork, list[int]]:
         """Flows from a source behind all vertices that feeds each root its demand.
-
-        Returns:
-            The flows, and the capacities of links and roots in the order of their arcs.
+        Returns them, and the capacities of links and roots in the order of their arcs.
         """
         links, source = list(self.links()), self.num_vertices
         roots = [v for v, demand in enumerate(self.demand) if demand]

@@ -62,9 +62,8 @@ class Bottleneck:
 def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
     """The weights without their common divisor.
 
-    Raises:
-        ModelError: if there are not P weights, one is negative, all are 0, there is only one
-            compute node, or a node cannot be reached from a root.
+    A `ModelError` if there are not P weights, one is negative, all are 0, there is only one compute
+    node, or a node cannot be reached from a root.
     """
     if len(weights) != fabric.num_nodes or any(w < 0 for w in weights) or not any(weights):
         raise ModelError(

@@ -23,9 +23,7 @@ _Onward = Sequence[list[tuple[int, int]]]
 @dataclass(frozen=True)
 class Parting:
     """A switch that some, but not all, of the shortest routes between two nodes visit.
-
-    Args:
-        transit: whether a route of some such pair comes from a switch and goes on to a switch.
+    `transit`: a route of some such pair comes from a switch and goes on to a switch.
     """
 
     source: int

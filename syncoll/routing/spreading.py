@@ -72,9 +72,7 @@ def balanced_flow(network: Network, w: int) -> Plan | None:
 
 def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Plan | None:
     """The balanced spread of a switch; None if some capacity could only go back where it came from.
-
-    Args:
-        avoid: pairs (u, t) to be used only when the totals demand it.
+    Pairs (u, t) to `avoid` are used only when the totals demand it.
     """
     ports = _Ports(network, w, avoid)
     shares = ports.spread()

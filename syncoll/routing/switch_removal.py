@@ -29,9 +29,7 @@ __all__ = ["bypass_transit", "remove_by_leaves", "remove_switch", "remove_switch
 
 def remove_switches(network: Network, *, guess: bool = True) -> Groups:
     """Removes all switches in place; returns groups of terminals that may be worth contracting.
-
-    Args:
-        guess: try balanced guesses before exact splitting.
+    With `guess` it tries balanced guesses before exact splitting.
     """
     if not network.switches():
         return []

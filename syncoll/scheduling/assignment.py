@@ -84,9 +84,7 @@ class Assigner:
         self, steps: int, most_rounds: int, until: Deadline = NEVER, exact: bool = True
     ) -> SendPlan | None:
         """The best plan found of at most `steps` steps and `most_rounds` rounds.
-
-        Args:
-            exact: whether an integer program may be solved.
+        Only if `exact`, an integer program may be solved.
         """
         least = self._windows.bound(steps)
         if least > most_rounds:

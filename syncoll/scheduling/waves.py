@@ -62,9 +62,7 @@ def waves_of_streams(
     topology: Topology, collective: Collective, streams: Streams, chunks: int
 ) -> Family | None:
     """Streams as waves, each send as soon as its chunk is there; None if R/C would not fall.
-
-    Args:
-        collective: not combining.
+    The collective does not combine.
     """
     sets, depth = LinkSets(topology, streams.num_sends, streams.copies), streams.height
     every = np.arange(len(streams.link))

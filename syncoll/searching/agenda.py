@@ -220,11 +220,7 @@ class Agenda:
         return work.enough(event)
 
     def report(self, *, at_once: bool) -> None:
-        """Reports and saves the state of the search.
-
-        Args:
-            at_once: without bounds that take time.
-        """
+        """Reports and saves the state of the search; `at_once` without bounds that take time."""
         began = now()
         with self.ledger.bounds.at_once() if at_once else nullcontext():
             self.ledger.report()

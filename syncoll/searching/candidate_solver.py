@@ -59,11 +59,7 @@ class CandidateSolver:
         return self._stuck is not None and self._is_useful(self._stuck)
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """All phases of all S.
-
-        Raises:
-            OutOfTimeError: when the deadline is over.
-        """
+        """All phases of all S; an `OutOfTimeError` at the deadline."""
         source = self._source
         certified = source.request.strategy is Strategy.CERTIFIED
         first, *others = PHASES[source.request.strategy]

@@ -45,9 +45,7 @@ COMPOSITIONS = "compositions"
 
 class CompositionSearch:
     """The search of a composition: its ways to compose, and its direct search.
-
-    Args:
-        save_seconds: interval at which parts are composed while they are searched.
+    Every `save_seconds` parts are composed while they are searched.
     """
 
     def __init__(

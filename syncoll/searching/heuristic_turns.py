@@ -128,10 +128,7 @@ class HeuristicTurns:
 
     def wait(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn in the background before the first question to a solver, which would seldom find
-        more.
-
-        Raises:
-            OutOfTimeError: when too little time is left for the solver.
+        more.  An `OutOfTimeError` when too little time is left for the solver.
         """
         known = ledger.points
         yield from self.go_on(ledger, until)
@@ -142,11 +139,7 @@ class HeuristicTurns:
                 self._deadline.before(SHORT_SECONDS).check()
 
     def go_on(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """A turn with the remaining time, twice as long as the one before.
-
-        Raises:
-            OutOfTimeError: when the time is over.
-        """
+        """A turn with the remaining time, if there is any, twice as long as the one before."""
         return chain.from_iterable(self._rounds(ledger))
 
     def _rounds(self, ledger: Ledger) -> Iterator[Iterator[Event]]:

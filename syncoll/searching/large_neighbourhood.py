@@ -123,11 +123,7 @@ class _Incumbent:
 
 @dataclass(eq=False)
 class LargeNeighbourhoods:
-    """The engine that makes known algorithms shorter.
-
-    Args:
-        source: the limits of the search.
-    """
+    """The engine that makes known algorithms shorter, within the limits of the `source`."""
 
     ledger: Ledger
     source: CandidateSource

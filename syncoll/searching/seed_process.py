@@ -63,11 +63,7 @@ class Finished(NamedTuple):
 
 
 class SeedProcess(WorkerConnection):
-    """Seeds at work.
-
-    Raises:
-        OSError: when no process can be started.
-    """
+    """Seeds at work; an `OSError` when no process can be started."""
 
     def __init__(self, request: SeedRequest) -> None:
         super().__init__("syncoll.searching.seed_worker")

@@ -73,22 +73,14 @@ class _Asked(NamedTuple):
 
 @dataclass(eq=False)
 class SymmetricSearch:
-    """The engine that looks for better symmetric algorithms than are known.
-
-    Args:
-        source: the candidates.
-    """
+    """The engine that looks for better symmetric algorithms than are known."""
 
     ledger: Ledger
     source: CandidateSource
     answers: AnswerSource
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Points, and refutations for all algorithms; nothing without symmetry.
-
-        Args:
-            until: deadline of the questions.
-        """
+        """Points, and refutations for all algorithms; nothing without symmetry."""
         source, bounds = self.source, self.source.bounds
         if bounds.num_sends(source.least_chunks, source.least_steps) > MOST_SENDS:
             return

@@ -42,11 +42,7 @@ class Action:
 
     @classmethod
     def on(cls, group: FreeGroup, table: RelationTable) -> Action:
-        """The action of a group that keeps a table on its chunks.
-
-        Raises:
-            ValueError: when the group does not keep the table.
-        """
+        """The action of a group on the chunks of a table; a `ValueError` if it does not keep it."""
         elements, first = group.elements, group.elements[:, 0]
         where = np.full(group.num_nodes, -1)
         where[first] = np.arange(group.order)
@@ -91,11 +87,7 @@ class Action:
         return cls(group, chunks)
 
     def keeps(self, sends: IntArray) -> bool:
-        """Whether the group maps sends to themselves.
-
-        Args:
-            sends: ``[K, 4]`` with chunk, source, destination, step.
-        """
+        """Whether the group maps sends ``[K, 4]`` (chunk, source, target, step) to themselves."""
         own = np.unique(sends, axis=0)
         for nodes, chunks in zip(self.group.generators, self.chunks, strict=True):
             c, u, v, step = own.T

@@ -199,11 +199,7 @@ _TRIED = 24
 
 
 def small_symmetry(topology: Topology, until: Deadline) -> Group:
-    """A small group with about as few orbits of links as all automorphisms have.
-
-    Args:
-        until: ends the search for further generators.
-    """
+    """A small group with about as few orbits of links as all automorphisms have."""
     structure, nodes = Structure(topology), topology.num_nodes
     found = find_symmetry(topology, until=until)
     begun = Group.of_order(nodes, list(found.group.generators), max(nodes, 1))

@@ -50,11 +50,7 @@ class Structure:
             self._chunk_keys = np.sort(self._classes(np.arange(nodes)))
 
     def link_map(self, images: IntArray) -> IntArray | None:
-        """The image of each link; None if the image of some link is not a link.
-
-        Args:
-            images: ``[P]``, the image of each node.
-        """
+        """The image of each link under images ``[P]`` of nodes; None if one is not a link."""
         codes = images[self.links[:, 0]] * self.num_nodes + images[self.links[:, 1]]
         found = np.searchsorted(self.codes, codes)
         found[found == len(self.codes)] = 0
