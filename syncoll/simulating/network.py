@@ -19,13 +19,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from syncoll import values
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.model import Counting, Topology, ranges
 from syncoll.planning import unit_bandwidth
 from syncoll.wording import argument
 
-__all__ = ["Lane", "PhysicalNetwork", "Strand", "physical_network"]
+__all__ = ["Lane", "PhysicalNetwork", "Strand", "given_network", "physical_network"]
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,20 @@ def physical_network(
     bundled = _bundled(lanes, routes)
     return PhysicalNetwork(
         topology, bundled, routes, alpha or Fraction(0), unit, states, bandwidth is None
+    )
+
+
+def given_network(
+    topology: Topology, alpha: float | str | None, beta: float | str | None
+) -> PhysicalNetwork:
+    """The lanes of a topology; the arguments alpha and beta take precedence over its own.
+
+    Raises `UsageError` if one of them is invalid or missing.
+    """
+    return physical_network(
+        topology,
+        None if alpha is None else values.time_of("alpha", alpha),
+        None if beta is None else values.bandwidth_of("beta", beta),
     )
 
 

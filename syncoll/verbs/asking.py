@@ -25,7 +25,6 @@ from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Topology
-    from syncoll.simulating import PhysicalNetwork
 
 __all__ = [
     "Progress",
@@ -33,7 +32,6 @@ __all__ = [
     "Where",
     "command",
     "deadline_of",
-    "network_of",
     "reading",
     "session_for",
     "session_of",
@@ -180,19 +178,3 @@ def deadline_of(
         return Deadline((now() if began is None else began) + seconds)
     kept = min(_MOST_KEPT_SECONDS, max(_LEAST_KEPT_SECONDS, seconds * _SHARE_KEPT))
     return Deadline(asking[1] + max(0.0, seconds - kept))
-
-
-def network_of(
-    topology: Topology, alpha: float | str | None, beta: float | str | None
-) -> PhysicalNetwork:
-    """The lanes of a topology; alpha and beta take precedence over its own.
-
-    Raises `UsageError` if one of them is invalid or missing.
-    """
-    from syncoll.simulating import physical_network
-
-    return physical_network(
-        topology,
-        None if alpha is None else values.time_of("alpha", alpha),
-        None if beta is None else values.bandwidth_of("beta", beta),
-    )

@@ -17,7 +17,7 @@ import syncoll
 from syncoll import documents, values
 from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.documents.checked import checked_document
-from syncoll.errors import LocatedError, SyncollError, UsageError
+from syncoll.errors import SyncollError, UsageError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page, point_summary
@@ -368,44 +368,3 @@ def checked(
         witness = FileWitness(folder, session.plugins)
     claims = check_claims(frontier, witness, topology=where, collective=meant, by_name=by_name)
     return CheckedResult.of(claims)
-
-
-def collective_meant(session: Session, whole: FrontierResult, meant: What | None) -> Collective:
-    """The collective of a frontier; `meant`: in place of the name in the frontier.
-
-    Raises:
-        SpecError: if there is no collective of the given name.
-        UsageError: if the name in the frontier is unknown, or stands for another collective.
-    """
-    if meant is None and whole.source is not None:
-        return whole.source
-    try:
-        found = session.collective(whole.collective if meant is None else meant)
-    except LocatedError as error:
-        if meant is not None:
-            raise
-        raise UsageError(
-            f"the collective {whole.collective} is unknown ({error.message}); name it with "
-            f"{argument('collective')}"
-        ) from None
-    if not _is_of(found, whole.points[0].instance):
-        if found.name == whole.collective and '"' in found.name:  # it names a file
-            why = "its file has changed since the search; search it again, or"
-        else:
-            why = f"this is another collective than {whole.collective} in the file;"
-        raise UsageError(f"{found.name}: {why} name the right one with {argument('collective')}")
-    return found
-
-
-def _is_of(found: Collective, instance: Instance) -> bool:
-    """Whether an instance belongs to a collective."""
-    nodes, chunks = instance.topology.num_nodes, instance.chunks
-    try:
-        table = found.tabulate(nodes, chunks) if found.admits(nodes, chunks) else None
-    except LocatedError:  # it is for other numbers of nodes
-        return False
-    return (
-        table is not None
-        and found.combining is instance.combining
-        and table.matching(instance.table) is not None
-    )

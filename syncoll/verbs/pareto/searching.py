@@ -20,7 +20,6 @@ from syncoll.searching.interruptible import SHARE_BEFORE_PROOFS
 from syncoll.session import Session
 from syncoll.simulating.urgency import points_by_urgency
 from syncoll.solving import Solver
-from syncoll.verbs.asking import network_of
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.wording import argument
 
@@ -128,8 +127,9 @@ def aimed(
             )
         return None, None
     from syncoll.planning import message_of_collective
+    from syncoll.simulating import given_network
 
-    network = network_of(topology, alpha, beta)
+    network = given_network(topology, alpha, beta)
     message = message_of_collective(collective, topology.num_nodes)
     low, high = map(message.node_bytes, sizes)
     most, least = network.greatest_latency, network.least_latency

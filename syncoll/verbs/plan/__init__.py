@@ -34,7 +34,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from syncoll.errors import UsageError
-from syncoll.verbs.asking import Progress, network_of, session_of, verb
+from syncoll.verbs.asking import Progress, session_of, verb
 from syncoll.verbs.declaration import Shell
 from syncoll.wording import argument
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
     from syncoll.planning import PLANNED_SIZES, CostModel, export_plan, members_for, plan_sizes
-    from syncoll.simulating import Semantics, SimulatedSeconds, Timing
+    from syncoll.simulating import Semantics, SimulatedSeconds, Timing, given_network
     from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
     from syncoll.verbs.plan.result import PlanResult
 
@@ -112,7 +112,7 @@ def plan(
     how = values.choice_of("timing", timing, Timing)
     frontier = frontier_of(source, "plan")
     session, algorithms = session_of(frontier), algorithms_of(frontier, "plan")
-    network = network_of(frontier.topology, alpha, beta)
+    network = given_network(frontier.topology, alpha, beta)
     call = values.time_of("overhead", overhead)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)

@@ -17,8 +17,8 @@ from syncoll.model import Collective, Topology
 from syncoll.pages.recommend import ELEMENT_BYTES
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
-from syncoll.simulating import PhysicalNetwork, floors
-from syncoll.verbs.asking import What, Where, network_of, session_of
+from syncoll.simulating import PhysicalNetwork, floors, given_network
+from syncoll.verbs.asking import What, Where, session_of
 from syncoll.verbs.frontier import FrontierResult, Source, frontier_of
 from syncoll.verbs.recommend.result import RecommendationResult, style_after
 from syncoll.verbs.simulate.result import SimulationResult
@@ -154,7 +154,7 @@ def _variants(
         here = _quick_floors(frontier.topology, collective, compared.network, sizes)
         for added, reference in variants.items():
             topology = session.topology(reference)
-            network = network_of(topology, **model)
+            network = given_network(topology, **model)
             there = _quick_floors(topology, collective, network, sizes)
             ratios = [a / b if b else 1.0 for a, b in zip(there, here, strict=True)]
             at = ratios.index(min(ratios))

@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from syncoll.documents import require_writable
     from syncoll.documents.folder import FrontierFolder
     from syncoll.ledger import Observer, SearchRequest
+    from syncoll.repairing.collective_meant import collective_meant
     from syncoll.repairing.document import survey_head
     from syncoll.repairing.fewer_nodes import left
     from syncoll.repairing.survey import FailureKind, SurveyWork, survey as repair_each
     from syncoll.repairing.warm_start_seeds import warm_start_seeds
     from syncoll.spec.damages import parse_damage
     from syncoll.values import choice_of, seconds_of
-    from syncoll.verbs.frontier import Source, collective_meant, frontier_of
+    from syncoll.verbs.frontier import Source, frontier_of
     from syncoll.verbs.pareto.searching import searched
     from syncoll.verbs.repair.result import RepairResult, SurveyResult
 
@@ -124,7 +125,7 @@ def repair(
     damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
     with reading(until):
         whole = frontier_of(source, "repair")
-        meant = collective_meant(session, whole, collective)
+        meant = collective_meant(whole, whole.source, collective, session.collective)
         machine, rest = left(whole.topology, damages, meant, session.collective)
         seeds = warm_start_seeds(machine, meant, rest, whole.points, whole.families)
     request = SearchRequest(machine.topology, rest, **limits)
@@ -177,7 +178,7 @@ def survey(
     seconds = seconds_of(search_limit)
     with reading(until):
         whole = frontier_of(source, "a survey")
-        meant = collective_meant(session, whole, collective)
+        meant = collective_meant(whole, whole.source, collective, session.collective)
     folder = None if output is None else FrontierFolder(Path(output), session.tell)
     if folder is not None:
         about = f"a survey of {kind} of {whole.topology.name} for {whole.collective}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from syncoll.reporting import page
+    from syncoll.reporting.page import page
     from syncoll.verbs.frontier import Source
     from syncoll.verbs.report.result import ReportResult
     from syncoll.verbs.report.subject import subject_of, times_of

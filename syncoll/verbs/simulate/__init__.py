@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from syncoll.verbs.asking import Progress, What, network_of, session_of, verb
+from syncoll.verbs.asking import Progress, What, session_of, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Switching,
         Timing,
         compare,
+        given_network,
         parse_late,
         parse_slow,
         with_floors,
@@ -138,7 +139,7 @@ def simulate(
         tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
         tuple(parse_late(one) if isinstance(one, str) else one for one in late),
     )
-    network = network_of(topology, alpha, beta)
+    network = given_network(topology, alpha, beta)
     semantics.on(network)  # before anything that takes long
     require_whole("factor", factor, 2)
     chosen = sorted(values.sizes_of("sizes", sizes, factor))
