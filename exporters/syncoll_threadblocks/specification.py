@@ -123,10 +123,7 @@ class OwnSpecification:
         def each(places: Places) -> Places:
             return tuple(tuple(c * times + i for c in one for i in range(times)) for one in places)
 
-        places = each(self.inputs), each(self.outputs)
-        return OwnSpecification(
-            self.collective, self.combining, *places, self.pieces, self.root, self.rooted
-        )
+        return replace(self, inputs=each(self.inputs), outputs=each(self.outputs))
 
     def cut(self, pieces: int) -> OwnSpecification:
         """The same with each place cut into several."""
