@@ -37,7 +37,6 @@ class Question:
     """The question of a design.
 
     Args:
-        collectives: the collectives to compare.
         most: the largest value of a parameter.
         one_more_link: whether the candidates are one machine with one more link.
         steps: number of S, from the least on, whose bounds on R/C are proved, too.

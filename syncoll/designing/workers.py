@@ -11,7 +11,7 @@ from concurrent.futures import (
     Future,
     wait,
 )
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from syncoll.errors import UsageError
 from syncoll.solving.executor_name import ExecutorName
 from syncoll.solving.pool import spawned_processes
 
-__all__ = ["Workers", "answers", "open_workers"]
+__all__ = ["Workers", "answers"]
 
 _Given = TypeVar("_Given")
 _Answer = TypeVar("_Answer")
@@ -46,17 +46,6 @@ class Workers:
     check: Callable[[], None] = lambda: None
 
 
-def open_workers(named: ExecutorName, tasks: int) -> AbstractContextManager[Workers] | None:
-    """The workers for a number of tasks, within a context; None if this process suffices.  Raises
-    `UsageError` on entry, if the cluster does not exist."""
-    if not tasks:
-        return None
-    if named.kind == "dask":
-        return _cluster(named.address)
-    width = min(named.width, tasks)
-    return _processes(width) if width > 1 else None
-
-
 def answers(
     work: Callable[[_Given], _Answer],
     tasks: Sequence[_Given],
@@ -66,13 +55,13 @@ def answers(
     """The results of a function at the top level of a module for each task, in order of completion.
     Raises `OutOfTimeError` if time runs out before all are finished, and `UsageError` if a worker
     has died, or no worker exists."""
-    opened = open_workers(named, len(tasks))
-    if opened is None:
+    width, on_cluster = min(named.width, len(tasks)), named.kind == "dask"
+    if not tasks or (width < 2 and not on_cluster):
         for one in tasks:
             until.check()
             yield one, work(one)
         return
-    with opened as workers:
+    with _cluster(named.address) if on_cluster else _processes(width) as workers:
         futures: dict[Future[_Answer], _Given] = {
             workers.executor.submit(work, one): one for one in tasks
         }

@@ -1,4 +1,4 @@
-"""Pages of an algorithm, of a point, and of the answer to one (S, R, C)."""
+"""Pages of an algorithm, of a point, and of one (S, R, C): the answer, and the formula."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
-from syncoll.pages.page import PageParts, paged
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.results import Point, Solution
+from syncoll.results.solution import Explanation
 from syncoll.wording import counted, nearness
 
-__all__ = ["algorithm_page", "point_summary", "solution_page"]
+__all__ = ["algorithm_page", "explanation_page", "point_summary", "solution_page"]
 
 _FIRST_SENDS = 4
 
@@ -126,3 +127,37 @@ def _effort(solution: Solution) -> str:
         size += f" (without symmetry {whole.variables} and {whole.constraints})"
     total = sum(solution.seconds.values())
     return f"{size}; {total:.2f} seconds" + (f" ({parts})" if parts else "")
+
+
+@paged
+def explanation_page(found: Explanation) -> PageParts:
+    """The formula after each stage, and whether the backend takes it."""
+    instance = found.instance
+    yield (
+        f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
+        f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
+        f"in all, at least {counted(instance.least_steps, 'step')}\n"
+    )
+    if found.note:
+        yield f"{found.note}\n"
+    rows = [
+        {
+            "after": stage.name,
+            ">Booleans": stage.size.booleans,
+            ">integers": stage.size.integers,
+            ">clauses": stage.size.clauses,
+            ">cardinality": stage.size.cardinalities,
+            ">linear": stage.size.linears,
+            ">difference": stage.size.differences,
+            ">literals": stage.size.literals,
+            ">seconds": f"{stage.seconds:.3f}",
+        }
+        for stage in found.stages
+    ]
+    yield table(rows, ("seconds", "literals", "difference", "cardinality", "linear"))
+    yield from (f"{stage.name}: {stage.summary}" for stage in found.stages)
+    takes = ", ".join(found.features)
+    yield f"backend {found.backend}: {found.summary}; takes {takes}"
+    for name, ok, why in found.answers:
+        verdict = "yes" if ok else "no"
+        yield f"{name.replace('_', ' ')} this: {verdict}" + (f": {why}" if why else "")

@@ -75,11 +75,8 @@ def _ranges(row: BoolArray) -> str:
 
 
 def least_size(collective: Collective, nodes: int | None, chunks: int | None) -> tuple[int, int]:
-    """P and C to show: as given, else the least for which the collective is defined.
-
-    Raises:
-        UsageError: when it is defined for none.
-    """
+    """P and C to show: as given, else the least for which the collective is defined.  Raises
+    `UsageError` if it is defined for none."""
     failure: LocatedError | None = None
     for p in range(4, _MOST_NODES_TRIED + 1) if nodes is None else (nodes,):
         for c in range(1, _MOST_CHUNKS_TRIED + 1) if chunks is None else (chunks,):

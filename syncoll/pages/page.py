@@ -147,11 +147,8 @@ class Page:
         return self
 
     def lines(self, width: int | None = None, elsewhere: str = "--format json") -> Iterator[str]:
-        """The lines, each of at most `width` columns unless a single word is longer.
-
-        Args:
-            elsewhere: the way to see the columns that are left out of a table.
-        """
+        """The lines, each of at most `width` columns unless a single word is longer; `elsewhere` is
+        the way to see the columns that are left out of a table."""
         for part in self._parts:
             yield from part.lines(width, elsewhere)
 
@@ -188,10 +185,8 @@ def paged(parts: Callable[_Arguments, Iterable[str | Page]]) -> Callable[_Argume
 
     @wraps(parts)
     def page(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Page:
-        made = Page()
-        for part in parts(*args, **kwargs):
-            made.add(part if isinstance(part, Page) else Page().text(part))
-        return made
+        each = (Page([_Text(x)]) if isinstance(x, str) else x for x in parts(*args, **kwargs))
+        return Page([part for one in each for part in one._parts])
 
     return page
 
@@ -251,11 +246,8 @@ def _total(widths: list[int]) -> int:
 
 
 def _need(column: Sequence[str], unbroken: int = 0) -> int:
-    """The least width of a column, given its name and cells: that of its longest word.
-
-    Args:
-        unbroken: cells of at most this length are not wrapped.
-    """
+    """The least width of a column, given its name and cells: that of its longest word, and of its
+    longest cell of at most `unbroken` characters, which is not wrapped."""
     words = max((len(word) for cell in column for word in cell.split()), default=1)
     return max([words, *(len(cell) for cell in column[1:] if len(cell) <= unbroken)])
 

@@ -17,12 +17,8 @@ __all__ = ["fastest_page", "semantics_words", "simulation_page"]
 def simulation_page(
     compared: Comparison, collective: str, *, all_classics: bool = False
 ) -> PageParts:
-    """A table for each algorithm, then the fastest for each size.
-
-    Args:
-        all_classics: whether every algorithm of a classic has a table; else one for each classic
-            with its fastest at each size.
-    """
+    """A table for each algorithm, and of classics for each algorithm (`all_classics`) or for the
+    fastest at each size; then the fastest for each size."""
     network, topology = compared.network, compared.network.topology
     latency = format_time(network.greatest_latency)
     alpha = f"latencies up to {latency}" if network.states_latency else f"alpha {latency}"

@@ -13,18 +13,7 @@ from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
-from syncoll.documents import StoredAlgorithm
-from syncoll.documents.plan import (
-    EndRecord,
-    ExportRecord,
-    ExportsRecord,
-    MessageRecord,
-    ModelRecord,
-    NeverBestRecord,
-    PlanRecord,
-    RangeRecord,
-    RefusedRecord,
-)
+from syncoll.documents import StoredAlgorithm, plan as records
 from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
 from syncoll.planning.crossings import Seconds
@@ -204,41 +193,43 @@ def plan_document(
         sizes: the range of messages with times; None for all.
         made: the exports to include.
     """
-    model = ModelRecord.of(
+    model = records.ModelRecord.of(
         plan.model,
         timing=plan.timing,
         alpha_from="command" if alpha_given else "file",
         bandwidth_from="command" if bandwidth_given else "file",
     )
     document = written(
-        PlanRecord(
+        records.PlanRecord(
             "syncoll/plan/3",
             __version__,
             frontier.topology.name,
             frontier.collective,
             frontier.topology.num_nodes,
             model,
-            MessageRecord.of(plan.message),
+            records.MessageRecord.of(plan.message),
             sizes,
             tuple(_range(plan, one, sizes) for one in plan.ranges),
             tuple(_never_best(one) for one in plan.never_best),
         )
     )
     if made is not None:
-        refused = tuple(RefusedRecord.of(one, reason=reason) for one, reason in made.refused)
+        refused = tuple(
+            records.RefusedRecord.of(one, reason=reason) for one, reason in made.refused
+        )
         exports = tuple(_export(one) for one in made.exports)
         how = made.to, made.in_place, made.interrupted
-        document["exports"] = written(ExportsRecord(*how, exports, refused))
+        document["exports"] = written(records.ExportsRecord(*how, exports, refused))
     return document
 
 
-def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRecord:
+def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> records.RangeRecord:
     shown = []
     for size in ends(one, sizes):
         seconds = None if size is None else float(plan.seconds(one.algorithm, size))
         rate = plan.algorithm_bandwidth(one.algorithm, size)
-        shown.append(EndRecord(size, seconds, rounded(rate)))
-    return RangeRecord.of(
+        shown.append(records.EndRecord(size, seconds, rounded(rate)))
+    return records.RangeRecord.of(
         one.algorithm,
         message_from=one.low,
         message_below=one.high,
@@ -257,8 +248,8 @@ def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None
     return (low, high) if low < high or one_size else ()
 
 
-def _never_best(one: NeverBest) -> NeverBestRecord:
-    return NeverBestRecord.of(
+def _never_best(one: NeverBest) -> records.NeverBestRecord:
+    return records.NeverBestRecord.of(
         one.algorithm,
         below=one.below and one.below.where,
         above=one.above and one.above.where,
@@ -267,9 +258,9 @@ def _never_best(one: NeverBest) -> NeverBestRecord:
     )
 
 
-def _export(one: PlannedExport) -> ExportRecord:
+def _export(one: PlannedExport) -> records.ExportRecord:
     checked = one.handed_out.checked
-    return ExportRecord.of(
+    return records.ExportRecord.of(
         one.algorithm,
         message_bytes=(one.min_bytes, one.max_bytes),
         files=one.files,

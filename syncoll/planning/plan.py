@@ -105,7 +105,6 @@ class MessageMeasure:
     """The message of a collective.
 
     Args:
-        kind: the collective.
         per_node: bytes of a message for each byte of L, which is cut into C chunks.
         words: describes the buffer.
         measured: whether runtimes measure it; otherwise they cannot use size ranges.
@@ -134,15 +133,9 @@ class MessageMeasure:
         return Fraction(1) if largest is None else self.per_node / largest
 
     def input_bytes(self, size: int, element: int) -> int:
-        """Bytes of the largest input of a node, in whole elements as nccl-tests rounds them.
-
-        Args:
-            size: bytes of the message, a whole number of elements.
-            element: bytes of one.
-
-        Raises:
-            UsageError: when the message is too small for an element in each input.
-        """
+        """Bytes of the largest input of a node, in whole elements as nccl-tests rounds them, for a
+        message and an element of some bytes.  Raises `UsageError` if the message is too small for
+        an element in each input."""
         found = int(size / self.per_input) // element * element
         if found < element:
             least = int(self.per_input * element)
@@ -183,11 +176,8 @@ def message_of(instances: Iterable[Instance]) -> MessageMeasure:
 
 
 def message_of_collective(collective: Collective, nodes: int) -> MessageMeasure:
-    """The message of a collective on P nodes, before an algorithm is known.
-
-    Raises:
-        ModelError: when the collective is not defined for this number of nodes.
-    """
+    """The message of a collective on P nodes, before an algorithm is known.  Raises `ModelError` if
+    the collective is not defined for this number of nodes."""
     chunks = collective.least_chunks(nodes) or 1
     table = collective.tabulate(nodes, chunks)
     kind = kind_of_tables(table.pre, table.post, combining=collective.combining)
@@ -222,7 +212,7 @@ class SizeRange:
     @property
     def steps(self) -> int:
         """S."""
-        return self.algorithm.algorithm.steps
+        return self.algorithm.steps
 
     @property
     def bandwidth(self) -> Fraction:
@@ -231,19 +221,12 @@ class SizeRange:
 
     @property
     def message_bytes(self) -> tuple[int, int | None] | None:
-        """The least and the largest message in it, in whole bytes; None as the largest for no end.
-
-        The ranges of a plan touch: each begins one byte after the last.  A message of 0 bytes
-        belongs to the range of the smallest message with a byte.
-
-        Returns:
-            None if the range contains no message of a whole number of bytes, at least 1.
-        """
+        """The least and the largest message in it, in whole bytes, with None as the largest for no
+        end; None if it contains no message of a whole number of bytes, at least 1.  The ranges of a
+        plan touch; a message of 0 bytes belongs to the range of the smallest with a byte."""
         least = max(1, ceil(self.low))
-        if self.high is None:
-            return (0 if least == 1 else least), None
-        most = ceil(self.high) - 1
-        if most < least:
+        most = None if self.high is None else ceil(self.high) - 1
+        if most is not None and most < least:
             return None
         return (0 if least == 1 else least), most
 
@@ -333,16 +316,9 @@ class Plan:
 def plan_sizes(
     algorithms: Sequence[StoredAlgorithm], model: CostModel, simulated: Seconds | None = None
 ) -> Plan:
-    """Chooses the fastest algorithm for each size of a message.
-
-    Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
-
-    Args:
-        simulated: times of an algorithm for some L; None for times of the model.
-
-    Raises:
-        UsageError: if there are no algorithms.
-    """
+    """Chooses the fastest algorithm for each size of a message, by `simulated` times for some L or
+    by the model.  Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
+    Raises `UsageError` if there are no algorithms."""
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
     ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, one.bandwidth))

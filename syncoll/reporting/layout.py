@@ -171,11 +171,8 @@ def _grid_places(sizes: tuple[int, ...]) -> FloatArray:
 def _grid_bends(
     sizes: tuple[int, ...], links: IntArray, places: FloatArray
 ) -> tuple[FloatArray, tuple[int, ...]]:
-    """Links between neighbours are nearly straight; longer ones bend around other nodes.
-
-    Returns:
-        The bends, and the wraparound links.
-    """
+    """The bends, and the wraparound links.  Links between neighbours are nearly straight; longer
+    ones bend around other nodes."""
     length = np.linalg.norm(places[links[:, 0]] - places[links[:, 1]], axis=1)
     at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
     wraps = np.abs(at[links[:, 0]] - at[links[:, 1]]).sum(axis=1) > 1

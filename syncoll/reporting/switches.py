@@ -34,12 +34,9 @@ def cabled(topology: Topology) -> PhysicalNetwork | None:
 
 
 def cables_entry(network: PhysicalNetwork) -> dict[str, Any]:
-    """The cables for the page: their ends and rooms, and the ways of each link.
-
-    Returns:
-        ``strands``: the number of ways of each link; for each way its ``share`` of a send, as an
-        index of ``shares``, and its ``lanes``, ``hops`` each, from 1 on and padded with 0.
-    """
+    """The cables for the page: their ends and rooms, and the number of ways of each link
+    (``strands``); for each way its ``share`` of a send, as an index of ``shares``, and its
+    ``lanes``, ``hops`` each, from 1 on and padded with 0."""
     return {
         "ends": pack([lane.ends or () for lane in network.lanes]),
         "rooms": [float(lane.bandwidth) for lane in network.lanes],

@@ -25,12 +25,8 @@ __all__ = ["asynchronous"]
 def asynchronous(
     work: Workload, semantics: Semantics, sizes: Sequence[Fraction], *, in_detail: bool = False
 ) -> Movements:
-    """Simulates all sends.
-
-    Args:
-        sizes: bytes of a chunk.
-        in_detail: whether to list passages over lanes, for a single size.
-    """
+    """Simulates all sends, for sizes in bytes of a chunk; `in_detail` lists passages over lanes, of
+    a single size."""
     return _Run(work, semantics, sizes, in_detail).run()
 
 

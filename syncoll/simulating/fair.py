@@ -55,12 +55,8 @@ def fair(
 
 
 def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
-    """The rate of each flow.
-
-    Args:
-        lanes: ``[F, H]``: the lanes of each flow, padded with the number of lanes.
-        capacities: ``[lanes + 1]``: of each lane; the last one's is infinite.
-    """
+    """The rate of each flow, given the lanes ``[F, H]`` of each, padded with the number of lanes,
+    and the capacities of all lanes, with an infinite one at the end."""
     rates = np.zeros(len(lanes))
     flows, room = np.arange(len(lanes)), capacities.copy()
     count, hops = len(capacities), lanes.shape[1]

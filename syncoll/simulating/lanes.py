@@ -60,13 +60,8 @@ class Passages:
 
 @dataclass(frozen=True, eq=False)
 class Movements:
-    """When sends left and arrived, for several sizes.
-
-    Args:
-        left: ``[sizes, M]``: seconds, when the first byte of each send left its source.
-        arrived: ``[sizes, M]``: when the receiver has all of it, reduced if need be.
-        passages: None if not requested.
-    """
+    """``[sizes, M]``: seconds at which the first byte of each send left its source, and at which
+    the receiver has all of it, reduced if need be; passages if requested."""
 
     left: FloatArray
     arrived: FloatArray

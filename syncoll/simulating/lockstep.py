@@ -33,12 +33,8 @@ def step_seconds(
     semantics: Semantics,
     size: Fraction,
 ) -> list[Fraction]:
-    """The exact time of each step.
-
-    Args:
-        intact: the network without degraded lanes.
-        size: bytes of a chunk.
-    """
+    """The exact time of each step for a size in bytes of a chunk; `intact` is the network without
+    degraded lanes."""
     steps, network = len(rounds), work.network
     wire = semantics.wire_bytes(size)
     kinds = sorted(set(network.link_latencies))
@@ -96,13 +92,8 @@ def lockstep(
     steps: Sequence[Fraction],
     begin: Fraction,
 ) -> Movements:
-    """The movements of all sends; each lane takes the sends of a step one after the other.
-
-    Args:
-        size: bytes of a chunk.
-        steps: seconds of each step.
-        begin: begin of the first step, in seconds.
-    """
+    """The movements of all sends, given the bytes of a chunk, the seconds of each step, and the
+    begin of the first; each lane takes the sends of a step one after the other."""
     times = np.array([float(x) for x in accumulate(steps, initial=begin)])
     network, step = work.network, work.sends[:, 3]
     left, arrived = times[step].copy(), times[step + 1]

@@ -58,12 +58,8 @@ class Lane:
 
 @dataclass(frozen=True)
 class Strand:
-    """The way of a part of each send over a link.
-
-    Args:
-        share: of the send's bytes; the shares of a link sum to 1.
-        lanes: numbers of lanes, in order.
-    """
+    """The way of a part of each send over a link: its share of the send's bytes (the shares of a
+    link sum to 1), and its lanes by number, in order."""
 
     share: Fraction
     lanes: tuple[int, ...]
@@ -116,11 +112,8 @@ class PhysicalNetwork:
         return np.array(found, dtype=np.int64)
 
     def strands_of(self, links: IntArray) -> tuple[IntArray, IntArray]:
-        """The strands of sends over some links, send by send.
-
-        Returns:
-            For each strand the position of its send, and its number.
-        """
+        """The strands of sends over some links, send by send: the position of each one's send, and
+        its number."""
         counts = np.diff(self.first_strand)[links]
         return np.repeat(np.arange(len(links)), counts), ranges(self.first_strand[links], counts)
 

@@ -42,15 +42,9 @@ def by_urgency(
     sizes: Sequence[int],
     until: Deadline = NEVER,
 ) -> Algorithm | None:
-    """The algorithm with interchangeable chunks renumbered, if that is faster.
-
-    Args:
-        stored: an algorithm that is stored as images of some sends stays unchanged.
-        sizes: bytes of one node's data, all above 0; the product of the times counts.
-
-    Returns:
-        None if nothing was gained.
-    """
+    """The algorithm with interchangeable chunks renumbered, if that is faster; None if not, and if
+    it is stored as images of some sends.  The product of the times for all sizes counts, in bytes
+    of one node's data, above 0."""
     first = stored.algorithm
     if isinstance(first, OrbitAlgorithm) or len(first.sends) > _MOST_SENDS:
         return None
@@ -105,12 +99,8 @@ def _renumbered(
 def points_by_urgency(
     frontier: Frontier, network: PhysicalNetwork, low: int, high: int, until: Deadline
 ) -> Frontier:
-    """The frontier with the chunks of each point renumbered, as far as there is time.
-
-    Args:
-        low: the smallest size, bytes of one node's data.
-        high: the largest size.
-    """
+    """The frontier with the chunks of each point renumbered, as far as there is time, for sizes
+    from `low` to `high`, in bytes of one node's data."""
     sizes = sorted({low, round((low * high) ** 0.5), high})
     points = []
     for i, point in enumerate(frontier.points):

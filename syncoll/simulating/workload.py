@@ -39,7 +39,7 @@ class Workload:
     """Sends in the order of `in_turn`.
 
     Args:
-        network: the network, with its degraded lanes.
+        network: with its degraded lanes.
         sends: ``[M, 4]``: chunk, source, destination, step.
         links: ``[M]``: the link of each send.
         connections: ``[M]``: the link, or the representative of its images.
@@ -121,14 +121,8 @@ def ranks_among(keys: IntArray) -> IntArray:
 def workload_of(
     instance: Instance, algorithm: Algorithm, network: PhysicalNetwork, *, symmetric: bool
 ) -> Workload:
-    """The sends of a verified algorithm.
-
-    Args:
-        symmetric: whether images of lanes are alike, so that one may represent all.
-
-    Raises:
-        UsageError: if there are too many sends to list.
-    """
+    """The sends of a verified algorithm, or `UsageError` if they are too many to list; if images of
+    lanes are alike (`symmetric`), one may represent all."""
     lane_of, copies = np.arange(len(network.lanes)), 1
     lane_kind = np.array([_KINDS.index(lane.counts) for lane in network.lanes])
     copied = bool(lane_kind.any())

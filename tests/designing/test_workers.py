@@ -148,7 +148,8 @@ def test_invalid_executors_are_refused(
         syncoll.design("ring(4)", "allgather", executor="processes:2", jobs=3)
 
 
-def test_few_tasks_run_in_this_process() -> None:
-    assert workers.open_workers(ExecutorName("local", 4), 1) is None
-    assert workers.open_workers(ExecutorName("processes", 1), 9) is None
-    assert workers.open_workers(ExecutorName("dask", 0, "tcp://nowhere:1"), 0) is None
+def test_few_tasks_run_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(workers, "spawned_processes")
+    for named, tasks in (("local:4", [1]), ("processes:1", [1, 2]), ("dask://nowhere:1", [])):
+        found = workers.answers(abs, tasks, ExecutorName.of(named), NEVER)
+        assert list(found) == [(one, one) for one in tasks]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from syncoll.pages.explanation import explanation_page
+from syncoll.pages.algorithm import explanation_page
 from syncoll.results.solution import Explanation
 from syncoll.verbs.result import Result, picked
 
