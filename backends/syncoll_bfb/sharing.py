@@ -129,9 +129,8 @@ class SharedStep:
         Sets `shares`, the amount of each way for one chunk a source, and `load`, the rounds that
         split chunks take.
 
-        Raises:
-            ModelError: if HiGHS fails.
-            OutOfTimeError: past the deadline of the whole computation.
+        A `ModelError` if HiGHS fails.  An `OutOfTimeError` past the deadline of the whole
+        computation.
         """
         if len(self._way) > len(self._count):
             optimum = _minimised(self._program(), until)

@@ -69,10 +69,7 @@ class AllreduceBounds:
 
 def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
     """Bounds on the throughput of any allreduce that reduces to roots and broadcasts from them.
-
-    Raises:
-        ModelError: if a node cannot reach another.
-        UsageError: if HiGHS finds no solution.
+    A `ModelError` if a node cannot reach another.  A `UsageError` if HiGHS finds no solution.
     """
     fabric.require_reachable(range(fabric.num_nodes))
     program = _Program(fabric, _in_use(fabric))

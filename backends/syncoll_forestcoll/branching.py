@@ -48,10 +48,8 @@ class Branching:
 
 def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
     """The junctions of trees that lead away from their roots; `optimum` is the bound of the cuts.
-
-    Raises:
-        ModelError: if a switch that copies nothing receives more than it sends, or less.
-        UsageError: if bandwidths need integers beyond 64 bits.
+    A `ModelError` if a switch that copies nothing receives more than it sends, or less.  A
+    `UsageError` if bandwidths need integers beyond 64 bits.
     """
     require_balanced(fabric, fabric.multicast)
     wide = _wide(fabric, optimum)

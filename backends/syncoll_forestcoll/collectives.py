@@ -69,16 +69,14 @@ def plans(
     fabric: Fabric, collective: ForestCollective, root: int = 0, fixed_k: int | None = None
 ) -> list[ForestPlan]:
     """The optimal forests of a collective, one for each phase (of broadcast: Blink's).
+    A `ModelError` if a node cannot be reached, there is only one, a switch is unbalanced, or the
+    root is no compute node.  A `UsageError` if k is below 1, or bandwidths need integers beyond 64
+    bits.
 
     Args:
         fabric: switches that neither copy nor reduce must receive as much bandwidth as they send.
         root: of a broadcast or reduce.
         fixed_k: trees for each node; by default as many as the optimum needs.
-
-    Raises:
-        ModelError: if a node cannot be reached, there is only one, a switch is unbalanced, or the
-            root is no compute node.
-        UsageError: if k is below 1, or bandwidths need integers beyond 64 bits.
     """
     if collective is not ForestCollective.ALLREDUCE:
         return [_plan(fabric, collective, root, fixed_k)]
@@ -147,13 +145,11 @@ def weighted_broadcast(
     guess: bool = True,
 ) -> ForestPlan:
     """The optimal forest if compute nodes broadcast shares of different sizes, see `plans`.
+    A `ModelError` as in `plans`, and if the weights are not P integers from 0.
 
     Args:
         fixed_k: trees for a weight of 1; by default as many as the optimum needs.
         guess: try balanced guesses for switches before exact splitting.
-
-    Raises:
-        ModelError: see `plans`; also if the weights are not P integers from 0.
     """
     seconds: dict[str, float] = {}
     clock = _Clock(seconds)
@@ -239,12 +235,11 @@ def best_scale(
     of bandwidth b carries ``floor(U b)`` of them (Theorem 14).  As for the optimum, each violated
     cut gives the next U, the least at which that cut carries enough.
 
+    A `UsageError` if k is below 1.
+
     Args:
         k: trees for a weight of 1.
         junctions: switches that every tree has to reach as well.
-
-    Raises:
-        UsageError: if k is below 1.
     """
     if k < 1:
         raise UsageError(f"k is {k}; expected at least 1 tree for each root")

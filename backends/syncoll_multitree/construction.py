@@ -138,16 +138,14 @@ def grow(
     until: Deadline = NEVER,
 ) -> Additions:
     """Spanning trees from these roots.
+    A `ModelError` if a tree cannot reach a node over links with a unit.  An `OutOfTimeError` past
+    `until`.
 
     Args:
         roots: the root of each tree; ties in turns go to the first.
         turns: one of `TURNS`.
         distances: returns ``[P, P]``, links between nodes; called for ``height`` only.
         until: no time step begins after it.
-
-    Raises:
-        ModelError: if a tree cannot reach a node over links with a unit.
-        OutOfTimeError: past `until`.
     """
     lost = network.lost(frozenset(roots))
     if lost is not None:
@@ -308,6 +306,8 @@ def multitree(
     until: Deadline = NEVER,
 ) -> TimedTrees:
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
+    A `ModelError` if a tree cannot reach a node over links that carry a chunk in a time step.  An
+    `OutOfTimeError` past `until`.
 
     Args:
         roots: the root of each tree, in the order of turns; by default one tree at every node.
@@ -316,10 +316,6 @@ def multitree(
         turns: one of `TURNS`, or ``any`` for `usual_turns`.
         places: ``[P]``, the numbers of nodes in the order of neighbours; by default their own.
         until: no time step begins after it.
-
-    Raises:
-        ModelError: if a tree cannot reach a node over links that carry a chunk in a time step.
-        OutOfTimeError: past `until`.
     """
     nodes = topology.num_nodes
     roots = range(nodes) if roots is None else roots

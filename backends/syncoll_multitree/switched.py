@@ -48,6 +48,8 @@ def multitree_on_fabric(
     until: Deadline = NEVER,
 ) -> tuple[TimedTrees, list[tuple[int, ...]]]:
     """Spanning trees over the compute nodes that share the connections of each time step.
+    A `ModelError` on a bad unit, or if a tree cannot reach a node over links with at least one
+    connection.  An `OutOfTimeError` past `until`.
 
     Returns:
         The trees, and for each row of their edges the vertices from the parent to the child.
@@ -55,11 +57,6 @@ def multitree_on_fabric(
     Args:
         unit: the bandwidth of a connection; links have ``floor(bandwidth / unit)`` of them.
         search: one of `SEARCHES`; the others as in `multitree`, but `turns` is not ``any``.
-
-    Raises:
-        ModelError: on a bad unit, or if a tree cannot reach a node over links with at least one
-            connection.
-        OutOfTimeError: past `until`.
     """
     if unit <= 0:
         raise ModelError(f"a unit of bandwidth {unit}", None, "a bandwidth above 0")

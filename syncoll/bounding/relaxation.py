@@ -245,14 +245,12 @@ class Relaxation:
     ) -> SolvedRelaxation | None:
         """The optimum in floating point, and prices for about that bound; None if it was given up,
         or no optimum was found in time.
+        An `OutOfTimeError` when the time was over before the solver had it.
 
         Args:
             seconds: time limit of all of it; only the first check of the prices may take longer.
             most_columns: gives up if more variables are left after the reduction.
             at_least: for an optimum up to this, empty prices are returned.
-
-        Raises:
-            OutOfTimeError: when the time was over before the solver had it.
         """
         deadline = Deadline.after(seconds)
         optimum = self.program(deadline).minimise(deadline.seconds, most_columns)

@@ -206,13 +206,11 @@ class ChunkClasses:
 
     def demands(self, reading: DemandView, node: int | None = None) -> DemandList:
         """The demands that a bound is about, in a fixed order.
+        A `ModelError` when the shape has no such reading.
 
         Args:
             reading: see `DemandView`.
             node: for `DemandView.SPREAD` and `DemandView.COLLECT`.
-
-        Raises:
-            ModelError: when the shape has no such reading.
         """
         if (reading is DemandView.MOVING) == self.combining:
             kind = "combines" if self.combining else "combines nothing"

@@ -170,13 +170,11 @@ class LinkPrices:
     ) -> tuple[list[int], list[int]]:
         """The least node of each node's orbit, and the position of the first link of each link's
         orbit.  The permutations of the nodes keep the prices of bounds, and the chunks.
+        A `VerificationError` when one is no automorphism that keeps the bounds with their prices,
+        and the chunks.
 
         Args:
             automorphisms: for each permutation the image of each node.
-
-        Raises:
-            VerificationError: when one is no automorphism that keeps the bounds with their prices,
-                and the chunks.
         """
         topology = self.topology
         priced: dict[int, list[tuple[int, Fraction]]] = {}

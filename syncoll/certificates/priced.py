@@ -48,12 +48,10 @@ class Argument:
     @abstractmethod
     def pays(self, prices: LinkPrices, asked: Sequence[Any]) -> Fraction:
         """The payment of all chunks together.
+        A `VerificationError` when a witness breaks a rule.
 
         Args:
             asked: demands, or classes of chunks, see `of_sums`.
-
-        Raises:
-            VerificationError: when a witness breaks a rule.
         """
 
 
@@ -97,12 +95,10 @@ class Priced:
 
     def check(self, topology: Topology, asked: Sequence[Any]) -> Fraction:
         """The proved bound on R.
+        A `VerificationError` when a price or the argument breaks a rule.
 
         Args:
             asked: the demands, or the classes of chunks, that the argument is about.
-
-        Raises:
-            VerificationError: when a price or the argument breaks a rule.
         """
         argument = self.argument
         if argument.timed not in (None, self.steps is not None):

@@ -115,10 +115,8 @@ class BoundsTable:
 
     def least_chunks(self, most: int | None = None) -> int:
         """The least C, up to a limit.
-
-        Raises:
-            UsageError: when the collective is defined for no C.
-            ModelError: when its demands are impossible on the topology.
+        A `UsageError` when the collective is defined for no C.  A `ModelError` when its demands are
+        impossible on the topology.
         """
         most = most or LARGEST_LEAST_CHUNKS
         for chunks in range(1, most + 1):

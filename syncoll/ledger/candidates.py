@@ -34,10 +34,8 @@ _MOST_MULTIPLES = 4 * _DEFAULT_MULTIPLES
 
 class CandidateSource:
     """Resolves a request's limits and lists its candidates.
-
-    Raises:
-        UsageError: when the collective is defined for no C within the limits.
-        ModelError: when the demands of the collective are impossible on the topology.
+    A `UsageError` when the collective is defined for no C within the limits.  A `ModelError` when
+    the demands of the collective are impossible on the topology.
     """
 
     def __init__(self, request: SearchRequest, bounds: BoundsTable) -> None:

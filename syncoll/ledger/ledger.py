@@ -67,6 +67,8 @@ class StepState:
 
 class Ledger:
     """The complete state of one search of a collective's frontier.
+    A `UsageError` when the collective is defined for no C within the limits.  A `ModelError` when
+    the demands of the collective are impossible on the topology.
 
     Args:
         asked: the encoding and the backend in use, for the record; no encoding for seeds alone.
@@ -84,10 +86,6 @@ class Ledger:
         complete: whether nothing else was left out for want of time.
         scope: the set that was searched, in words; empty for the candidates.
         late: the reason that claims give if the time was over.
-
-    Raises:
-        UsageError: when the collective is defined for no C within the limits.
-        ModelError: when the demands of the collective are impossible on the topology.
     """
 
     def __init__(

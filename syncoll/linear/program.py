@@ -220,14 +220,12 @@ class LinearProgram:
     ) -> Optimum | None:
         """An optimum, from the reduced program where that is worthwhile; None when there is no
         optimum, or it was not found within these limits.
+        An `OutOfTimeError` when even the reduction took longer.
 
         Args:
             seconds: time limit, of the reduction and the solver together.
             most_columns: limit on the variables left to the solver; larger programs are not
                 started.
-
-        Raises:
-            OutOfTimeError: when even the reduction took longer.
         """
         deadline = Deadline.after(seconds)
         took(_UNITS_PER_ENTRY * len(self.values))
@@ -282,13 +280,11 @@ class LinearProgram:
     ) -> tuple[IntArray, IntArray] | None:
         """The coarsest equitable partition: numbers from 0 of the rows' colours and the columns';
         None when it was given up.
+        An `OutOfTimeError` at the deadline.
 
         Args:
             worthwhile: gives up where more than this share of the columns is left.
             deadline: checked in every round.
-
-        Raises:
-            OutOfTimeError: at the deadline.
         """
         graph, num_rows = self.graph(), len(self.row_low)
         row_kinds = _kinds(np.stack([self.row_low, self.row_high], axis=1))

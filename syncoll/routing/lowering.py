@@ -107,16 +107,13 @@ def route(
     fabric: Fabric, *, most_links: int = MOST_LINKS, most_shared: int = MOST_SHARED
 ) -> Routing:
     """Finds routes and bounds.
+    A `ModelError` if the result would be too large, or routes part in a fabric that does not allow
+    that.  A `UsageError` if routes part and the bandwidths need integers beyond 64 bits.
 
     Args:
         fabric: where shortest routes part, its switches must receive as much bandwidth as they
             send, and every node must reach every other one.
         most_links: pairs of compute nodes that may have a route.
-
-    Raises:
-        ModelError: if the result would be too large, or routes part in a fabric that does not allow
-            that.
-        UsageError: if routes part and the bandwidths need integers beyond 64 bits.
     """
     merged = merge_switches(fabric)
     own = merged.fabric.bandwidths

@@ -88,8 +88,7 @@ def require_balanced(fabric: Fabric, junctions: Collection[int] = ()) -> None:
     The cuts would promise a throughput that needs switches to copy data.  Compute nodes may be
     unbalanced.
 
-    Raises:
-        ModelError: naming such a switch.
+    A `ModelError` names such a switch.
     """
     uneven = imbalance(fabric, junctions)
     if uneven is not None:
@@ -117,13 +116,11 @@ def network_of(
     junctions: Collection[int] = (),
 ) -> Network:
     """The fabric with integer capacities.
+    A `UsageError` if the capacities are too large for 64-bit flows.
 
     Args:
         capacity: the units that a bandwidth carries; links of 0 are left out.
         junctions: switches that trees have to reach and may branch at.
-
-    Raises:
-        UsageError: if the capacities are too large for 64-bit flows.
     """
     terminals = [*range(fabric.num_nodes), *junctions]
     network = Network([*demand, *[0] * fabric.num_switches], terminals)
@@ -140,6 +137,8 @@ def bottleneck(
     fabric: Fabric, weights: Sequence[int] | None = None, junctions: Collection[int] = ()
 ) -> Bottleneck:
     """The optimal throughput of an allgather, or of any collective that only broadcasts.
+    A `ModelError` as in `check_collective`.  A `UsageError` if the bandwidths need integers
+    beyond 64 bits.
 
     Args:
         fabric: any fabric in which every root reaches every compute node.
@@ -147,10 +146,6 @@ def bottleneck(
             at one node for broadcast.
         junctions: switches that all data, and thus every root, has to reach as well, as trees that
             branch there do: then it is the throughput of such trees, perhaps below the optimal one.
-
-    Raises:
-        ModelError: see `check_collective`.
-        UsageError: if the bandwidths need integers beyond 64 bits.
     """
     weights = check_collective(fabric, weights or [1] * fabric.num_nodes)
     unit = lcm(*(link.bandwidth.denominator for link in fabric.links))
@@ -173,6 +168,9 @@ def cut_ratio(
     Data that starts inside the set has to leave it at least once, as long as a compute node lies
     outside: the time is at least the weight inside over the bandwidth that leaves.
 
+    A `VerificationError` if the set proves nothing: no data inside, or nothing outside that has to
+    be reached.
+
     Args:
         weights: data that starts at each compute node.
         junctions: switches that all data has to reach as well.  Without them the bound holds for
@@ -180,10 +178,6 @@ def cut_ratio(
 
     Returns:
         The time for one unit of weight to be 1 unit of data.
-
-    Raises:
-        VerificationError: if the set proves nothing: no data inside, or nothing outside that has to
-            be reached.
     """
     inside = set(cut)
     if inside >= {*range(fabric.num_nodes), *junctions}:

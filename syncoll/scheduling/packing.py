@@ -82,12 +82,10 @@ class StepTree:
 
 class TreePacking:
     """Trees on a topology, ready to be dealt chunks.
+    A `ModelError` when a tree has an edge that is not a link.
 
     Args:
         trees: their edges are links of it.
-
-    Raises:
-        ModelError: when a tree has an edge that is not a link.
     """
 
     def __init__(self, topology: Topology, trees: Iterable[StepTree]) -> None:
@@ -150,6 +148,7 @@ class TreePacking:
         self, collective: Collective, segments: Sequence[int], most: int | None = None
     ) -> Iterator[tuple[int, int]]:
         """For each number of segments the least C that gives every tree its whole share.
+        A `ModelError` when there is no such C, or a class of chunks finds no tree.
 
         Args:
             segments: numbers of segments of each part.
@@ -158,9 +157,6 @@ class TreePacking:
         Yields:
             (segments, C).  If even the fewest segments need a larger C than `most`, instead 0 and
                 the largest admissible C, whose chunks are divided unevenly.
-
-        Raises:
-            ModelError: when there is no such C, or a class of chunks finds no tree.
         """
         nodes = self._nodes
         ceiling = _MOST_TRIED if most is None else most
@@ -196,8 +192,7 @@ class TreePacking:
         If shares are fractional, the odd chunks go one by one to the tree whose busiest link set is
         least busy.
 
-        Raises:
-            ModelError: when a class of chunks finds no tree.
+        A `ModelError` when a class of chunks finds no tree.
         """
         kinds = [(kind, *self._eligible(kind)) for kind in StreamClass.of(table)]
         shares = [

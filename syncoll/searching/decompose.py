@@ -62,13 +62,11 @@ def inverted(
     solved: Solved, collective: Collective, topology: Topology, chunks: int | None = None
 ) -> Solved:
     """An algorithm of the dual on the reversed topology as one of its inverse.
+    A `ModelError` when the inverse has other chunks for this C.  A `VerificationError` when the
+    algorithm, run backwards, is wrong.
 
     Args:
         chunks: C of the inverse, where it is known; else it follows from the dual's C.
-
-    Raises:
-        ModelError: when the inverse has other chunks for this C.
-        VerificationError: when the algorithm, run backwards, is wrong.
     """
     if chunks is None:
         chunks = inverse_chunks(collective, topology.num_nodes, solved[0].chunks)

@@ -153,6 +153,7 @@ class Heuristics:
         wait: float = 0.0,
     ) -> Iterator[Found]:
         """Verified points and families of one turn, as they come.
+        A `PluginError` when a seed that a user named is broken; others are reported.
 
         Args:
             limits: no point is beyond them; the time is for all seeds together.
@@ -163,9 +164,6 @@ class Heuristics:
                 background, after the turns of the quick ones; None for turns here.
             wait: seconds to wait for proposals from the background; available ones are always
                 taken.
-
-        Raises:
-            PluginError: when a seed that a user named is broken; others are reported.
         """
 
         def turns() -> Iterator[Iterator[Found]]:

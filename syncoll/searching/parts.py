@@ -175,12 +175,10 @@ class Part:
 
     def solved(self, point: Point, chunks: int) -> Solved | None:
         """One of the points as an algorithm of the part.
+        A `ModelError` when the inverse has other chunks for its C.
 
         Returns:
             None if it cannot be cut into this number.
-
-        Raises:
-            ModelError: when the inverse has other chunks for its C.
         """
         if self._dual is None and chunks == point.instance.num_chunks:
             return point.instance, point.algorithm  # not kept, since it would keep itself

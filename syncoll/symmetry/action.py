@@ -101,8 +101,7 @@ class Action:
 
         A variable without an image stays alone.
 
-        Raises:
-            ValueError: when two variables have the same label.
+        A `ValueError` when two variables have the same label.
         """
         return (
             self._orbits(labels.columns, labels.booleans),
