@@ -13,7 +13,6 @@ destination that pays.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -87,7 +86,14 @@ class Ways(Argument):
         paid = Fraction(0)
         for group in self._groups(tables, prices.wholes.shape):
             ends = [share.destination for share in group]
-            dense = _dense([tables[id(one.prices)] for one in group], prices.wholes.shape)
+            own = [tables[id(one.prices)] for one in group]
+            if all(table is own[0] for table in own):
+                own = own[:1]  # one for all
+            kind = np.int64 if all(table.wholes.dtype == np.int64 for table in own) else object
+            dense: Table = np.zeros((prices.wholes.size, len(own)), dtype=kind)
+            for column, table in enumerate(own):
+                dense[table.places, column] = table.wholes
+            dense = dense.reshape(*prices.wholes.shape, -1)
             costs, unreached = cheapest_ways(prices.topology, prices.steps, dense, ends)
             for column, share in enumerate(group):
                 cost, lost = _paid(demands, share.demands, costs[:, column], unreached)
@@ -202,17 +208,6 @@ class _Table:
         units, amounts = in_units(parts.values())
         kind = np.int64 if all(type(x) is int and x < LARGEST for x in amounts) else object
         return cls(places, units, np.array(amounts, dtype=kind), max(amounts, default=0))
-
-
-def _dense(tables: Sequence[_Table], shape: tuple[int, ...]) -> Table:
-    """``[S, L, K]`` of these tables; one for all where they are the same."""
-    if all(table is tables[0] for table in tables):
-        tables = tables[:1]
-    kind = np.int64 if all(table.wholes.dtype == np.int64 for table in tables) else object
-    prices: Table = np.zeros((math.prod(shape), len(tables)), dtype=kind)
-    for column, table in enumerate(tables):
-        prices[table.places, column] = table.wholes
-    return prices.reshape(*shape, -1)
 
 
 def cheapest_ways(

@@ -56,11 +56,6 @@ class CandidateSource:
             self.k = self._least_k()
 
     @property
-    def least_bandwidth(self) -> Fraction:
-        """The proved bound on R/C for any number of steps and any C, as far as it is known."""
-        return self.bounds.bandwidth()
-
-    @property
     def scope(self) -> str:
         """The algorithms among which the search finds the best, in words."""
         limits = [] if self.k is None else [f"k = {self.k}"]
@@ -118,8 +113,9 @@ class CandidateSource:
         queue: list[tuple[Fraction, int, int]] = []
         last, most = self.max_chunks, self.most_rounds(steps)
         paper = self.request.strategy is Strategy.PAPER
-        if paper and most is not None and self.least_bandwidth:
-            by_bound = int(most / self.least_bandwidth)  # R/C >= b_l
+        least = self.bounds.bandwidth() if paper else Fraction(0)
+        if most is not None and least:
+            by_bound = int(most / least)  # R/C >= b_l
             last = min(by_bound, last) if self.limits_chunks else by_bound
         if multiples is not None:
             last = min(last, self.least_chunks * multiples)
@@ -163,7 +159,7 @@ class CandidateSource:
         Without a k, the set A of Algorithm 1 would be infinite.  The C of such a candidate is a
         multiple of the denominator of b_l.
         """
-        bound, steps = self.least_bandwidth, self.least_steps
+        bound, steps = self.bounds.bandwidth(), self.least_steps
         if bound == 0:
             return 0
         most = self.max_chunks if self.limits_chunks else LARGEST_LEAST_CHUNKS

@@ -228,7 +228,7 @@ class Ledger:
         """
         source, families = source or self.source, self.families
         points = unbeaten(self.points, families)
-        least, low = source.least_steps, source.least_bandwidth
+        least, low = source.least_steps, source.bounds.bandwidth()
         if not points or points[0].steps > least:
             return True
         last = source.request.max_steps

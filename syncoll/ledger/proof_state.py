@@ -39,7 +39,7 @@ def with_claims(
         why_open: the reason why an S is open (None: the S beyond all others), in words.
     """
     evidence = evidence_of(source, frontier, steps)
-    least, low = source.least_steps, source.least_bandwidth
+    least, low = source.least_steps, source.bounds.bandwidth()
 
     claims = []
     for region in open_regions(frontier, evidence.proofs, least, low):

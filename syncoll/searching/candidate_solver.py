@@ -70,7 +70,7 @@ class CandidateSolver:
             ledger.steps.append(StepState(steps))
             yield from self._phase(ledger.steps[-1], first)
             best = ledger.best(steps)
-            if best is not None and best <= source.least_bandwidth:
+            if best is not None and best <= source.bounds.bandwidth():
                 break
         # On a large network seeds soon find points of more steps, and such bounds take long.
         if certified and is_small(source.request.topology):

@@ -272,7 +272,7 @@ class CompositionSearch:
     def _is_far(self) -> bool:
         """Whether the best cost known is far from the bound."""
         best = self._ledger.cheapest()
-        return best is None or best > FAR * self._ledger.source.least_bandwidth
+        return best is None or best > FAR * self._ledger.bounds.bandwidth()
 
     @property
     def _is_wide(self) -> bool:
@@ -290,7 +290,7 @@ class CompositionSearch:
     def _may_gain(self, way: Sequence[Collective]) -> bool:
         """Whether another way may find a better point; it takes at least the steps of its parts."""
         best = self._ledger.best(self._least_steps(way))
-        meets = best is not None and best <= self._ledger.source.least_bandwidth
+        meets = best is not None and best <= self._ledger.bounds.bandwidth()
         return not meets and self._ledger.gaps_are_open()
 
     def _lost(self, why: str) -> None:

@@ -597,7 +597,7 @@ class TestLimits:
     ) -> None:
         source = self.source(topology, collective, Strategy.PAPER)
         assert source.k is not None
-        steps, b_l = source.least_steps, source.least_bandwidth
+        steps, b_l = source.least_steps, source.bounds.bandwidth()
 
         def admits(most_k: int) -> bool:
             return any(
