@@ -15,6 +15,9 @@ __all__ = ["ELEMENT_BYTES", "recommendation_page"]
 ELEMENT_BYTES = 4
 """Bytes of an element; a chunk should consist of whole elements."""
 
+_FASTER = 0.95
+"""An algorithm that the message does not fit is named if it takes at most this part of the time."""
+
 
 @paged
 def recommendation_page(
@@ -40,12 +43,18 @@ def recommendation_page(
         found = [point.backend for point in frontier.points if point.algorithm is stored.algorithm]
         by = f", by {found[0]}" if found and found[0] else ""
         yield f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}"
-    for one in recommended:
-        chunk = compared.message.node_bytes(one.message_bytes) / one.chunks
-        if chunk % ELEMENT_BYTES:
+    for number, one in enumerate(recommended):
+        size, least = format_size(one.message_bytes), compared.best(number)
+        if compared.message.node_bytes(one.message_bytes) / one.chunks % ELEMENT_BYTES:
             yield (
-                f"{one.where} does not cut {format_size(one.message_bytes)} into {one.chunks} "
-                "equal chunks of whole elements; a runtime may refuse this size."
+                f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole "
+                "elements; a runtime may refuse this size."
+            )
+        elif float(least.seconds[number]) < one.seconds * _FASTER:
+            yield (
+                f"{least.name} (C = {least.algorithm.chunks}) would take "
+                f"{least.seconds[number] * 1e6:.4g} us for {size}, but does not cut it into equal "
+                "chunks of whole elements."
             )
     yield ""
     if optimal is not None:

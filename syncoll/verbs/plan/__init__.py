@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 SHELL = Shell(
-    {"source": ("source FRONTIER", "saved with -o"), "exports": "", "also": ""},
+    {"source": ("source FRONTIER", "saved with -o"), "exports": "", "algorithms": ""},
     {
         "--sizes FROM..TO": "messages to show, such as 1KiB..1GiB, also FROM:TO, or one (default: "
         "all; in a plot 1KiB to 1GiB and every crossover)",
@@ -78,7 +78,7 @@ def plan(
     in_place: bool = False,
     skip_refused: bool = False,
     options: Mapping[str, object] | None = None,
-    also: Sequence[StoredAlgorithm] = (),
+    algorithms: Sequence[StoredAlgorithm] | None = None,
 ) -> PlanResult:
     """The fastest algorithm of a frontier for each message size.
 
@@ -98,7 +98,7 @@ def plan(
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
         options: of the exporter, by name.
-        also: further verified algorithms that take part, such as classics.
+        algorithms: verified algorithms to choose from, such as classics; None for the frontier's.
 
     Raises:
         UsageError: on an invalid or missing number, without points, or with too many sends to
@@ -111,13 +111,15 @@ def plan(
         require_new_folder(Path(exports))
     how = values.choice_of("timing", timing, Timing)
     frontier = frontier_of(source, "plan")
-    session, algorithms = session_of(frontier), algorithms_of(frontier, "plan")
+    session = session_of(frontier)
     network = given_network(frontier.topology, alpha, beta)
     call = values.time_of("overhead", overhead)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(values.bytes_of, asked))
-    algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted]), *also]
+    if algorithms is None:
+        members = members_for(frontier, model, [*PLANNED_SIZES, *wanted])
+        algorithms = [*algorithms_of(frontier, "plan"), *members]
     times = None
     if how is Timing.ASYNCHRONOUS:
         times = SimulatedSeconds(network, Semantics(overhead=call), len(algorithms))

@@ -11,7 +11,7 @@ Times are simulated as by `syncoll simulate`.  A saved frontier in place of a ma
 collective is not searched again.
 
 The new folder of -o has frontier.json, and the files that `syncoll plan -o` writes: index.json with
-a plan for all messages, and in algorithms/ the exports.  It appears with all of them or not at all.
+a plan for all messages, and in algorithms/ the exports.  If an export fails, it has frontier.json.
 Ctrl-C ends the search; the answer is about the algorithms so far, which are saved even without -o.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from syncoll.documents import require_new_folder
     from syncoll.verbs.frontier import Source
     from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
-    from syncoll.verbs.recommend.result import RecommendationResult
+    from syncoll.verbs.recommend.result import RecommendationResult, require_exporter
 
 __all__ = ["recommend"]
 
@@ -86,7 +86,8 @@ def recommend(
         output: a new folder for the frontier, a plan, and the exports.
         in_place: for calls whose input and output are one buffer.
         options: of the exporter, by name.
-        time_limit: of the whole command, such as ``2min``; None for one minute.
+        time_limit: of the search and the simulations, such as ``2min``; None for one minute.
+            Exports come on top.
         work: see `pareto`.
         progress: ``auto``, ``live``, ``plain``, ``log`` or ``none``.
         settings: see `Settings`.
@@ -102,8 +103,7 @@ def recommend(
         raise UsageError(f"{argument('to', to)} needs {argument('output')}: name a new folder")
     if output is not None:
         require_new_folder(Path(output))
-    if to is not None:
-        session_for().plugins.exporters[to]  # a name that exists
+    require_exporter(session_for(), to, options)
     model: dict[str, Any] = {"alpha": alpha, "beta": beta}
     limits: dict[str, Any] = {"time_limit": time_limit, "work": work, "progress": progress}
     frontier = frontier_for(source, collective, sizes, **model, **limits, **settings)

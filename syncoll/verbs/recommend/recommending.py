@@ -31,6 +31,10 @@ _SECONDS, _SHARE_OF_SEARCH = 60.0, 0.8
 _SAME = 1.001
 """Times that differ by at most this factor count as equal."""
 
+_NEARLY = 1.02
+"""The factor by which an algorithm of fewer chunks may be slower than the fastest.  Runtimes need
+thread blocks and messages for chunks, and simulated times do not count them."""
+
 _VARIANT_SECONDS, _BETTER = 2.0, 0.99
 """The time for the bounds of a machine's variants, and the ratio of bounds that is reported."""
 
@@ -95,16 +99,21 @@ def recommendation_for(
 def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
     """The fastest algorithm for each message.
 
-    Among equally fast ones it is one of whole elements in each chunk, then one of the frontier.
+    It cuts the message into equal chunks of whole elements, if any algorithm does: runtimes refuse
+    other messages.  Of the algorithms that are nearly as fast it has the fewest chunks.
     """
     for number, size in enumerate(compared.sizes):
-        best, classic = compared.best(number), compared.best_classic(number)
-        every = (best, *compared.algorithms, *compared.classics)
-        least = min(one.seconds[number] for one in every) * Fraction(_SAME)
-        same = [one for one in every if one.seconds[number] <= least]
-        parts = compared.message.node_bytes(size) / ELEMENT_BYTES
-        whole = [one for one in same if not parts % one.algorithm.chunks]
-        best = min(whole or same, key=lambda one: bool(one.classic))
+        classic, parts = compared.best_classic(number), compared.message.node_bytes(size)
+        every = [*compared.algorithms, *compared.classics]
+        whole = [one for one in every if not parts / ELEMENT_BYTES % one.algorithm.chunks]
+        least = min(one.seconds[number] for one in whole or every)
+        fastest = [x for x in whole or every if x.seconds[number] <= least * Fraction(_SAME)]
+        is_classic = all(one.classic for one in fastest)
+        near = [x for x in whole or every if x.seconds[number] <= least * Fraction(_NEARLY)]
+        best = min(
+            (one for one in near if bool(one.classic) == is_classic),
+            key=lambda one: (one.algorithm.chunks, one.seconds[number]),
+        )
         one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
         yield RecommendedRecord(
             *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import syncoll
 from syncoll.documents import frontier_document, to_text, write_new_folder
@@ -18,13 +18,16 @@ from syncoll.documents.recommendation import (
 from syncoll.documents.record import written
 from syncoll.pages import Page
 from syncoll.pages.recommend import recommendation_page
+from syncoll.plugins import resolve_options
+from syncoll.session import Session
+from syncoll.verbs.asking import session_of
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.plan.result import PlanResult
-from syncoll.verbs.result import Result
+from syncoll.verbs.result import Tabular
 from syncoll.verbs.simulate.result import SimulationResult
 from syncoll.version import __version__
 
-__all__ = ["FRONTIER", "RecommendationResult", "style_after"]
+__all__ = ["FRONTIER", "RecommendationResult", "require_exporter", "style_after"]
 
 FRONTIER = "frontier.json"
 """The name of the frontier in the folder of a recommendation."""
@@ -35,8 +38,16 @@ def style_after(progress: str) -> Any:
     return "plain" if progress == "log" else progress
 
 
+def require_exporter(
+    session: Session, to: str | None, options: Mapping[str, object] | None
+) -> None:
+    """Raises `PluginError` or `OptionError` on a format or an option that does not exist."""
+    if to is not None:
+        resolve_options(session.plugins.exporters[to].options, options or {}, f"exporter {to}")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RecommendationResult(Result):
+class RecommendationResult(Tabular):
     """The fastest known algorithm for each message.
 
     Args:
@@ -54,6 +65,16 @@ class RecommendationResult(Result):
     optimal: str | None
     variants: tuple[VariantRecord, ...]
     model: Mapping[str, Any]
+
+    columns: ClassVar = {
+        **dict.fromkeys(("where", "classic"), str),
+        **dict.fromkeys(("message_bytes", "steps", "rounds", "chunks"), int),
+        **dict.fromkeys(("seconds", "algbw", "speedup", "floor", "gap"), float),
+    }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each message."""
+        return [{name: getattr(one, name) for name in self.columns} for one in self.recommended]
 
     def page(self) -> Page:
         """The table of algorithms, and remarks."""
@@ -85,10 +106,9 @@ class RecommendationResult(Result):
         options: Mapping[str, object] | None = None,
         progress: str = "auto",
     ) -> PlanResult:
-        """Writes a new folder: the frontier, a plan for all messages, and the plan's exports.
+        """Writes a new folder: the frontier, a plan of the recommended algorithms, and its exports.
 
-        Classics that are faster than the frontier take part in the plan.  If an export fails, the
-        folder has the frontier.
+        If an export fails, the folder has the frontier.
 
         Args:
             to: the format of the exports; None for no exports.
@@ -100,8 +120,9 @@ class RecommendationResult(Result):
             ExportError: if the format can express none of the algorithms.
             UsageError: if the folder cannot be written.
         """
+        require_exporter(session_of(self.frontier), to, options)
         files = {FRONTIER: f"{to_text(frontier_document(self.frontier))}\n".encode()}
-        classics = dict.fromkeys(one.where for one in self.recommended if one.is_classic)
+        names = dict.fromkeys(one.where for one in self.recommended)
         try:
             found = syncoll.plan(
                 self.frontier,
@@ -111,7 +132,7 @@ class RecommendationResult(Result):
                 skip_refused=True,
                 options=options,
                 progress=style_after(progress),
-                also=[self.compared.timed(name).algorithm for name in classics],
+                algorithms=[self.compared.timed(name).algorithm for name in names],
                 **self.model,
             )
             files |= found.files()
