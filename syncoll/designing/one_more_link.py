@@ -28,14 +28,7 @@ from syncoll.arrays import IntArray
 from syncoll.certificates import RoundsBound
 from syncoll.designing.candidates import BuildCosts, MachineCandidate, ports_of
 from syncoll.errors import ModelError
-from syncoll.model import (
-    BandwidthBound,
-    Collective,
-    Fabric,
-    FabricLink,
-    RelationTable,
-    Topology,
-)
+from syncoll.model import BandwidthBound, Collective, Fabric, FabricLink, RelationTable, Topology
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
 from syncoll.symmetry.candidates import automorphism_generators

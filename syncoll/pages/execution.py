@@ -6,7 +6,7 @@ from statistics import median
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.mpi import Job, Result, Run
-from syncoll.pages.page import PageParts, paged, shown, table
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.planning import message_of
 from syncoll.trust.data import Execution
 from syncoll.wording import counted
@@ -56,7 +56,7 @@ def mpi_page(job: Job, result: Result) -> PageParts:
             ">syncoll ms": _milliseconds(run.seconds),
             ">MPI ms": _milliseconds(run.reference_seconds),
             ">ratio": _ratio(run),
-            ">max abs error": shown(run.largest_error, ".3g"),
+            ">max abs error": "-" if run.largest_error is None else f"{run.largest_error:.3g}",
             ">of bound": "bits" if run.bound_used is None else f"{run.bound_used:.0%}",
             "result": "OK" if run.mismatch is None else "WRONG",
         }

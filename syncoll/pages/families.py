@@ -14,14 +14,7 @@ from syncoll.wording import counted, in_short, nearness, runs_in_words
 if TYPE_CHECKING:
     from syncoll.pages.times import MessageTimes
 
-__all__ = [
-    "families_table",
-    "is_member",
-    "member_of",
-    "open_lines",
-    "optimal_for",
-    "proved_of",
-]
+__all__ = ["families_table", "is_member", "member_of", "open_lines", "optimal_for", "proved_of"]
 
 
 def is_member(family: Family, steps: int, bandwidth: Fraction) -> bool:

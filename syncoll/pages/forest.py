@@ -91,12 +91,10 @@ def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
     part = f"{phase.crossing}/{sum(phase.forest.weights)} of the data"
     if phase.crossing == sum(phase.forest.weights):
         part = "all data"
-    if phase.reduces:
-        first = f"partial results for {part} have to go from {_nodes(nodes)} to {_nodes(others)}"
-    else:
-        first = f"{part} has to go from {_nodes(nodes)} to {_nodes(others)}"
+    what = f"partial results for {part} have" if phase.reduces else f"{part} has"
+    start, end = (_ranges(each, "node", "nodes") for each in (nodes, others))
     room = sum((bandwidth for _, _, bandwidth in links), Fraction(0))
-    lines = [first]
+    lines = [f"{what} to go from {start} to {end}"]
     if switches:
         lines.append(f"({_ranges(switches, 'switch', 'switches')} counted with the former)")
     shown = [f"{_vertex(u, fabric)} -> {_vertex(v, fabric)} ({b})" for u, v, b in links[:8]]
@@ -127,10 +125,6 @@ def _rate(value: Fraction, unit: str) -> str:
 
 def _vertex(vertex: int, fabric: Fabric) -> str:
     return str(vertex) if vertex < fabric.num_nodes else fabric.vertex_name(vertex)
-
-
-def _nodes(nodes: Collection[int]) -> str:
-    return _ranges(nodes, "node", "nodes")
 
 
 def _ranges(numbers: Collection[int], one: str, many: str) -> str:

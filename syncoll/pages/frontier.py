@@ -20,8 +20,6 @@ __all__ = [
     "stored_page",
 ]
 
-_OPTIONAL = ("seconds", "sends", "R by step", "found by", "rounds R", "chunks C")
-
 
 @paged
 def frontier_page(frontier: Frontier) -> PageParts:
@@ -52,7 +50,8 @@ def frontier_page(frontier: Frontier) -> PageParts:
     if rows or frontier.families:
         yield ""
     if rows:
-        yield table(rows, (*_OPTIONAL, proved[1:]))
+        optional = ("seconds", "sends", "R by step", "found by", "rounds R", "chunks C")
+        yield table(rows, (*optional, proved[1:]))
     yield families_table(frontier, times)
     if times is not None:
         simulated = bool(points) and times.simulates(points)

@@ -13,7 +13,7 @@ from html import escape
 from itertools import groupby, zip_longest
 from typing import ParamSpec, TypeAlias
 
-__all__ = ["Page", "PageParts", "paged", "short_fraction", "shown", "table", "visible"]
+__all__ = ["Page", "PageParts", "paged", "short_fraction", "table", "visible"]
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -195,11 +195,6 @@ def table(rows: Sequence[Mapping[str, object]], optional: Sequence[str] = ()) ->
     """A table of rows that have their cells by the names of columns; see `Page.table`."""
     names = dict.fromkeys(name for row in rows for name in row)
     return Page().table([*names], [[row.get(name, "") for name in names] for row in rows], optional)
-
-
-def shown(value: object, style: str = "", unit: str = "") -> str:
-    """A value in a format, with its unit; a dash for None."""
-    return "-" if value is None else f"{value:{style}}{unit}"
 
 
 def short_fraction(value: Fraction) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncoll.documents.recommendation import RecommendedRecord, VariantRecord
-from syncoll.pages.page import PageParts, paged, shown, table
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.pages.times import gigabytes
 from syncoll.results import Frontier
 from syncoll.simulating import Comparison
@@ -80,5 +80,7 @@ def _row(one: RecommendedRecord, compared: bool) -> dict[str, str]:
         ">GB/s": gigabytes(one.algbw),
         ">gap": gap(one.seconds, one.floor) if one.floor else "-",
     }
-    over = (one.classic or "-").partition("[")[0]
-    return {**row, ">speed-up": shown(one.speedup, ".3g", "x"), "over": over} if compared else row
+    if compared:
+        row[">speed-up"] = "-" if one.speedup is None else f"{one.speedup:.3g}x"
+        row["over"] = (one.classic or "-").partition("[")[0]
+    return row

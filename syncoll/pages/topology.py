@@ -32,14 +32,10 @@ def topology_page(topology: Topology, doc: str = "", width: int | None = None) -
     fabric = topology.fabric
     if fabric is not None:
         switches = counted(fabric.num_switches, "switch")
+        unit = f"; a chunk per round is {fabric.chunk_bandwidth} GB/s"
         yield (
             f"physical network: {switches}, {counted(len(fabric.links), 'directed link')}"
-            + (
-                f"; a chunk per round is {fabric.chunk_bandwidth} GB/s"
-                if fabric.measure == "GB/s"
-                else ""
-            )
-            + _latencies(fabric)
+            f"{unit if fabric.measure == 'GB/s' else ''}{_latencies(fabric)}"
         )
     if topology.links:
         yield from _links(topology, width)
@@ -65,10 +61,7 @@ def _links(topology: Topology, width: int | None) -> Iterator[str | Page]:
     legend = "chunks per round"
     if any(link not in own for link in topology.links):
         legend += "; * means bounded only together with other links"
-    nodes, links = (
-        range(topology.num_nodes),
-        {link: str(own.get(link, "*")) for link in topology.links},
-    )
+    nodes, links = range(topology.num_nodes), {x: str(own.get(x, "*")) for x in topology.links}
     widest = max(len(str(topology.num_nodes)), *(len(value) for value in links.values())) + 2
     available = width or _WIDEST_MATRIX
     if widest * (topology.num_nodes + 1) + 2 <= available:

@@ -26,13 +26,7 @@ from syncoll.runtime import HandedOut, export_verified, label
 from syncoll.version import __version__
 from syncoll.wording import argument
 
-__all__ = [
-    "PlannedExport",
-    "PlannedExports",
-    "ends",
-    "export_plan",
-    "plan_document",
-]
+__all__ = ["PlannedExport", "PlannedExports", "ends", "export_plan", "plan_document"]
 
 ALGORITHMS = "algorithms"
 """The folder with the exports, next to the index."""

@@ -23,13 +23,7 @@ from syncoll.simulating.simulation import Simulation, simulate_algorithm, simula
 
 __all__ = ["Comparison", "Measurement", "Timed", "bus_factor", "compare"]
 
-_COUNTED_BY_RANK = (
-    Kind.ALLGATHER,
-    Kind.REDUCESCATTER,
-    Kind.ALLTOALL,
-    Kind.GATHER,
-    Kind.SCATTER,
-)
+_COUNTED_BY_RANK = (Kind.ALLGATHER, Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.GATHER, Kind.SCATTER)
 """For these collectives nccl-tests counts the elements of one rank's part of the buffer."""
 
 _FLOAT_BYTES = 4
