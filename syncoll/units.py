@@ -75,10 +75,9 @@ def parse_bandwidth(text: str) -> Fraction:
 
 
 def parse_size(text: str) -> int:
-    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB``, ``2g`` or ``512``.
+    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB`` or ``512``.
 
-    Raises:
-        UsageError: if it is not one.
+    ``1M`` is 2^20, as in nccl-tests.  Raises `UsageError` if the text is not a size.
     """
     expected = "a number of bytes, such as 512, 64KiB or 1MB"
     bits = re.search(r"[KMGT]i?b\s*$", text)
@@ -86,9 +85,9 @@ def parse_size(text: str) -> int:
         raise UsageError(
             f"the size {text!r} has the unknown unit {bits[0]!r} (b: bits); expected {expected}"
         )
-    value = _amount(text, "size", expected)
+    value = _amount(re.sub(r"(?<=[\d\s])([kKmMgGtT])\s*$", r"\1iB", text), "size", expected, text)
     if value < 1 or value.denominator != 1:
-        raise UsageError(f"{text!r} is not a whole number of bytes of at least 1")
+        raise UsageError(f"the size {text!r} is not a whole number of at least 1 byte")
     return int(value)
 
 
@@ -118,10 +117,10 @@ def parse_memory(text: str) -> int:
     return value
 
 
-def _amount(text: str, noun: str, expected: str) -> Fraction:
+def _amount(text: str, noun: str, expected: str, written: str = "") -> Fraction:
     """Bytes; units may be written in small letters, and without the B."""
     plain = re.sub(r"b\s*$", "", text.lower())
-    return _parse(plain, _MEMORY, noun, expected, text)
+    return _parse(plain, _MEMORY, noun, expected, written or text)
 
 
 def _parse(

@@ -84,11 +84,15 @@ def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:
     try:
         if isinstance(sizes, str):
             low, dots, high = sizes.partition(".." if ".." in sizes else ":")
+            if not low.strip() or (dots and not high.strip()):
+                raise UsageError(f"{sizes!r} has an empty size")
             found = units.parse_size(low), units.parse_size(high if dots else low)
         else:
             found = (bytes_of(sizes),) * 2
     except UsageError as error:
-        raise UsageError(f"{argument(name)}: {error}, or FROM..TO such as 1KiB..1GiB") from None
+        raise UsageError(
+            f"{argument(name)}: {error}; ranges are FROM..TO, such as 1KiB..1GiB"
+        ) from None
     if not 1 <= found[0] <= found[1]:
         wrong = "is empty" if found[0] > found[1] else "is no size"
         raise UsageError(
@@ -110,7 +114,9 @@ def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4)
         UsageError: on an invalid size, or without any.
     """
     if isinstance(sizes, str):
-        sizes = sizes.split(",")
+        given, sizes = sizes, sizes.split(",")
+        if not all(map(str.strip, sizes)):
+            raise UsageError(f"{argument(name)}: {given!r} has an empty size; leave out a comma")
     found: list[int] = []
     for one in sizes if isinstance(sizes, Iterable) else [sizes]:
         low, high = size_range(name, one) or (1, 1)

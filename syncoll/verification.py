@@ -32,10 +32,9 @@ def exporter_for(
     """
     record = plugins.exporters[to] if to is not None else exporter_of(file, plugins, tell)
     if record is None and file.is_dir():
-        raise UsageError(
-            f"{file} is a folder without files of any exporter; name a file, or the format of the "
-            "folder"
-        )
+        planned = file / "algorithms"
+        hint = f"verify {planned}" if planned.is_dir() else "name a file, or the folder's format"
+        raise UsageError(f"{file} is a folder without files of any exporter; {hint}")
     return record
 
 

@@ -325,7 +325,7 @@ def test_an_export_that_fails_its_check_is_a_bug(
         ([*MODEL, "--overhead", "-1us"], "--overhead"),
         ([*MODEL, "--sizes", "1KiB", "--plot", "x.svg"], "--sizes: a plot needs a range"),
         ([*MODEL, "--sizes", "2KiB..1KiB"], "FROM at most TO"),
-        ([*MODEL, "--sizes", "..1KiB"], "is not a size"),
+        ([*MODEL, "--sizes", "..1KiB"], "has an empty size"),
         ([*MODEL, "--plot", "x.pdf"], ".png or .svg"),
         ([*MODEL, "--plot", "no/x.svg"], "no folder"),
         ([*MODEL, "--to", "msccl-xml"], "--to without -o"),

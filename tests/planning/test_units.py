@@ -54,7 +54,15 @@ def test_bandwidths(text: str, rate: Fraction) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("512", 512), ("64KiB", 1 << 16), ("1.5MB", 1_500_000), ("1GiB", 1 << 30)]
+    ("text", "size"),
+    [
+        ("512", 512),
+        ("64KiB", 1 << 16),
+        ("1.5MB", 1_500_000),
+        ("1GiB", 1 << 30),
+        ("1M", 1 << 20),
+        ("2 k", 2048),
+    ],
 )
 def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
@@ -80,10 +88,10 @@ def test_sizes(text: str, size: int) -> None:
         (parse_bandwidth, "25", "has no unit"),
         (parse_bandwidth, "25gb/s", "unknown unit 'gb/s'"),
         (parse_bandwidth, "fast", "is not a bandwidth"),
-        (parse_size, "0", "not a whole number of bytes"),
-        (parse_size, "0.3KiB", "not a whole number of bytes"),
+        (parse_size, "0", "not a whole number of at least 1 byte"),
+        (parse_size, "0.3KiB", "not a whole number of at least 1 byte"),
         (parse_size, "1Gb", "unknown unit 'Gb'"),
-        (parse_size, "-1", "not a whole number of bytes"),
+        (parse_size, "-1", "not a whole number of at least 1 byte"),
     ],
 )
 def test_other_texts_are_refused(parse: Callable[[str], object], text: str, complaint: str) -> None:

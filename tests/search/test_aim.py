@@ -132,7 +132,7 @@ def test_the_scope_and_open_claims_name_the_sizes() -> None:
         ({"optimise_for": "1KiB", "beta": "1GB/s"}, "alpha is missing: ring"),
         ({"optimise_for": "4KiB:1KiB"}, "is empty"),
         ({"optimise_for": "much"}, "much"),
-        ({"alpha": "1us"}, "for the sizes of optimise_for, which is missing"),
+        ({"alpha": "1us"}, "need the sizes of optimise_for"),
     ],
 )
 def test_wrong_aims(given: dict[str, str], wrong: str) -> None:

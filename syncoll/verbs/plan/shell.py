@@ -81,11 +81,12 @@ def print_exports(made: PlannedExports, folder: Path) -> None:
     """Prints the files of exports, with their collectives."""
     print_text(f"written to {folder}: index.json and")
     for one in made.exports:
-        end = "up" if one.max_bytes is None else f"to {one.max_bytes}"
+        least, most = one.min_bytes, one.max_bytes
+        sizes = f"from {least}" if most is None else f"of {least} to {most}"
         where = one.files[0]
         if len(one.files) > 1:
             where = f"{where.rpartition('/')[0]} ({counted(len(one.files), 'file')})"
-        print_text(f"  {where}: messages of {one.min_bytes} {end} bytes")
+        print_text(f"  {where}: messages {sizes} bytes")
         checked = one.handed_out.checked
         print_text(f"    executed: {checked.format}, {checked.collective}")
     notes = (note for one in made.exports for note in one.notes(folder))
