@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 
@@ -52,6 +53,7 @@ _FEWEST = 6
 """The first S are bounded in ascending order; a frontier has its most useful points there."""
 
 
+@dataclass(eq=False)
 class BoundsTable:
     """Lower bounds on steps and rounds of a collective; the bounds on R/C hold for every C.
 
@@ -69,32 +71,25 @@ class BoundsTable:
         late: S for which more time may prove more.
     """
 
-    def __init__(
-        self,
-        topology: Topology,
-        collective: Collective,
-        prove: Callable[..., RoundsBound] = rounds_bound,
-        deadline: Deadline = NEVER,
-        chunks: int | None = None,
-        further: Callable[..., RoundsBound] | None = None,
-    ) -> None:
-        self.topology, self.collective, self._prove = topology, collective, prove
-        self._further = further
-        self.deadline, self._chunks = deadline, chunks
-        self.left_out: dict[int, LocatedError] = {}
-        self.skipped: set[int | None] = set()
-        self.late: set[int | None] = set()
-        self._admits: dict[int, bool] = {}
-        self._bounds: dict[int | None, RoundsBound] = {}
-        self._hurried: dict[int | None, float] = {}
-        """Seconds after which a quick bound that proved nothing for its S is tried again."""
-        self._late: dict[int | None, float] = {}
-        """Seconds after which other quick bounds are tried again, in a search that begins again."""
-        self._thorough: dict[int | None, float] = {}
-        """Seconds after which a thorough bound is tried again with more time."""
-        self._found: list[tuple[int, Fraction]] = []
-        self._points: dict[int, Point] = {}
-        self._memory = BoundsMemory()
+    topology: Topology
+    collective: Collective
+    prove: Callable[..., RoundsBound] = rounds_bound
+    deadline: Deadline = NEVER
+    chunks: int | None = None
+    further: Callable[..., RoundsBound] | None = None
+    left_out: dict[int, LocatedError] = field(default_factory=dict, init=False)
+    skipped: set[int | None] = field(default_factory=set, init=False)
+    late: set[int | None] = field(default_factory=set, init=False)
+    _admits: dict[int, bool] = field(default_factory=dict, init=False)
+    _bounds: dict[int | None, RoundsBound] = field(default_factory=dict, init=False)
+    # Seconds after which a quick bound that proved nothing for its S is tried again; other quick
+    # bounds, in a search that begins again; and a thorough bound, with more time.
+    _hurried: dict[int | None, float] = field(default_factory=dict, init=False)
+    _late: dict[int | None, float] = field(default_factory=dict, init=False)
+    _thorough: dict[int | None, float] = field(default_factory=dict, init=False)
+    _found: list[tuple[int, Fraction]] = field(default_factory=list, init=False)
+    _points: dict[int, Point] = field(default_factory=dict, init=False)
+    _memory: BoundsMemory = field(default_factory=BoundsMemory, init=False)
 
     def admits(self, chunks: int) -> bool:
         """Whether there are algorithms to look for with C = `chunks`.
@@ -149,7 +144,7 @@ class BoundsTable:
     @cached_property
     def shape(self) -> ChunkClasses:
         """The chunks by their demands, for the C that certificates refer to."""
-        chunks = self._chunks or self.least_chunks()
+        chunks = self.chunks or self.least_chunks()
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
         return ChunkClasses.of(table, chunks, combining=self.collective.combining)
 
@@ -281,14 +276,14 @@ class BoundsTable:
         time may prove more."""
         began = now()
         self.late.discard(steps)
-        own = seconds if self._further is None else seconds * (1 - _SHARE)
+        own = seconds if self.further is None else seconds * (1 - _SHARE)
         found = self._proved(steps, own, thorough)
         spent = now() - began
         if spent >= own:
             self.late.add(steps)
-        if self._further is not None and not self._met(found, steps):
+        if self.further is not None and not self._met(found, steps):
             enough, until = self._cheapest(steps), Deadline.after(seconds - spent)
-            found = self._further(
+            found = self.further(
                 self.topology, self.collective, self.shape, steps, found, enough, until
             )
         before = self._bounds.get(steps, found)
@@ -299,7 +294,7 @@ class BoundsTable:
 
     def _proved(self, steps: int | None, seconds: float, thorough: bool) -> RoundsBound:
         shape = self.shape
-        prove = partial(self._prove, left_out=lambda: self.late.add(steps))
+        prove = partial(self.prove, left_out=lambda: self.late.add(steps))
         where, reading = self.topology, DemandView.MOVING
         if not shape.combining:
             demands = shape.demands(reading)
