@@ -166,12 +166,11 @@ def rings_bound(topology: Topology) -> Fraction:
     gets at least k K chunks.  The groups are single nodes, all nodes but one, and, for each
     bandwidth, the components of links of at least that bandwidth.
     """
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     at, covers = topology.link_bounds, Covers(topology)
     widths = [bound.chunks_per_round for bound in topology.bounds]
     found: list[Fraction] = []
     for groups in (np.arange(topology.num_nodes), *boxes_by_width(topology)):
-        ways = groups[ends]
+        ways = groups[topology.ends]
         crossing = np.flatnonzero(ways[:, 0] != ways[:, 1])
         for end in (0, 1):
             order = crossing[np.argsort(ways[crossing, end], kind="stable")]

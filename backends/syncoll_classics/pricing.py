@@ -64,7 +64,7 @@ class RoomForRings:
 
     def __init__(self, topology: Topology, rounds: int) -> None:
         self._topology = topology
-        self._ends = np.array(topology.links, dtype=np.int64)
+        self._ends = topology.ends
         capacities = [bound.capacity(rounds) for bound in topology.bounds]
         self._capacity = np.array(capacities, dtype=np.int64)
         self._sets = np.repeat(

@@ -326,7 +326,7 @@ def multitree(
     added = np.array(
         grow(network, roots, turns, lambda: topology.distances, until), dtype=np.int64
     ).reshape(-1, 3)
-    links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)[added[:, 1]]
+    links = topology.ends[added[:, 1]]
     edges = np.concatenate([added[:, :1], links, added[:, 2:]], axis=1)
     return TimedTrees(np.array(roots, dtype=np.int64), edges)
 

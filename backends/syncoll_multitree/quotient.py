@@ -141,7 +141,7 @@ class TranslatedTrees:
         topology, translations = self.quotient.topology, self.quotient.translations
         nodes = topology.num_nodes
         added = np.array(self.added, dtype=np.int64).reshape(-1, 3)
-        links = np.array(topology.links, dtype=np.int64)[added[:, 1]]
+        links = topology.ends[added[:, 1]]
         by = np.arange(nodes, dtype=np.int64)[None, :]
         columns = (
             added[:, :1] * nodes + by,

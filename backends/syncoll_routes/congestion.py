@@ -61,7 +61,7 @@ class CongestionRouter:
     def __init__(self, topology: Topology, pairs: IntArray) -> None:
         self._topology, self._pairs, self._nodes = topology, pairs, topology.num_nodes
         self._sources, self._source = np.unique(pairs[:, 0], return_inverse=True)
-        self._ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self._ends = topology.ends
         degree = np.bincount(self._ends[:, 1], minlength=self._nodes)
         order = np.argsort(self._ends[:, 1], kind="stable")
         place = np.arange(len(order)) - np.repeat(np.cumsum(degree) - degree, degree)

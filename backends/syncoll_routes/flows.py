@@ -45,12 +45,12 @@ class Flows:
 
     def __init__(self, topology: Topology, pairs: IntArray) -> None:
         self._topology, self._pairs = topology, pairs
-        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         starts, stops = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
         self._turned = len(stops) < len(starts)
         """Whether flows run backwards, from the ends of chunks."""
         self._roots = stops if self._turned else starts
-        self._from, self._to = ends.T[::-1] if self._turned else ends.T
+        ends = topology.ends.T
+        self._from, self._to = ends[::-1] if self._turned else ends
         self._root, self._leaf = pairs.T[::-1] if self._turned else pairs.T
         self._solved: tuple[IntArray, FloatArray] | None = None
 

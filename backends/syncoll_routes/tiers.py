@@ -63,11 +63,10 @@ class Tiers:
     @classmethod
     def of(cls, topology: Topology) -> Tiers | None:
         """The largest boxes, joined pairwise and connected inside, or None."""
-        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         for label in boxes_by_width(topology):
             box = np.unique(label, return_inverse=True)[1].reshape(-1)
             count = int(box.max()) + 1
-            from_to = box[ends]
+            from_to = box[topology.ends]
             between = from_to[:, 0] != from_to[:, 1]
             pairs = np.unique(from_to[between] @ [count, 1])
             if len(pairs) < count * (count - 1):
@@ -80,11 +79,6 @@ class Tiers:
             if (found.inside.distances[box[:, None] == box] < topology.num_nodes).all():
                 return found
         return None
-
-    @cached_property
-    def ends(self) -> IntArray:
-        """``[links, 2]``."""
-        return np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
 
     @cached_property
     def inside(self) -> Topology:
@@ -114,7 +108,7 @@ class Tiers:
         key = from_to @ [boxes, 1]
         leaves = from_to[:, 0] != from_to[:, 1]
         links = np.flatnonzero(self.between)
-        link_key = self.box[self.ends[links]] @ [boxes, 1]
+        link_key = self.box[self.topology.ends[links]] @ [boxes, 1]
         crossing = np.bincount(key[leaves], amounts[leaves], boxes * boxes).astype(np.int64)
         used = crossing[link_key] > 0
         links, link_key = links[used], link_key[used]
@@ -159,7 +153,7 @@ class Tiers:
         """The cost of all data between boxes on the cheapest ways."""
         boxes = int(self.box.max()) + 1
         links = np.flatnonzero(self.between)
-        start, end = self.box[self.ends[links]].T
+        start, end = self.box[self.topology.ends[links]].T
         cost = np.full((boxes, boxes), np.inf)
         np.minimum.at(cost, (start, end), prices[sets.of_link[links]].sum(axis=1))
         np.fill_diagonal(cost, 0.0)
@@ -179,7 +173,7 @@ class Tiers:
         nodes = self.topology.num_nodes
         left: IntArray = np.where(leaves, amounts, 0)
         room = carried.copy()
-        start, end = self.ends[links].T
+        start, end = self.topology.ends[links].T
         found: list[tuple[IntArray, IntArray, IntArray]] = []
         first, last, box = pairs[:, 0], pairs[:, 1], self.box
         keys: list[tuple[IntArray, IntArray]] = [
@@ -209,8 +203,8 @@ class Tiers:
         """Complete ways: inside a box, over a link between boxes, and inside again."""
         nodes = self.topology.num_nodes
         crossing = over >= 0
-        first = np.where(crossing, self.ends[over, 0], pairs[pair, 1])
-        last = np.where(crossing, self.ends[over, 1], pairs[pair, 1])
+        first = np.where(crossing, self.topology.ends[over, 0], pairs[pair, 1])
+        last = np.where(crossing, self.topology.ends[over, 1], pairs[pair, 1])
         legs = (pairs[pair, 0] * nodes + first, last * nodes + pairs[pair, 1])
         key = np.concatenate(legs)
         moving = key // nodes != key % nodes
@@ -250,7 +244,7 @@ class Tiers:
         """Ways inside boxes: over the direct link, if it exists and is not too busy."""
         direct = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
         near = np.flatnonzero(self.near)
-        direct[self.ends[near, 0], self.ends[near, 1]] = near
+        direct[self.topology.ends[near, 0], self.topology.ends[near, 1]] = near
         links = direct[ends[:, 0], ends[:, 1]]
         crossing = over >= 0
         most = sets.busiest(over[crossing], amount[crossing])

@@ -99,7 +99,7 @@ def _both_ways(topology: Topology) -> list[set[int]]:
 
 def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[Core]:
     """Cores of boxes joined by links of some kinds, of one node of each box, and of all nodes."""
-    nodes, ends = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    nodes, ends = topology.num_nodes, topology.ends
     every = np.unique(kinds).tolist()
     if len(every) > _MOST_KINDS:
         return

@@ -28,7 +28,6 @@ class AllreduceNetwork(OrbitNetwork):
         multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
 
     Attributes:
-        ends: ``[L, 2]``, the ends of every link.
         roots: one node of each orbit.
         least: a lower bound on R/C if links divide each bound equally.
     """
@@ -39,8 +38,7 @@ class AllreduceNetwork(OrbitNetwork):
         self._cores: dict[int, list[Core]] = {}
         nodes, generators = topology.num_nodes, list(self.group.generators)
         self.roots: list[int] = np.unique(least_of_orbits(nodes, generators)).tolist()
-        self.ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        source, target = self.ends.T
+        source, target = topology.ends.T
         self.forth, self.back = (
             Links.of(nodes, *ends) for ends in ((source, target), (target, source))
         )

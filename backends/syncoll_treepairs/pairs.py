@@ -216,7 +216,7 @@ def _guesses(network: AllreduceNetwork) -> Callable[[Core], tuple[int, float]]:
     nodes = network.num_nodes
     on_links = network.on_links(1 / network.rate[:, None])[0]
     between = np.full((nodes, nodes), np.inf)
-    between[network.ends[:, 0], network.ends[:, 1]] = on_links
+    between[*network.topology.ends.T] = on_links
 
     def guess(core: Core) -> tuple[int, float]:
         inside = list(core.nodes)

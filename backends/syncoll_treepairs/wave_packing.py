@@ -160,7 +160,7 @@ class _RootedPairs:
         """The depth of every other node in a tree, given the link of each node, in order."""
         nodes = np.delete(np.arange(self.network.num_nodes), root)
         onward = np.full(self.network.num_nodes, root)
-        ends = self.network.ends[links]
+        ends = self.network.topology.ends[links]
         onward[nodes] = ends.sum(axis=1) - nodes
         depths, here = np.zeros(len(nodes), dtype=np.int64), nodes
         while (here != root).any():

@@ -153,18 +153,17 @@ def algorithm_of(network: AllreduceNetwork, dealt: DealtChunks[Pair]) -> Algorit
 
 def own_sends(topology: Topology, dealt: DealtChunks[Pair]) -> Algorithm:
     """The algorithm of one chunk of each orbit, without rounds."""
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     sends, carried = [], []
     whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # independent of the first step
     first = 0
     steps = 0
     for pair, number in dealt.columns[0]:
-        rows = np.concatenate([ends[pair.links], pair.steps[:, None]], axis=1)
+        rows = np.concatenate([topology.ends[pair.links], pair.steps[:, None]], axis=1)
         chunks = np.repeat(np.arange(first, first + number), len(rows))
         sends.append(np.concatenate([chunks[:, None], np.tile(rows, (number, 1))], axis=1))
         own_steps = pair.later(-int(pair.steps[0]))
         if own_steps not in whose:
-            whose[own_steps] = pair.contributions(ends)
+            whose[own_steps] = pair.contributions(topology.ends)
         carried.append(np.tile(whose[own_steps], (number, 1)))
         first += number
         steps = max(steps, int(pair.steps.max(initial=-1)) + 1)

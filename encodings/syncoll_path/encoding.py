@@ -100,7 +100,7 @@ class PathEncoding:
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
         """Approximate number of literals in the rows, counted for some classes of equal chunks."""
-        links = np.array(instance.topology.links, dtype=np.int64).reshape(-1, 2)
+        links = instance.topology.ends
         chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]
         count = 0
         for members in chosen:
@@ -147,8 +147,7 @@ class _Encoder:
         if symmetry == "arrival":
             self._order_chunks()
         pairs = np.array(list(self.snd), dtype=np.int64).reshape(-1, 2)
-        links = np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
-        ends = links[pairs[:, 1]]
+        ends = self.topology.ends[pairs[:, 1]]
         arrivals = [self.time[c][n] for c, n in zip(pairs[:, 0], ends[:, 1], strict=True)]
         return PathEncoded(
             builder.build(),

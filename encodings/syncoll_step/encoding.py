@@ -86,7 +86,7 @@ class StepEncoding:
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()
         rounds = StepRounds(builder, instance)
-        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        links = topology.ends
         source, target = links[:, 0], links[:, 1]
 
         # Variables lie ordered by chunk and target, then link, then step, so that everything that
@@ -112,7 +112,7 @@ class StepEncoding:
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
         """Approximate number of literals in the rows, counted for some classes of equal chunks."""
         topology, steps = instance.topology, instance.steps
-        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        links = topology.ends
         source, target = links[:, 0], links[:, 1]
         shared = np.zeros(len(links), dtype=np.int64)  # the number of bounds over each link
         for members in topology.bound_links:

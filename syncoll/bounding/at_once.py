@@ -8,7 +8,7 @@ sends between all nodes and between boxes.  The work for each set is linear in t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -59,12 +59,11 @@ def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
     return _node_sets(topology).cut(demands)
 
 
+@dataclass(frozen=True, eq=False)
 class _NodeSets:
     """The sets of nodes of a topology around which a cut may be narrow."""
 
-    def __init__(self, topology: Topology) -> None:
-        self.topology = topology
-        self.ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    topology: Topology
 
     @cached_property
     def covers(self) -> Covers:
@@ -77,7 +76,7 @@ class _NodeSets:
         for label in self._boxes:
             found.append(label[None, :] == np.unique(label)[:, None])
         members = [one for one in self.topology.bound_links if len(one) > 1]
-        some = [self.ends[one, end] for one in members for end in (0, 1)]
+        some = [self.topology.ends[one, end] for one in members for end in (0, 1)]
         if fabric := self.topology.fabric:  # the nodes at each switch
             at: dict[int, list[int]] = {}
             for ends in fabric.bandwidths:
@@ -94,7 +93,8 @@ class _NodeSets:
             np.unique(np.packbits(sides, axis=1), axis=0), axis=1, count=nodes
         ).astype(bool)
         sides = sides[np.argsort(sides.sum(axis=1), kind="stable")]
-        return sides[: max(1, 128 * CELLS // (1 + len(self.ends)))]  # the ones with few nodes first
+        most = 128 * CELLS // (1 + len(self.topology.links))
+        return sides[: max(1, most)]  # the ones with few nodes first
 
     @cached_property
     def _boxes(self) -> list[IntArray]:
@@ -104,9 +104,10 @@ class _NodeSets:
         """The best cut around a set or its complement; `against` reverses the demands' links."""
         best = RoundsBound(Fraction(0), None, None)
         demands, nodes = DemandList.of(demands), self.topology.num_nodes
-        if not len(demands) or not len(self.ends):
+        if not len(demands) or not self.topology.links:
             return best
-        tail, head = self.ends.T[::-1] if against else self.ends.T
+        ends = self.topology.ends.T
+        tail, head = ends[::-1] if against else ends
         share, sides = self.covers.share, self.sides
         amounts = [_around(demands, nodes)]
         if len(sides):
@@ -153,8 +154,9 @@ class _NodeSets:
             [bound.counts is Counting.SENDS for bound in self.topology.bounds], dtype=bool
         )
         covers = self.covers if counting.all() else Covers(self.topology, counting)
+        source, target = self.topology.ends.T
         for parts in self._partitions():
-            links = np.flatnonzero(parts[self.ends[:, 0]] != parts[self.ends[:, 1]])
+            links = np.flatnonzero(parts[source] != parts[target])
             cover = covers.least(links)
             if not cover:
                 continue

@@ -52,7 +52,7 @@ def find_cut(
     small = np.minimum(sides.sum(axis=1), (~sides).sum(axis=1))
     sides = sides[np.argsort(small, kind="stable")]
     amounts, covers = amounts_across(sides, demands), Covers(topology)
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    ends = topology.ends
     room = np.zeros((topology.num_nodes, topology.num_nodes))
     room[ends[:, 0], ends[:, 1]] = covers.share
     least = _across(sides, room)

@@ -131,7 +131,6 @@ class CaseProgram:
     ) -> None:
         self.model, self._prices = model, prices
         self.rows = ProgramRows()
-        self._ends = np.array(model.topology.links, dtype=np.int64).reshape(-1, 2)
         self._step = np.arange(model.steps)[:, None]
         self._sent: list[IntArray] = []
         self._networks: dict[int, TimeExpandedNetwork] = {}
@@ -156,7 +155,7 @@ class CaseProgram:
         """Rows of a case: its ways, and the ways to its node."""
         rows, model, step = self.rows, self.model, self._step
         k, v, after = case
-        one, target = model.classes[k], self._ends[:, 1]
+        one, target = model.classes[k], model.topology.ends[:, 1]
         weight = rows.columns(1)
         rows.add(weights, weight)
         tree, completing = self._sends(step < after), self._sends(step >= after - 1)
@@ -174,7 +173,7 @@ class CaseProgram:
     def _sends(self, steps: BoolArray) -> IntArray:
         """``[S, L]``: columns for sends over each link in these steps, counted in the capacities;
         -1 in others."""
-        model, links = self.model, len(self._ends)
+        model, links = self.model, len(self.model.topology.links)
         columns = np.full((model.steps, links), -1)
         when = np.flatnonzero(steps)
         costs = 0.0 if self._prices is None else self._prices[when].ravel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -50,7 +49,7 @@ class TimeExpandedNetwork:
     @classmethod
     def of(cls, topology: Topology, steps: int | None) -> TimeExpandedNetwork:
         """The topology's own network, or its expansion over S steps."""
-        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        ends = topology.ends
         links, nodes = np.arange(len(ends)), np.arange(topology.num_nodes)
         if steps is None:
             return cls(topology, None, ends[:, 0], ends[:, 1], links, np.zeros_like(links))
@@ -120,15 +119,10 @@ class TimeExpandedNetwork:
             (from_sources[u] <= self.step) & (to_destination[v] <= self.steps - self.step - 1)
         )
 
-    @cached_property
-    def _ends(self) -> IntArray:
-        """``[L, 2]``, source and destination of each link."""
-        return np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
-
     def useful_counts(self, sources: tuple[int, ...]) -> IntArray:
         """``[P]``: the number of arcs from `useful` for each destination, without their list."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
-        nodes, (u, v) = self.topology.num_nodes, self._ends.T
+        nodes, (u, v) = self.topology.num_nodes, self.topology.ends.T
         result = np.zeros(nodes, dtype=np.int64)
         # Links into one node from nodes at equal distances have the same steps to choose from.
         for level in range(1 if self.steps is None else self.steps):

@@ -97,7 +97,7 @@ class _Search:
     def __init__(self, topology: Topology, classes: ClassList) -> None:
         self.topology, self.classes = topology, classes
         self.moved: dict[tuple[int, int], int] = {}
-        self._ends = np.array(topology.links, dtype=np.int64)
+        self._ends = topology.ends
         self._rates = [bound.chunks_per_round for bound in topology.bounds]
         counting = [bound.counts is Counting.SENDS for bound in topology.bounds]
         self._counting = np.flatnonzero(counting).tolist()

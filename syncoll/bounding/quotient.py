@@ -170,7 +170,7 @@ def eager_rounds(
     Args:
         demands: of one source each.
     """
-    nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    nodes, links = topology.num_nodes, topology.ends
     demands = DemandList.of(demands)
     if (demands.first_node < 0).any() or not len(links):
         return None

@@ -92,7 +92,7 @@ class TimedCuts:
             for d in demand.destinations:
                 if d in self._needs:
                     self._needs[d].append(k)
-        self._source, self._target = np.array(topology.links, dtype=np.int64).T
+        self._source, self._target = topology.ends.T
         self._cuts: list[TimedCut] = []
         self._rooms: list[FloatArray] = []
         self._amounts: list[float] = []

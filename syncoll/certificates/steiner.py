@@ -128,7 +128,7 @@ class CheapestTrees:
             last[d, 1 << i] = 0
         # costs[t][v, D]: the cost of a chunk's way from node v before step t to the destinations D.
         self.costs = [last]
-        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        ends = topology.ends
         for t in range(len(prices) - 1, -1, -1):
             after = self.costs[-1]
             cost = after.copy()

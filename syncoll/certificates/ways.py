@@ -226,7 +226,7 @@ def cheapest_ways(
         does not exist.
     """
     nodes, (layers, links, _) = topology.num_nodes, prices.shape
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    ends = topology.ends
     order = np.argsort(ends[:, 0], kind="stable")
     heads, (tails, starts) = ends[order, 1], np.unique(ends[order, 0], return_index=True)
     most = int(prices.max(initial=0)) if prices.dtype != object else max([0, *prices.ravel()])

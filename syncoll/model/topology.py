@@ -290,10 +290,14 @@ class Topology:
         return tuple(tuple(positions) for positions in at)
 
     @cached_property
+    def ends(self) -> IntArray:
+        """``[L, 2]``: source and destination of each link."""
+        return frozen(np.array(self.links, dtype=np.int64).reshape(-1, 2))
+
+    @cached_property
     def distances(self) -> IntArray:
         """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
-        ends = np.array(self.links, dtype=np.int64).reshape(-1, 2)
-        return frozen(distances(self.num_nodes, ends))
+        return frozen(distances(self.num_nodes, self.ends))
 
     @cached_property
     def counts_copies(self) -> bool:

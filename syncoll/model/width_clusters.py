@@ -38,7 +38,7 @@ def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
 
 def connected_by(topology: Topology, links: BoolArray) -> IntArray:
     """``[P]``: the least node of each node's component over some links ``[L]``, either way."""
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)[links]
+    ends = topology.ends[links]
     return _components(topology.num_nodes, ends)
 
 

@@ -36,7 +36,7 @@ class Links:
     @classmethod
     def into(cls, topology: Topology) -> Links:
         """The links of a topology."""
-        source, target = np.array(topology.links, dtype=np.int64).reshape(-1, 2).T
+        source, target = topology.ends.T
         return cls.of(topology.num_nodes, source, target)
 
     @classmethod

@@ -32,7 +32,7 @@ class Budget:
         self.topology = topology
         self.steps = len(rounds)
         self.rounds: IntArray = np.array(rounds, dtype=np.int64)
-        self.ends: IntArray = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self.ends: IntArray = topology.ends
         rates = [bound.chunks_per_round for bound in topology.bounds]
         self._top = np.array([*(rate.numerator for rate in rates), _UNLIMITED], dtype=np.int64)
         self._bottom = np.array([*(rate.denominator for rate in rates), 1], dtype=np.int64)

@@ -55,7 +55,7 @@ def _network(topology: Topology) -> dict[str, Any]:
         "boxes": layout.frames or layout.boxes,
         "cables": None if cables is None else cables_entry(cables),
         "switches": np.round(layout.switches, 3).tolist(),
-        "links": pack(np.array(topology.links, dtype=np.int64).reshape(-1, 2)),
+        "links": pack(topology.ends),
         "bends": {"values": bends.tolist(), "which": pack(which)},
         "broken": pack(layout.broken),
         "limits": {

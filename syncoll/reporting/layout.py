@@ -67,7 +67,7 @@ class NetworkLayout:
 
 def lay_out(topology: Topology, *, switched: bool = False) -> NetworkLayout:
     """The places of the nodes of a topology, and of the switches of its fabric where `switched`."""
-    nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    nodes, links = topology.num_nodes, topology.ends
     straight = np.full(len(links), _APART)
     sizes = None if switched else _grid_sizes(nodes, links)
     if sizes is not None and len(sizes) > 1:

@@ -237,7 +237,7 @@ def _note(trees: int, segments: int) -> str:
 
 def algorithm_of(topology: Topology, streams: Streams, plan: SendPlan) -> Algorithm:
     """The algorithm of a plan: the chunks of a stream take an edge first in, first out."""
-    links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    links = topology.ends
     order = np.lexsort([plan.step, plan.entry])
     entry = np.repeat(plan.entry[order], plan.amount[order])
     step = np.repeat(plan.step[order], plan.amount[order])

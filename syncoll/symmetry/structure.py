@@ -28,7 +28,7 @@ class Structure:
         random = np.random.default_rng(20220103)
         nodes = topology.num_nodes
         self.topology, self.table, self.num_nodes = topology, table, nodes
-        self.links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self.links = topology.ends
         self.codes = self.links[:, 0] * nodes + self.links[:, 1]
         sizes = [len(members) for members in topology.bound_links]
         none = np.zeros(0, dtype=np.int64)

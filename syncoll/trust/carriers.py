@@ -87,7 +87,7 @@ def _outside(algorithm: OrbitAlgorithm) -> Iterator[str]:
 def _unkept(instance: Instance, algorithm: OrbitAlgorithm) -> Iterator[str]:
     """Links, starts and ends that a generator does not map to links, starts and ends."""
     carriers, topology = algorithm.carriers, instance.topology
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    ends = topology.ends
     for g, (images, chunks) in enumerate(zip(carriers.nodes, carriers.chunks, strict=True)):
         moved = images[ends]
         for i in np.flatnonzero(topology.links_of(*moved.T) < 0).tolist():

@@ -369,7 +369,7 @@ def test_waves_of_low_trees_meet_the_best_of_any_roots(
         pair = packing.columns[i]
         assert pair.after <= height
         assert int(pair.steps.max()) + 1 <= pair.after + height
-        assert pair.contributions(machine.ends)[pair.steps >= pair.after].all()
+        assert pair.contributions(machine.topology.ends)[pair.steps >= pair.after].all()
     found = next(iter(waves(packing, 4096, None, NEVER.sooner(0.5))))
     algorithm = found.algorithm
     instance = SPECS.collective("allreduce").instantiate(
