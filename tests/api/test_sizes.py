@@ -52,7 +52,8 @@ def test_sizes_are_parsed(sizes: int | str | Iterable[int | str], means: list[in
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ("", "sizes: '' is not a size"),
+        ("", "sizes: '' has an empty size"),
+        ("1MiB,", "sizes: '1MiB,' has an empty size"),
         ([], "expected at least one size"),
         ("2MiB:1MiB", "'2MiB:1MiB' is empty; expected FROM..TO with FROM at most TO"),
         (0, "0 is no size"),
@@ -60,7 +61,7 @@ def test_sizes_are_parsed(sizes: int | str | Iterable[int | str], means: list[in
         (True, "True is not a number of bytes"),
         (1.5, "1.5 is not a number of bytes"),
         ("1.5", "'1.5' is not a whole number of at least 1 byte"),
-        ("1MiB:", "'' is not a size"),
+        ("1MiB:", "'1MiB:' has an empty size"),
         ("64KiX", "the size '64KiX' has the unknown unit"),
     ],
 )
@@ -118,7 +119,10 @@ def test_an_end_between_two_ranges_belongs_to_the_upper(found: syncoll.FrontierR
         (["simulate", "f.json", "--alpha", "-1us"], "--alpha: '-1us' is a negative time"),
         (["simulate", "f.json", "--overhead", "-1us"], "--overhead: '-1us' is a negative time"),
         (["simulate", "f.json", *FLAGS, "--reduction", "-5GB/s"], "--reduction: a bandwidth of"),
-        (["simulate", "f.json", *FLAGS, "--packet", "-1KiB"], "not a whole number of at least 1 byte"),
+        (
+            ["simulate", "f.json", *FLAGS, "--packet", "-1KiB"],
+            "not a whole number of at least 1 byte",
+        ),
         (["report", "f.json", "--alpha", "-1us"], "--alpha: '-1us' is a negative time"),
         (["report", "f.json", "--alpha", "1us", "--beta", "-1GB/s"], "--beta: a bandwidth of"),
         (
