@@ -50,8 +50,8 @@ def frontier_page(frontier: Frontier) -> PageParts:
     if rows or frontier.families:
         yield ""
     if rows:
-        optional = ("seconds", "sends", "R by step", "found by", "rounds R", "chunks C")
-        yield table(rows, (*optional, proved[1:]))
+        optional = ("seconds", "sends", "R by step", "found by", "rounds R", proved[1:], "chunks C")
+        yield table(rows, optional)
     yield families_table(frontier, times)
     if times is not None:
         simulated = bool(points) and times.simulates(points)

@@ -20,6 +20,7 @@ from syncoll.units import format_size
 __all__ = ["MessageTimes", "gigabytes", "microseconds", "times_of"]
 
 _SIZES = (4 << 10, 1 << 20, 256 << 20)
+_NAMES = [f">{format_size(size)} us" for size in _SIZES]
 _MOST_SENDS = 150_000
 """Sends that are simulated within about half a second."""
 _MOST_LINKS = 20_000
@@ -34,32 +35,26 @@ class MessageTimes:
     message: str
     sizes: tuple[Fraction, ...]
 
-    def names(self, points: Sequence[Point] | None) -> list[str]:
-        """The names of three columns, for points or (None) for families."""
-        more = "" if points is not None and self.simulates(points) else ", formula"
-        return [f">{format_size(size)} (us{more})" for size in _SIZES]
-
     def simulates(self, points: Sequence[Point]) -> bool:
         """Whether the points have few sends together, and are simulated."""
         return sum(point.algorithm.num_sends for point in points) <= _MOST_SENDS
 
     def of_points(self, points: Sequence[Point]) -> list[dict[str, str]]:
         """The cells of each point, by the names of their columns."""
-        names = self.names(points)
         if self.simulates(points):
             simulated = SimulatedSeconds(self.network, Semantics())
             each = (StoredAlgorithm(point.instance, point.algorithm, "") for point in points)
             found = [[*map(microseconds, simulated(one, self.sizes))] for one in each]
         else:
             found = [[self._formula(x.steps, x.bandwidth, L) for L in self.sizes] for x in points]
-        return [dict(zip(names, cells, strict=True)) for cells in found]
+        return [dict(zip(_NAMES, cells, strict=True)) for cells in found]
 
     def of_family(self, family: Family) -> dict[str, str]:
         """The cells of a family: at each size the time of its fastest member."""
         alpha, unit = self.network.greatest_latency, self.network.unit
         fastest = [(fastest_member(family, alpha, size / unit), size) for size in self.sizes]
         cells = [self._formula(family.steps.at(m), family.bandwidth(m), L) for m, L in fastest]
-        return dict(zip(self.names(None), cells, strict=True))
+        return dict(zip(_NAMES, cells, strict=True))
 
     def _formula(self, steps: int, cost: Fraction, size: Fraction) -> str:
         model = CostModel(self.network.greatest_latency, self.network.unit)

@@ -133,7 +133,7 @@ def test_times_of_a_frontier_equal_a_simulation() -> None:
     inputs = [size // 16 for size in (4 << 10, 1 << 20, 256 << 20)]
     seconds = simulated_seconds(stored, network, Semantics(), inputs)
     lines = list(frontier.page().lines())
-    assert lines[2].split("  ")[1:4] == ["4 KiB (us)", "1 MiB (us)", "256 MiB (us)"]
+    assert lines[2].split("  ")[1:4] == ["4 KiB us", "1 MiB us", "256 MiB us"]
     assert lines[4].split()[:3] == [*map(microseconds, seconds)]
     assert "Times are simulated; sizes are of the message, the output of one node." in lines
 
@@ -145,7 +145,7 @@ def test_times_of_many_sends_are_by_the_formula(monkeypatch: pytest.MonkeyPatch)
     network = physical_network(frontier.topology)
     model = CostModel(network.greatest_latency, network.unit)
     lines = list(frontier.page().lines())
-    assert "256 MiB (us, formula)" in lines[2]
+    assert "Times are S alpha + (R/C) L beta" in " ".join(lines)
     seconds = [model.seconds(point.steps, point.bandwidth, 1 << bits) for bits in (12, 20, 28)]
     assert lines[4].split()[:3] == [*map(microseconds, seconds)]
 
@@ -169,7 +169,7 @@ def test_times_of_pipelines_take_the_fastest_member() -> None:
 def test_a_machine_without_units_or_latencies_has_no_times() -> None:
     for name in ("dgx1", "tpu_v4(4,4,1)"):
         frontier = frontier_by(syncoll.topology(name), "allgather", "ring")
-        assert "(us" not in str(frontier.page())
+        assert "MiB us" not in str(frontier.page())
 
 
 def test_a_tiny_gap_is_optimal_in_words_and_exact_in_files() -> None:
