@@ -24,7 +24,6 @@ __all__ = [
     "note",
     "print_json",
     "print_page",
-    "print_result",
     "print_text",
     "print_value",
     "width",
@@ -77,18 +76,6 @@ def print_value(arguments: argparse.Namespace, value: Any, **how: Any) -> None:
         print_json(value.document())
     else:
         print_page(value.page(**how))
-
-
-def print_result(arguments: argparse.Namespace, result: Any, **how: Any) -> None:
-    """Prints a result as `print_value` does, and then saves it if asked.
-
-    A full disk must not cost the answer, so saving comes last.
-    """
-    print_value(arguments, result, **how)
-    output = getattr(arguments, "output", None)
-    if output is not None:
-        result.save(output)
-        note(f"saved in {output}")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
