@@ -80,7 +80,10 @@ def _require_together(arguments: argparse.Namespace) -> None:
 def print_exports(made: PlannedExports, folder: Path) -> None:
     """Prints the files of exports, with their collectives."""
     print_text(f"written to {folder}: index.json and")
-    for one in made.exports:
+    notes = [one.notes(folder) for one in made.exports]
+    every = dict.fromkeys(text for each in notes for text in each)
+    shared = [text for text in every if all(text in each for each in notes)]
+    for one, own in zip(made.exports, notes, strict=True):
         least, most = one.min_bytes, one.max_bytes
         sizes = f"from {least}" if most is None else f"of {least} to {most}"
         where = one.files[0]
@@ -89,6 +92,8 @@ def print_exports(made: PlannedExports, folder: Path) -> None:
         print_text(f"  {where}: messages {sizes} bytes")
         checked = one.handed_out.checked
         print_text(f"    executed: {checked.format}, {checked.collective}")
-    notes = (note for one in made.exports for note in one.notes(folder))
-    for text in dict.fromkeys(notes):
+        for text in dict.fromkeys(own):
+            if text not in shared:
+                print_text(f"    note: {text}")
+    for text in shared:
         print_text(f"  note: {text}")
