@@ -129,7 +129,7 @@ class SharedStep:
         Sets `shares`, the amount of each way for one chunk a source, and `load`, the rounds that
         split chunks take.
 
-        A `ModelError` if HiGHS fails.  An `OutOfTimeError` past the deadline of the whole
+        Raises `ModelError` if HiGHS fails.  An `OutOfTimeError` past the deadline of the whole
         computation.
         """
         if len(self._way) > len(self._count):
@@ -259,7 +259,7 @@ class Reception:
 
 def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:
     """The receptions of each step at one node of each orbit of a group of permutations of nodes.
-    A `ModelError` if a node is out of reach.
+    Raises `ModelError` if a node is out of reach.
     """
     distances = topology.distances[sources]
     for node in group.representatives.tolist():

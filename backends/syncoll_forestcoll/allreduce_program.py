@@ -69,7 +69,8 @@ class AllreduceBounds:
 
 def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
     """Bounds on the throughput of any allreduce that reduces to roots and broadcasts from them.
-    A `ModelError` if a node cannot reach another.  A `UsageError` if HiGHS finds no solution.
+    Raises `ModelError` if a node cannot reach another.  Raises `UsageError` if HiGHS finds no
+    solution.
     """
     fabric.require_reachable(range(fabric.num_nodes))
     program = _Program(fabric, _in_use(fabric))

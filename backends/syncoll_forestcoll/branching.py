@@ -48,7 +48,7 @@ class Branching:
 
 def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
     """The junctions of trees that lead away from their roots; `optimum` is the bound of the cuts.
-    A `ModelError` if a switch that copies nothing receives more than it sends, or less.  A
+    Raises `ModelError` if a switch that copies nothing receives more than it sends, or less.  A
     `UsageError` if bandwidths need integers beyond 64 bits.
     """
     require_balanced(fabric, fabric.multicast)

@@ -69,9 +69,9 @@ def plans(
     fabric: Fabric, collective: ForestCollective, root: int = 0, fixed_k: int | None = None
 ) -> list[ForestPlan]:
     """The optimal forests of a collective, one for each phase (of broadcast: Blink's).
-    A `ModelError` if a node cannot be reached, there is only one, a switch is unbalanced, or the
-    root is no compute node.  A `UsageError` if k is below 1, or bandwidths need integers beyond 64
-    bits.
+    Raises `ModelError` if a node cannot be reached, there is only one, a switch is unbalanced, or
+    the root is no compute node. Raises `UsageError` if k is below 1, or bandwidths need integers
+    beyond 64 bits.
 
     Args:
         fabric: switches that neither copy nor reduce must receive as much bandwidth as they send.
@@ -235,7 +235,7 @@ def best_scale(
     of bandwidth b carries ``floor(U b)`` of them (Theorem 14).  As for the optimum, each violated
     cut gives the next U, the least at which that cut carries enough.
 
-    A `UsageError` if k is below 1.
+    Raises `UsageError` if k is below 1.
 
     Args:
         k: trees for a weight of 1.

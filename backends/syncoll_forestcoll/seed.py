@@ -100,8 +100,8 @@ class ForestSeed(ResumingSeed):
         options: Mapping[str, OptionValue],
     ) -> Proposals:
         """For each number of trees and segments the algorithms that are better than all before.
-        A `ModelError` if a node cannot be reached.  A `UsageError` if bandwidths need integers
-        beyond 64 bits.
+        Raises `ModelError` if a node cannot be reached.  Raises `UsageError` if bandwidths need
+        integers beyond 64 bits.
         """
         limits, fixed_k = turn.limits, int(options["k"])
         fabric, shares = _fabric(topology), _shares(topology, collective)

@@ -138,8 +138,8 @@ def grow(
     until: Deadline = NEVER,
 ) -> Additions:
     """Spanning trees from these roots.
-    A `ModelError` if a tree cannot reach a node over links with a unit.  An `OutOfTimeError` past
-    `until`.
+    Raises `ModelError` if a tree cannot reach a node over links with a unit.  An `OutOfTimeError`
+    past `until`.
 
     Args:
         roots: the root of each tree; ties in turns go to the first.
@@ -306,8 +306,8 @@ def multitree(
     until: Deadline = NEVER,
 ) -> TimedTrees:
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
-    A `ModelError` if a tree cannot reach a node over links that carry a chunk in a time step.  An
-    `OutOfTimeError` past `until`.
+    Raises `ModelError` if a tree cannot reach a node over links that carry a chunk in a time
+    step.  An `OutOfTimeError` past `until`.
 
     Args:
         roots: the root of each tree, in the order of turns; by default one tree at every node.

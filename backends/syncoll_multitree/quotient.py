@@ -166,8 +166,8 @@ def fewest_steps(
 
     At least one order of each quotient is tried, for each number of copies of a node's tree.
 
-    A `ModelError` if a node cannot be reached over links that carry a chunk.  An `OutOfTimeError`
-    past `until`, before an order has been tried.
+    Raises `ModelError` if a node cannot be reached over links that carry a chunk.  An
+    `OutOfTimeError` past `until`, before an order has been tried.
     """
     best: TranslatedTrees | None = None
     for quotient in quotients:

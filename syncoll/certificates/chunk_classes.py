@@ -206,7 +206,7 @@ class ChunkClasses:
 
     def demands(self, reading: DemandView, node: int | None = None) -> DemandList:
         """The demands that a bound is about, in a fixed order.
-        A `ModelError` when the shape has no such reading.
+        Raises `ModelError` if the shape has no such reading.
 
         Args:
             reading: see `DemandView`.

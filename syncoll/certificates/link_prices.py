@@ -97,7 +97,7 @@ class LinkPrices:
     @classmethod
     def of(cls, topology: Topology, steps: int | None, prices: Prices) -> LinkPrices:
         """The prices of links, from prices of bounds.
-        A `VerificationError` when a price has no bound or step, or is negative.
+        Raises `VerificationError` if a price has no bound or step, or is negative.
         """
         rooms = [Fraction(0)] * (1 if steps is None else steps)
         for (i, step), price in prices.items():
@@ -170,8 +170,8 @@ class LinkPrices:
     ) -> tuple[list[int], list[int]]:
         """The least node of each node's orbit, and the position of the first link of each link's
         orbit.  The permutations of the nodes keep the prices of bounds, and the chunks.
-        A `VerificationError` when one is no automorphism that keeps the bounds with their prices,
-        and the chunks.
+        Raises `VerificationError` if one is no automorphism that keeps the bounds with their
+        prices, and the chunks.
 
         Args:
             automorphisms: for each permutation the image of each node.

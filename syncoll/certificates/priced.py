@@ -48,7 +48,7 @@ class Argument:
     @abstractmethod
     def pays(self, prices: LinkPrices, asked: Sequence[Any]) -> Fraction:
         """The payment of all chunks together.
-        A `VerificationError` when a witness breaks a rule.
+        Raises `VerificationError` if a witness breaks a rule.
 
         Args:
             asked: demands, or classes of chunks, see `of_sums`.
@@ -95,7 +95,7 @@ class Priced:
 
     def check(self, topology: Topology, asked: Sequence[Any]) -> Fraction:
         """The proved bound on R.
-        A `VerificationError` when a price or the argument breaks a rule.
+        Raises `VerificationError` if a price or the argument breaks a rule.
 
         Args:
             asked: the demands, or the classes of chunks, that the argument is about.

@@ -42,7 +42,7 @@ NO_TREE = 1 << 60
 
 def tree_cost(prices: LinkPrices, demand: Demand, *, into: bool = False) -> Fraction:
     """The cost of a demand's cheapest tree.
-    A `VerificationError` when there is no tree in these steps, or too many destinations.
+    Raises `VerificationError` if there is no tree in these steps, or too many destinations.
 
     Args:
         into: whether the tree leads from the destinations to the source: the demand is one on the

@@ -110,8 +110,8 @@ class BoundsTable:
 
     def least_chunks(self, most: int | None = None) -> int:
         """The least C, up to a limit.
-        A `UsageError` when the collective is defined for no C.  A `ModelError` when its demands are
-        impossible on the topology.
+        Raises `UsageError` if the collective is defined for no C.  Raises `ModelError` if its
+        demands are impossible on the topology.
         """
         most = most or LARGEST_LEAST_CHUNKS
         for chunks in range(1, most + 1):

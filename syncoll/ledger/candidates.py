@@ -34,8 +34,9 @@ _MOST_MULTIPLES = 4 * _DEFAULT_MULTIPLES
 
 class CandidateSource:
     """Resolves a request's limits and lists its candidates.
-    A `UsageError` when the collective is defined for no C within the limits.  A `ModelError` when
-    the demands of the collective are impossible on the topology.
+
+    Raises `UsageError` if the collective is defined for no C within the limits, and `ModelError` if
+    its demands cannot be met on the topology.
     """
 
     def __init__(self, request: SearchRequest, bounds: BoundsTable) -> None:

@@ -67,8 +67,8 @@ class StepState:
 
 class Ledger:
     """The complete state of one search of a collective's frontier.
-    A `UsageError` when the collective is defined for no C within the limits.  A `ModelError` when
-    the demands of the collective are impossible on the topology.
+    Raises `UsageError` if the collective is defined for no C within the limits. Raises
+    `ModelError` if the demands of the collective are impossible on the topology.
 
     Args:
         asked: the encoding and the backend in use, for the record; no encoding for seeds alone.

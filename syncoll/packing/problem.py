@@ -38,7 +38,7 @@ class PackingProblem(OrbitNetwork):
     The group maps the algorithms to themselves: the demands of one orbit have the same trees, up to
     the group.  Columns number links as `links` does.
 
-    A `ModelError` when no C is admitted.
+    Raises `ModelError` if no C is admitted.
 
     Attributes:
         into_nodes: R/C that the links into each node need for its demands.

@@ -107,8 +107,8 @@ def route(
     fabric: Fabric, *, most_links: int = MOST_LINKS, most_shared: int = MOST_SHARED
 ) -> Routing:
     """Finds routes and bounds.
-    A `ModelError` if the result would be too large, or routes part in a fabric that does not allow
-    that.  A `UsageError` if routes part and the bandwidths need integers beyond 64 bits.
+    Raises `ModelError` if the result would be too large, or routes part in a fabric that does not
+    allow that.  Raises `UsageError` if routes part and the bandwidths need integers beyond 64 bits.
 
     Args:
         fabric: where shortest routes part, its switches must receive as much bandwidth as they

@@ -62,8 +62,8 @@ class Bottleneck:
 def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
     """The weights without their common divisor.
 
-    A `ModelError` if there are not P weights, one is negative, all are 0, there is only one compute
-    node, or a node cannot be reached from a root.
+    Raises `ModelError` if there are not P weights, one is negative, all are 0, there is only one
+    compute node, or a node cannot be reached from a root.
     """
     if len(weights) != fabric.num_nodes or any(w < 0 for w in weights) or not any(weights):
         raise ModelError(
@@ -116,7 +116,7 @@ def network_of(
     junctions: Collection[int] = (),
 ) -> Network:
     """The fabric with integer capacities.
-    A `UsageError` if the capacities are too large for 64-bit flows.
+    Raises `UsageError` if the capacities are too large for 64-bit flows.
 
     Args:
         capacity: the units that a bandwidth carries; links of 0 are left out.
@@ -137,7 +137,7 @@ def bottleneck(
     fabric: Fabric, weights: Sequence[int] | None = None, junctions: Collection[int] = ()
 ) -> Bottleneck:
     """The optimal throughput of an allgather, or of any collective that only broadcasts.
-    A `ModelError` as in `check_collective`.  A `UsageError` if the bandwidths need integers
+    A `ModelError` as in `check_collective`.  Raises `UsageError` if the bandwidths need integers
     beyond 64 bits.
 
     Args:
@@ -168,8 +168,8 @@ def cut_ratio(
     Data that starts inside the set has to leave it at least once, as long as a compute node lies
     outside: the time is at least the weight inside over the bandwidth that leaves.
 
-    A `VerificationError` if the set proves nothing: no data inside, or nothing outside that has to
-    be reached.
+    Raises `VerificationError` if the set proves nothing: no data inside, or nothing outside that
+    has to be reached.
 
     Args:
         weights: data that starts at each compute node.

@@ -33,7 +33,7 @@ def routed(topology: Topology) -> Topology:
     Where each link has a bandwidth of its own and nothing is shared, the links become the cables of
     the result's `fabric`.
 
-    A `ModelError` if there are more than `MOST_ROUTED` nodes, or switches copy or add up.
+    Raises `ModelError` if there are more than `MOST_ROUTED` nodes, or switches copy or add up.
     """
     nodes = topology.num_nodes
     if topology.counts_copies:

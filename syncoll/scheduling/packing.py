@@ -82,7 +82,7 @@ class StepTree:
 
 class TreePacking:
     """Trees on a topology, ready to be dealt chunks.
-    A `ModelError` when a tree has an edge that is not a link.
+    Raises `ModelError` if a tree has an edge that is not a link.
 
     Args:
         trees: their edges are links of it.
@@ -148,7 +148,7 @@ class TreePacking:
         self, collective: Collective, segments: Sequence[int], most: int | None = None
     ) -> Iterator[tuple[int, int]]:
         """For each number of segments the least C that gives every tree its whole share.
-        A `ModelError` when there is no such C, or a class of chunks finds no tree.
+        Raises `ModelError` if there is no such C, or a class of chunks finds no tree.
 
         Args:
             segments: numbers of segments of each part.
@@ -192,7 +192,7 @@ class TreePacking:
         If shares are fractional, the odd chunks go one by one to the tree whose busiest link set is
         least busy.
 
-        A `ModelError` when a class of chunks finds no tree.
+        Raises `ModelError` if a class of chunks finds no tree.
         """
         kinds = [(kind, *self._eligible(kind)) for kind in StreamClass.of(table)]
         shares = [

@@ -131,8 +131,8 @@ class CompositionSearch:
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """The compositions of the next way.
-        A `UsageError` when the limits leave no room for any way, and there is nothing else to
-        search.  A `LocatedError` when every way is impossible on the topology.
+        Raises `UsageError` if the limits leave no room for any way, and there is nothing else to
+        search.  Raises `LocatedError` if every way is impossible on the topology.
         """
         way = self._ways.pop(0)
         if self._done and (self._deadline.passed or not self._may_gain(way)):

@@ -62,8 +62,8 @@ def inverted(
     solved: Solved, collective: Collective, topology: Topology, chunks: int | None = None
 ) -> Solved:
     """An algorithm of the dual on the reversed topology as one of its inverse.
-    A `ModelError` when the inverse has other chunks for this C.  A `VerificationError` when the
-    algorithm, run backwards, is wrong.
+    Raises `ModelError` if the inverse has other chunks for this C.  Raises `VerificationError` if
+    the algorithm, run backwards, is wrong.
 
     Args:
         chunks: C of the inverse, where it is known; else it follows from the dual's C.

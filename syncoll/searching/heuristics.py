@@ -153,7 +153,7 @@ class Heuristics:
         wait: float = 0.0,
     ) -> Iterator[Found]:
         """Verified points and families of one turn, as they come.
-        A `PluginError` when a seed that a user named is broken; others are reported.
+        Raises `PluginError` if a seed that a user named is broken; others are reported.
 
         Args:
             limits: no point is beyond them; the time is for all seeds together.

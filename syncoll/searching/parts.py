@@ -175,7 +175,7 @@ class Part:
 
     def solved(self, point: Point, chunks: int) -> Solved | None:
         """One of the points as an algorithm of the part.
-        A `ModelError` when the inverse has other chunks for its C.
+        Raises `ModelError` if the inverse has other chunks for its C.
 
         Returns:
             None if it cannot be cut into this number.

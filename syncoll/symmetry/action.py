@@ -101,7 +101,7 @@ class Action:
 
         A variable without an image stays alone.
 
-        A `ValueError` when two variables have the same label.
+        Raises `ValueError` if two variables have the same label.
         """
         return (
             self._orbits(labels.columns, labels.booleans),
