@@ -93,7 +93,7 @@ def test_from_python(stored: Path) -> None:
         (["--via", "mpi", "-n", "8"], "expected --ranks 3, one rank for each node"),
         (["--via", "mpi", "--size", "4", "--sizes", "4,8"], "give one of them"),
         (["--via", "mpi", "--sizes", "4,6"], "expected a multiple of 4"),
-        (["--via", "mpi", "--sizes", "4,,8"], "'' is not a size"),
+        (["--via", "mpi", "--sizes", "4,,8"], "'4,,8' has an empty size"),
         (["--via", "mpi", "--size", "900TiB"], "use a smaller size"),
         (["-n", "3"], "--ranks is for --via mpi"),
         (["--sizes", "4,8"], "--sizes is for --via mpi"),
