@@ -6,7 +6,7 @@ it should not run a formula comes last.
 
 By default these are CP-SAT and a SAT solver on clauses.  CP-SAT is often much faster on collectives
 that only move data; on most combining ones, and to refute broadcasts, the SAT solver is
-(benchmarks/results/portfolio.md).
+(`benchmarks/portfolio.py`).
 """
 
 from __future__ import annotations
