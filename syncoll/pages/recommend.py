@@ -62,8 +62,8 @@ def recommendation_page(
     elif over and all(one.is_classic for one in recommended):
         yield "The search found no algorithm that is faster than the classics."
     elif not frontier.complete:
-        end = "was interrupted" if frontier.interrupted else "ended at its limit"
-        yield f"The search {end}; a longer one may find faster algorithms."
+        why = "The search was interrupted" if frontier.interrupted else "Not all gaps are closed"
+        yield f"{why}; a longer search may find faster algorithms."
     for variant in variants:
         here, there = (f"{x * 1e6:.4g} us" for x in (variant.floor_here, variant.floor))
         yield (
