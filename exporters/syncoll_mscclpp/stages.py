@@ -55,7 +55,7 @@ def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProg
     if not through:
         raise ExportError(
             "no chunk is reduced to one rank of a box, or sent from one to all of it, as its "
-            "switch could do"
+            "switch could do; set another channel"
         )
     lowered, events, scratch = _placed(request, algorithm, layout, ways)
     program = program_of(lowered, Channels(request, "auto").kind, most_blocks, events=events)

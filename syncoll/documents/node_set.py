@@ -55,6 +55,7 @@ def nodes_of(
             if len(found) > of:
                 break
         if len(set(found)) < len(found):
-            raise FileFormatError(f"{noun} names a node twice")
+            twice = next(node for node in found if found.count(node) > 1)
+            raise FileFormatError(f"{noun} names node {twice} twice")
         known[key] = tuple(found)
     return known[key]

@@ -123,7 +123,7 @@ def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | N
         )
 
     def say(text: str) -> None:
-        tell(f"rank {comm.rank}: not done after {seconds:g} s, the time limit: {text}")
+        tell(f"rank {comm.rank}: the time limit of {seconds:g} s passed: {text}")
 
     watch = Watch(seconds, None, say)
     try:
@@ -218,7 +218,7 @@ def _failure(
             for rank in range(ranks)
         )
         return ExecutionError(
-            f"not done after {seconds:g} s, the time limit; all ranks were ended while at:{doing}",
+            f"the time limit of {seconds:g} s passed; the ranks were stopped, and were at:{doing}",
             timed_out=True,
         )
     lines = output.splitlines()

@@ -121,9 +121,9 @@ def schedule_trees(
     """
     if collective.combining:
         raise ModelError(
-            f"{collective.name} combines",
+            f"{collective.name} reduces data, and only moving data can be scheduled",
             None,
-            "a collective that moves data; schedule its inverse",
+            "a collective that moves data, such as the inverse of this one",
         )
     if not segments or any(number < 1 for number in segments):
         raise ModelError(f"segments {tuple(segments)}", None, "numbers of at least 1")

@@ -269,7 +269,9 @@ class Heuristics:
         assert process is not None
         why = message.message if isinstance(message, Failed) else process.exit_description()
         self.close()
-        text = f"the process of {'+'.join(s.seed.record.name for s in lost)} failed: {why}"
+        names = [state.seed.record.name for state in lost]
+        seeds = "the seeds" if len(names) > 1 else "the seed"
+        text = f"the process of {seeds} {', '.join(names)} failed: {why}"
         if any(state.seed.named for state in lost) and isinstance(message, Failed):
             raise PluginError(text)
         self._report(f"{text}; going on without them")

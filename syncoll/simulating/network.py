@@ -197,8 +197,8 @@ def physical_network(
         known = {(x.source, x.destination): x.latency or Fraction(0) for x in topology.fabric.links}
         if any(lane.ends is None for lane in lanes):
             raise UsageError(
-                f"{argument('alpha')} is missing: not every lane of {topology.name} is one of the "
-                "links whose latencies it states; give the time of a send without its bytes"
+                f"{argument('alpha')} is missing: {topology.name} states the latencies of some of "
+                "its links only; give the time of a send without its bytes, such as 0.7us"
             )
         lanes = [replace(lane, latency=known[lane.ends]) if lane.ends else lane for lane in lanes]
     bundled = _bundled(lanes, routes)

@@ -52,8 +52,8 @@ from syncoll.solving.task import (
 __all__ = ["SolverPool", "Submitted", "open_pool", "spawned_processes"]
 
 _UNGUARDED = (
-    "the processes of the pool end while they begin. A script that uses them must do so under "
-    '`if __name__ == "__main__":`, because each of them runs it once more'
+    "the worker processes cannot start. Each of them imports the script, so its calls must stand "
+    'under `if __name__ == "__main__":`'
 )
 
 

@@ -304,7 +304,9 @@ class _Check:
         """The chunks for C = `chunks`."""
         shape = self.evidence.shape(chunks)
         if shape is None:
-            raise VerificationError(f"a refutation about C = {chunks}, whose chunks are unknown")
+            raise VerificationError(
+                f"a refutation is about C = {chunks}, and the file does not describe its chunks"
+            )
         return shape.scaled(chunks)
 
     def _exclusions(self, proof: Proof, best: Fraction | None) -> None:

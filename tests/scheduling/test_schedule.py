@@ -274,7 +274,7 @@ def test_trees_that_do_not_fit(trees: list[StepTree], words: str) -> None:
 
 
 def test_invalid_requests() -> None:
-    with pytest.raises(ModelError, match="combines"):
+    with pytest.raises(ModelError, match="only moving data can be scheduled"):
         scheduled(line(3), inverse_of(broadcast(), "reduce"), [path(0, 1, 2)])
     for segments in ((0, 1), ()):
         with pytest.raises(ModelError, match="segments"):

@@ -79,7 +79,9 @@ def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]
         found += seeds.arrivals(SeedLimits(), 60.0)
     assert len(found) == 1
     assert list(seeds.waiting) == []
-    assert messages == ["the process of lost failed: ended with exit code 3; going on without them"]
+    assert messages == [
+        "the process of the seed lost failed: ended with exit code 3; going on without them"
+    ]
 
 
 def test_a_background_seed_never_delays_the_end_of_a_search(
