@@ -60,7 +60,7 @@ def recommendation_page(
     if optimal is not None:
         yield f"Nothing can be gained: {optimal} is proved optimal here."
     elif over and all(one.is_classic for one in recommended):
-        yield "The search found no algorithm that is faster than the classics."
+        yield "No algorithm that was found and fits these messages is faster than the classics."
     elif not frontier.complete:
         why = "The search was interrupted" if frontier.interrupted else "Not all gaps are closed"
         yield f"{why}; a longer search may find faster algorithms."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +239,21 @@ def test_a_wrong_format_or_option_leaves_no_folder(
     with pytest.raises(syncoll.SyncollError, match=words):
         found.export(tmp_path / "new", to, options=options)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_classic_that_a_found_algorithm_beats_is_not_optimal(
+    spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even by less than an algorithm of fewer chunks may be slower."""
+    frontier = syncoll.pareto(f"{spec}:three", "allgather", work=2, progress="none")
+    assert syncoll.recommend(frontier, sizes="1MiB").optimal == "all_pairs"
+    simulated = syncoll.simulate(frontier, sizes="1MiB")
+    (point,) = simulated.algorithms
+    finer = next(one for one in simulated.classics if one.algorithm.chunks > point.algorithm.chunks)
+    faster = replace(
+        finer, classic="", seconds=tuple(x * Fraction(985, 1000) for x in point.seconds)
+    )
+    changed = replace(simulated, algorithms=(point, faster))
+    monkeypatch.setattr("syncoll.simulate", lambda *_, **__: changed)
+    again = syncoll.recommend(frontier, sizes="1MiB")
+    assert (again.recommended[0].chunks, again.optimal) == (point.algorithm.chunks, None)

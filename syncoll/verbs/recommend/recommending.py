@@ -92,7 +92,7 @@ def recommendation_for(
     if isinstance(source, str) and not Path(source).is_file():
         name = source
     variants = tuple(_variants(name, frontier, compared, model))
-    optimal = _optimal_classic(frontier, compared, best)
+    optimal = _optimal_classic(frontier, compared)
     return RecommendationResult(frontier, compared, best, optimal, variants, model)
 
 
@@ -127,19 +127,20 @@ def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
         )
 
 
-def _optimal_classic(
-    frontier: FrontierResult, compared: SimulationResult, best: Sequence[RecommendedRecord]
-) -> str | None:
+def _optimal_classic(frontier: FrontierResult, compared: SimulationResult) -> str | None:
     """A classic that no algorithm beats: by its times, or both by its S and by its R/C."""
     scales = frontier.evidence is not None and frontier.max_chunks is None
     least = (frontier.least_steps, frontier.least_bandwidth) if scales else (0, Fraction(0))
+    numbers = range(len(compared.sizes))
+    every = [*compared.algorithms, *compared.classics]
+    fastest = [min(float(one.seconds[i]) for one in every) for i in numbers]
+    floors_of = [compared.floor(i) or 0 for i in numbers]
     for one in compared.classics:
-        times = list(zip(map(float, one.seconds), best, strict=True))
-        if any(time > known.seconds * _SAME for time, known in times):
+        if any(float(one.seconds[i]) > fastest[i] * _SAME for i in numbers):
             continue
         stored = one.algorithm
         by_costs = stored.steps <= least[0] and stored.bandwidth <= least[1]
-        if by_costs or all(time <= (known.floor or 0) * _SAME for time, known in times):
+        if by_costs or all(float(one.seconds[i]) <= floors_of[i] * _SAME for i in numbers):
             return one.classic
     return None
 
