@@ -24,7 +24,7 @@ _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
 """Up to `_MANY` numbers are shown in full, `_LEAST_RUN` equal ones as a run; else both ends."""
 
 _EXACT_PERCENT = 0.001
-"""Gaps up to this are shown as optimal; files have exact costs."""
+"""Gaps up to this are optimal in tables; files have exact costs."""
 
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
@@ -43,17 +43,19 @@ def counted(number: SupportsInt, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or _plural(noun)}"
 
 
-def nearness(cost: Fraction, bound: Fraction) -> str:
-    """How near a cost is to its proved lower bound.
+def nearness(cost: Fraction, bound: Fraction, *, in_table: bool = False) -> str:
+    """How near a cost is to its proved lower bound.  Only in tables tiny gaps are optimal, too.
 
-    >>> nearness(Fraction(7, 6), Fraction(15, 13)), nearness(Fraction(2), Fraction(2))
-    ('within 1.1 %', 'optimal')
-    >>> nearness(Fraction(11), Fraction(5))
-    'within 2.2x'
+    >>> nearness(Fraction(7, 6), Fraction(15, 13)), nearness(Fraction(11), Fraction(5))
+    ('within 1.1 %', 'within 2.2x')
+    >>> nearness(Fraction(2), Fraction(2)), nearness(Fraction(10**9 + 1), Fraction(10**9))
+    ('optimal', 'within 0.001 %')
     """
     if cost <= bound:
         return "optimal"
     text = gap(float(cost), float(bound)) if bound else "no bound"
+    if text == "optimal" and not in_table:
+        text = f"{_EXACT_PERCENT} %"
     return f"within {text}" if text[0].isdigit() else text
 
 

@@ -72,7 +72,7 @@ def optimal_for(point: Point, proof: Proof | None) -> str:
         return "every C"
     words = ["open" if proof is None else _limits(proof)]
     if point.bound and point.bound < point.bandwidth:
-        words.append(nearness(point.bandwidth, point.bound))
+        words.append(nearness(point.bandwidth, point.bound, in_table=True))
         if words[-1] == "optimal":
             return "optimal"
     words = [word for word in words if word != "open"]

@@ -118,7 +118,7 @@ def _failure(one: Surveyed, reason: str = "") -> dict[str, object]:
         return row
     row |= {">S >=": repair.frontier.least_steps, **_costs(loss), "gap": "-"}
     if loss.now is not None and loss.bound is not None:
-        row["gap"] = nearness(loss.now, loss.bound)
+        row["gap"] = nearness(loss.now, loss.bound, in_table=True)
     return row
 
 

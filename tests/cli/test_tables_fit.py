@@ -11,6 +11,7 @@ import syncoll
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Topology
 from syncoll.pages import Page
+from syncoll.pages.algorithm import point_summary
 from syncoll.pages.times import microseconds
 from syncoll.planning import CostModel
 from syncoll.results import Point
@@ -180,6 +181,7 @@ def test_a_tiny_gap_is_optimal_in_words_and_exact_in_files() -> None:
     row = next(line for line in near.page().lines() if "seed/" in line)
     assert "optimal" in row
     assert near.document()["points"][0]["bound"] == str(bound)
+    assert f"within 0.001 % (proved: R/C >= {bound})" in point_summary(near.points[0], "near")
     far = replace(point, bound=point.bandwidth * F(99, 100))
     shown = str(replace(frontier, points=(far,)).page())
     assert "within 1 %" in shown
