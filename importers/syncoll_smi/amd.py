@@ -152,8 +152,8 @@ def tables_of_json(text: str) -> dict[str, DeviceMatrix]:
         )
     if "LINK TYPE" not in found:
         has = [_FIELDS[title][0] for title in found]
-        what = f"only {named(has)}" if has else "the other fields to be missing, too"
-        raise _wrong(f"no link_type of any link to another GPU, but {what}", "all fields")
+        what = f"but only {named(has)}" if has else "nor any other field"
+        raise _wrong(f"no link_type of any link to another GPU, {what}", "all fields")
     return found
 
 

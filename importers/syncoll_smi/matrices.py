@@ -37,7 +37,7 @@ class Line:
     words: tuple[str, ...]
 
     def wrong(self, message: str, expected: str = "") -> ImportFormatError:
-        """An error in this line of a file, to be raised; see `complaint`."""
+        """An error in this line of a file, to be raised; see `TextError`."""
         return TextError(message, line=self.number, text=self.text, expected=expected)
 
 

@@ -320,6 +320,10 @@ def otherwise(data: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ([{"gpu": 0, "links": []}], ["GPU 0 is the only GPU"]),
         ([{"gpu": 0}, {"gpu": 0}], ["GPU 0 occurs twice"]),
         ([{"gpu": 0, "links": 3}, {"gpu": 1}], ["GPU 0: its links are 3"]),
+        (
+            [{"gpu": a, "links": [{"gpu": 1 - a}]} for a in range(2)],
+            ["no link_type of any link to another GPU, nor any other field"],
+        ),
         (amd_json(["HOPS", "WEIGHT"]), ["no link_type of any link", "only num_hops and weight"]),
         (without_links(amd_json(FIELDS)), ["GPU 2 has no link_type for its link to GPU 5", "each"]),
         (otherwise(amd_json(FIELDS)), [f"to {BDF[2]} is XGMI, but {BDF[2]} to {BDF[5]} is PCIE\n"]),
