@@ -103,7 +103,7 @@ class _Check:
         if len(reasons) == 1:
             raise kind(reasons[0])
         raise kind(
-            "no runtime runs it; "
+            ("no runtime is known to run it; " if unchecked else "no runtime runs it; ")
             + "; ".join(f"{RUNTIMES[name].title}: {why}" for name, why in refusals.items())
         )
 

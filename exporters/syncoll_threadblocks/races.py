@@ -20,6 +20,7 @@ chunks.  An order that holds chunk by chunk holds for pieces of any size.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ Access = tuple[int, int, int, Place, bool]
 """Agent, its interval, operation, place, and whether by multicast."""
 
 
-class Detector:
+class Detector(ABC):
     """Follows an execution; the `step` of a format follows one instruction.
 
     Several threads may post a counter.  A wait for count v comes after the m-th post of one of them
@@ -157,9 +158,9 @@ class Detector:
                 self.blocks[x].clock = self.blocks[x].clock.join(together)
             at += len(group)
 
+    @abstractmethod
     def step(self, place: Place) -> None:
         """Follows an instruction."""
-        raise NotImplementedError
 
     def meet(self, t: int) -> None:
         """All threads of a block meet and share their clocks."""

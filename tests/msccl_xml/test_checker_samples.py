@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import syncoll_msccl_xml
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport
 from syncoll_msccl_xml import RECORD
@@ -490,6 +490,12 @@ def test_rccl_refuses_fused_steps_when_launched(algorithms: Algorithms) -> None:
         message = refusal(algorithms[name](), "rccl")
         assert f"RCCL refuses {kind} when it is launched" in message
     assert check(algorithms["split_allreduce"](), "rccl").collective == "allreduce"
+
+
+def test_too_many_blocks_for_races_are_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("syncoll_threadblocks.races._MOST_AGENTS", 1)
+    with pytest.raises(UncheckedError, match="are too many to check for races"):
+        check(MINIMAL)
 
 
 def test_limits_of_dialects() -> None:
