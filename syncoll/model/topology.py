@@ -229,12 +229,14 @@ class Topology:
         """
         import networkx as nx
 
-        plain = [x for x in self.bounds if len(x.links) == 1 and x.counts is Counting.SENDS]
         rates: dict[Link, Fraction] = {}
-        for bound in plain:
+        shared = []
+        for bound in self.bounds:
+            if len(bound.links) > 1 or bound.counts is not Counting.SENDS:
+                shared.append(bound)
+                continue
             link = bound.links[0]
             rates[link] = min(bound.chunks_per_round, rates.get(link, bound.chunks_per_round))
-        shared = [bound for bound in self.bounds if bound not in plain]
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name, bandwidth_bounds=shared)
         graph.add_nodes_from(range(self.num_nodes))
         graph.add_edges_from((a, b, {bandwidth: rates.get((a, b))}) for a, b in self.links)
