@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncoll.documents.recommendation import RecommendedRecord, VariantRecord
 from syncoll.pages.page import PageParts, paged, table
-from syncoll.pages.times import gigabytes
+from syncoll.pages.times import gigabytes, microseconds
 from syncoll.results import Frontier
 from syncoll.simulating import Comparison
 from syncoll.units import format_size
@@ -53,8 +53,8 @@ def recommendation_page(
         elif float(least.seconds[number]) < one.seconds * _FASTER:
             yield (
                 f"{least.name} (C = {least.algorithm.chunks}) would take "
-                f"{least.seconds[number] * 1e6:.4g} us for {size}, but does not cut it into equal "
-                "chunks of whole elements."
+                f"{microseconds(least.seconds[number])} us for {size}, but does not cut it into "
+                "equal chunks of whole elements."
             )
     yield ""
     if optimal is not None:
@@ -65,10 +65,10 @@ def recommendation_page(
         why = "The search was interrupted" if frontier.interrupted else "Not all gaps are closed"
         yield f"{why}; a longer search may find faster algorithms."
     for variant in variants:
-        here, there = (f"{x * 1e6:.4g} us" for x in (variant.floor_here, variant.floor))
+        here, there = map(microseconds, (variant.floor_here, variant.floor))
         yield (
             f"The variant {variant.argument} of this machine may be faster: at "
-            f"{format_size(variant.message_bytes)} its lower bound is {there}, not {here}."
+            f"{format_size(variant.message_bytes)} its lower bound is {there} us, not {here} us."
         )
 
 
@@ -76,7 +76,7 @@ def _row(one: RecommendedRecord, compared: bool) -> dict[str, str]:
     row = {
         ">message": format_size(one.message_bytes),
         "algorithm": one.where,
-        ">time (us)": f"{one.seconds * 1e6:.4g}",
+        ">time (us)": microseconds(one.seconds),
         ">GB/s": gigabytes(one.algbw),
         ">gap": gap(one.seconds, one.floor) if one.floor else "-",
     }

@@ -99,6 +99,7 @@ def test_a_frontier_file_is_not_searched_again(
         hint = f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole elements"
         assert hint not in text
     assert f"{found.recommended[2].where}: S = " in text
+    assert "e+" not in run("recommend", "f.json", "--sizes", "16GiB").out
 
 
 def test_a_proved_classic_and_a_better_variant_have_a_line(run: Run, spec: Path) -> None:
