@@ -54,8 +54,9 @@ def frontier_page(frontier: Frontier) -> PageParts:
         yield table(rows, optional)
     yield families_table(frontier, times)
     if times is not None:
-        simulated = bool(points) and times.simulates(points)
-        how = "simulated" if simulated else "S alpha + (R/C) L beta"
+        how = formula = "S alpha + (R/C) L beta"
+        if points and times.simulates(points):
+            how = f"simulated, of pipelines {formula}" if frontier.families else "simulated"
         yield f"Times are {how}; sizes are of the message, {times.message}."
     alone = frontier.scope == BOUNDS_ALONE
     if alone:

@@ -167,6 +167,15 @@ def test_times_of_pipelines_take_the_fastest_member() -> None:
         assert cell == microseconds(min(times))
 
 
+def test_a_page_names_the_formula_of_its_pipelines() -> None:
+    """Points are simulated, and pipelines, which have a member for every m, are not."""
+    machine = syncoll.topology("mi250(gpus=8)")
+    pipelines = syncoll.pareto(machine, "broadcast", backend="pipelines", work=2, progress="none")
+    trees = syncoll.pareto(machine, "broadcast", backend="bfb", progress="none")
+    shown = " ".join(replace(trees, families=pipelines.families).page().lines())
+    assert "Times are simulated, of pipelines S alpha + (R/C) L beta; sizes are" in shown
+
+
 def test_a_machine_without_units_or_latencies_has_no_times() -> None:
     for name in ("dgx1", "tpu_v4(4,4,1)"):
         frontier = frontier_by(syncoll.topology(name), "allgather", "ring")
