@@ -254,7 +254,7 @@ def _widths(cells: list[list[str]], available: int | None) -> list[int]:
     if available is None:
         return widths
     excess = _total(widths) - available
-    for unbroken in (max(widths), _UNBROKEN, 0):  # names are wrapped before cells
+    for unbroken in (max(widths, default=0), _UNBROKEN, 0):  # names are wrapped before cells
         least = [_need(column, unbroken) for column in columns]
         while excess > 0:
             able = [i for i in range(len(widths)) if widths[i] > least[i]]

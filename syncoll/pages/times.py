@@ -17,10 +17,11 @@ from syncoll.results import Family, Frontier, Point
 from syncoll.simulating import PhysicalNetwork, Semantics, SimulatedSeconds, physical_network
 from syncoll.units import format_size
 
-__all__ = ["MessageTimes", "gigabytes", "microseconds", "times_of"]
+__all__ = ["SHOWN_SIZES", "MessageTimes", "gigabytes", "microseconds", "times_of"]
 
-_SIZES = (4 << 10, 1 << 20, 256 << 20)
-_NAMES = [f">{format_size(size)} us" for size in _SIZES]
+SHOWN_SIZES = (4 << 10, 1 << 20, 256 << 20)
+"""Sizes of messages with a time in tables and reports."""
+_NAMES = [f">{format_size(size)} us" for size in SHOWN_SIZES]
 _MOST_SENDS = 150_000
 """Sends that are simulated within about half a second."""
 _MOST_LINKS = 20_000
@@ -75,7 +76,7 @@ def times_of(frontier: Frontier) -> MessageTimes | None:
     message = message_of(point.instance for point in frontier.points)
     if not message.per_node or not network.greatest_latency:
         return None
-    return MessageTimes(network, message.words, tuple(map(message.node_bytes, _SIZES)))
+    return MessageTimes(network, message.words, tuple(map(message.node_bytes, SHOWN_SIZES)))
 
 
 def gigabytes(rate: Fraction | float | None) -> str:

@@ -9,6 +9,7 @@ from syncoll.documents import VERSION
 from syncoll.errors import SyncollError
 from syncoll.pages.families import open_lines, proved_of
 from syncoll.pages.frontier import ruled_out
+from syncoll.pages.times import SHOWN_SIZES, gigabytes
 from syncoll.reporting.markup import (
     Markup,
     code,
@@ -21,7 +22,7 @@ from syncoll.reporting.markup import (
     table,
 )
 from syncoll.reporting.subject import Subject
-from syncoll.reporting.times import ANSWERED, MESSAGES, Times
+from syncoll.reporting.times import MESSAGES, Times
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.spec.parser import parse_reference
@@ -69,20 +70,19 @@ def _answer(subject: Subject, times: Times) -> Markup:
     if not subject.entries:
         return Markup("")
     rows = []
-    for size in ANSWERED:
+    for size in SHOWN_SIZES:
         ranked = times.seconds(subject, size)
         seconds, best = next(pair for pair in ranked if not pair[1].classic)
         classic = next((pair for pair in ranked if pair[1].classic), None)
         floors = () if times.simulated is None else times.simulated.floors
         floor = floors[MESSAGES.index(size)] if floors else 0
-        above = gap(seconds, floor) if floor else ""
         rows.append(
             (
                 format_size(size),
                 f"{seconds * 1e6:.{1 if seconds >= 1e-3 else 2}f}",
                 f"{classic[0] / seconds:.3g}x" if classic and seconds else "",
-                "optimal" if floor and seconds <= floor * (1 + 1e-5) else above,
-                f"{size / seconds / 1e9:.4g}" if seconds else "",
+                gap(seconds, floor) if floor else "",
+                gigabytes(size / seconds) if seconds else "",
                 best.name,
                 classic[1].name.replace("_", " ") if classic else "",
             )

@@ -23,9 +23,6 @@ ASSUMED_BANDWIDTH = Fraction(25 * 10**9)
 MESSAGES = tuple(1 << power for power in range(10, 31))
 """Sizes that are simulated, in bytes as nccl-tests count them."""
 
-ANSWERED = (4 << 10, 1 << 20, 256 << 20)
-"""Message sizes of the answer at the top."""
-
 
 @dataclass(frozen=True, eq=False)
 class Rival:
