@@ -56,7 +56,7 @@ class RecommendationRecord(ClosedRecord, frozen=True):
     """The fastest known algorithms of a collective on a machine.
 
     Args:
-        optimal_classic: a classic that is proved optimal for all messages; null without one.
+        optimal_classic: a classic whose times are proved optimal for all these messages, or null.
         variants: of the machine that may be faster.
         interrupted: whether Ctrl-C ended the search.
         exports: of a recommendation that was exported.

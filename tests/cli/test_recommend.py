@@ -254,7 +254,19 @@ def test_a_classic_that_a_found_algorithm_beats_is_not_optimal(
     faster = replace(
         finer, classic="", seconds=tuple(x * Fraction(985, 1000) for x in point.seconds)
     )
-    changed = replace(simulated, algorithms=(point, faster))
+    floors = tuple(0.98 * one for one in simulated.floors)
+    changed = replace(simulated, algorithms=(point, faster), floors=floors)
     monkeypatch.setattr("syncoll.simulate", lambda *_, **__: changed)
     again = syncoll.recommend(frontier, sizes="1MiB")
     assert (again.recommended[0].chunks, again.optimal) == (point.algorithm.chunks, None)
+
+
+def test_a_classic_of_least_costs_above_the_bound_is_not_optimal() -> None:
+    """Of S and R/C no algorithm has less, but chunks that follow each other sooner are faster."""
+    costs: dict[str, Any] = {"alpha": "1us", "beta": "25GB/s"}
+    found = syncoll.recommend("hypercube(3)", "allgather", work=1, progress="none", **costs)
+    classic = found.compared.timed("halving_doubling[0]").algorithm
+    least = (found.frontier.least_steps, found.frontier.least_bandwidth)
+    assert (classic.steps, classic.bandwidth) == least
+    assert found.optimal is None
+    assert "proved optimal" not in str(found.page())

@@ -31,6 +31,9 @@ _SECONDS, _SHARE_OF_SEARCH = 60.0, 0.8
 _SAME = 1.001
 """Times that differ by at most this factor count as equal."""
 
+_EXACT = 1 + 1e-8
+"""The factor for the rounding of times and of lower bounds."""
+
 _NEARLY = 1.02
 """The factor by which an algorithm of fewer chunks may be slower than the fastest.  Runtimes need
 thread blocks and messages for chunks, and simulated times do not count them."""
@@ -92,7 +95,7 @@ def recommendation_for(
     if isinstance(source, str) and not Path(source).is_file():
         name = source
     variants = tuple(_variants(name, frontier, compared, model))
-    optimal = _optimal_classic(frontier, compared)
+    optimal = _optimal_classic(compared)
     return RecommendationResult(frontier, compared, best, optimal, variants, model)
 
 
@@ -127,20 +130,11 @@ def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
         )
 
 
-def _optimal_classic(frontier: FrontierResult, compared: SimulationResult) -> str | None:
-    """A classic that no algorithm beats: by its times, or both by its S and by its R/C."""
-    scales = frontier.evidence is not None and frontier.max_chunks is None
-    least = (frontier.least_steps, frontier.least_bandwidth) if scales else (0, Fraction(0))
-    numbers = range(len(compared.sizes))
-    every = [*compared.algorithms, *compared.classics]
-    fastest = [min(float(one.seconds[i]) for one in every) for i in numbers]
-    floors_of = [compared.floor(i) or 0 for i in numbers]
-    for one in compared.classics:
-        if any(float(one.seconds[i]) > fastest[i] * _SAME for i in numbers):
-            continue
-        stored = one.algorithm
-        by_costs = stored.steps <= least[0] and stored.bandwidth <= least[1]
-        if by_costs or all(float(one.seconds[i]) <= floors_of[i] * _SAME for i in numbers):
+def _optimal_classic(compared: SimulationResult) -> str | None:
+    """A classic that meets the lower bounds on the times of all algorithms."""
+    for one in compared.classics if compared.floors else ():
+        pairs = zip(map(float, one.seconds), compared.floors, strict=True)
+        if all(seconds <= floor * _EXACT for seconds, floor in pairs):
             return one.classic
     return None
 

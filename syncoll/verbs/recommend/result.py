@@ -54,7 +54,7 @@ class RecommendationResult(Tabular):
         frontier: found by the search, or given.
         compared: the simulated times of its algorithms and of the classics.
         recommended: the fastest for each message.
-        optimal: a classic that is proved optimal for all messages; None without one.
+        optimal: a classic whose times are proved optimal for all these messages, or None.
         variants: of the machine, with better bounds.
         model: the values of alpha and beta that were given.
     """
@@ -83,15 +83,14 @@ class RecommendationResult(Tabular):
 
     def document(self) -> dict[str, Any]:
         """The recommendation as JSON."""
-        frontier, message = self.frontier, self.compared.message
-        measure = str(message.kind), message.measured, message.per_node, message.words
+        frontier = self.frontier
         about = frontier.topology.name, frontier.collective, frontier.topology.num_nodes
         answer = self.recommended, self.optimal, self.variants
         record = RecommendationRecord(
             "syncoll/recommendation/1",
             __version__,
             *about,
-            MessageRecord(*measure),
+            MessageRecord.of(self.compared.message),
             *answer,
             interrupted=frontier.interrupted,
         )
