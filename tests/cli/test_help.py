@@ -80,7 +80,14 @@ def test_examples_of_the_help_can_be_parsed(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["pareto", "--help"], ["show"], ["frobnicate"]]
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        *([verb, "--help"] for verb in ("pareto", "solve", "bounds", "simulate")),
+        ["show"],
+        ["frobnicate"],
+    ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = (

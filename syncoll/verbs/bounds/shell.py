@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from syncoll.cli import command
 from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.output import note
 from syncoll.errors import UsageError
-from syncoll.verbs.bounds.result import BoundsResult
+
+if TYPE_CHECKING:
+    from syncoll.verbs.bounds.result import BoundsResult
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from syncoll.cli import command
 from syncoll.cli.output import print_text
-from syncoll.documents import require_writable
 from syncoll.errors import UsageError
-from syncoll.verbs.simulate.result import SimulationResult
+
+if TYPE_CHECKING:
+    from syncoll.verbs.simulate.result import SimulationResult
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     file = arguments.trace
     if file is not None:
+        from syncoll.documents import require_writable
+
         require_writable(file)
     elif arguments.trace_of:
         raise UsageError("--trace-of needs --trace, the file to write")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from syncoll.cli import command
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note
-from syncoll.verbs.solve.result import SolutionResult
+
+if TYPE_CHECKING:
+    from syncoll.verbs.solve.result import SolutionResult
 
 
 def run(arguments: argparse.Namespace) -> int:
