@@ -35,7 +35,7 @@ class MessageNode:
 
     Args:
         number: its identifier among the nodes of the rank.
-        name: shown in messages; may be empty.
+        name: shown in errors; may be empty.
         waits: the nodes that must be done before it starts.
         data_waits: the nodes among them that are done in any case before it reads data.
         peer: the other rank of a send or receive; otherwise -1.
@@ -68,7 +68,7 @@ class RankGraph:
     nodes: dict[int, MessageNode]
 
     def place(self, number: int) -> str:
-        """The place of a node, for messages."""
+        """The place of a node, for errors."""
         node = self.nodes[number]
         label = f" ({node.name})" if node.name else ""
         return f"{self.where}: rank {self.rank}, node {number}{label}"

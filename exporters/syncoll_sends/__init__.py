@@ -10,7 +10,7 @@ One row a send, in order of step, chunk, source and destination:
 | `source`       | the node that sends                                                    |
 | `destination`  | the node that receives                                                 |
 | `contributors` | of combining collectives: nodes whose contributions are in the partial |
-|                | sum; in CSV separated by spaces, in Parquet a list; otherwise empty    |
+|                | sum; in CSV separated by spaces, in Parquet a list; else empty or null |
 
 A CSV file is this table only, so any CSV reader can read it; checking the sends needs the
 algorithm's instance.  A Parquet file has the instance in its metadata, under the key ``syncoll``.

@@ -35,7 +35,7 @@ class Contents:
 
 
 def describe_value(value: Value | None) -> str:
-    """A value for messages: ``chunk 3 of ranks 0, 2``."""
+    """A value in errors: ``chunk 3 of ranks 0, 2``."""
     if value is None:
         return "no written value"
     chunk, mask = value
@@ -86,7 +86,7 @@ def _add(program: Program, place: Place, one: Value, other: Value) -> Value:
 
 
 def rank_names(mask: int) -> str:
-    """The ranks of a bit mask for messages: ``ranks 0, 2``."""
+    """The ranks of a bit mask in errors: ``ranks 0, 2``."""
     ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
     shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
     return f"rank{'s' if len(ranks) != 1 else ''} {shown}" if ranks else "no rank"

@@ -43,7 +43,7 @@ class Instruction:
     """One event of a thread block.
 
     Args:
-        step: the number of the step in its file, for messages; the parts of a step share it.
+        step: the number of the step in its file, for errors; the parts of a step share it.
         name: the operation as the file writes it.
         receive: the connection from which it takes a message; -1 if none.
         send: the connection over which it sends its value; -1 if none.
@@ -138,7 +138,7 @@ class AddressSpace:
         return self.buffers[bisect_right(self._starts, slot) - 1]
 
     def describe(self, slot: int) -> str:
-        """A slot for messages: ``o[3] of rank 2``."""
+        """A slot in errors: ``o[3] of rank 2``."""
         buffer = self.owner(slot)
         return f"{buffer.name}[{slot - buffer.start}] of rank {buffer.rank}"
 
@@ -169,7 +169,7 @@ class Program:
         return self.threads[place[0]].instructions[place[1]]
 
     def words(self, place: Place) -> str:
-        """An instruction for messages: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
+        """An instruction in errors: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
         block, there = self.threads[place[0]], self.at(place)
         text = f"rank {block.rank}, thread block {block.number}, step {there.step} ({there.name})"
         if there.parts > 1:

@@ -216,11 +216,11 @@ class Detector(ABC):
             raise VerificationError(f"{subject} {text}, and nothing orders the two{hint}")
 
     def words(self, place: Place) -> str:
-        """The place of an access for messages."""
+        """The place of an access, for errors."""
         return self.program.words(place)
 
     def hint(self, who: Access, earlier: Access, what: str) -> str:
-        """More about a race, for its message."""
+        """More about a race, for its error."""
         if what == "writes" and earlier[3][0] >= 0 and self.program.at(earlier[3]).still_reads:
             return (
                 "; that step may end before its reads are done, and only a later step of its "

@@ -1,8 +1,8 @@
 """Integers as order-encoded Booleans (Crawford & Baker 1994; Tamura et al. 2009).
 
 An integer x between low and high becomes the Booleans ``[x >= v]`` for ``v = low+1 … high``, each
-implying the one before, so that ``x = low + number of true ones``.  An integer of n values costs n
-- 1 Booleans and n - 2 binary clauses.  Linear rows become pseudo-Boolean rows by that sum.  A
+implying the one before, so that ``x = low + number of true ones``.  An integer of n values costs
+n - 1 Booleans and n - 2 binary clauses.  Linear rows become pseudo-Boolean rows by that sum.  A
 difference row ``x + d <= y`` becomes the clauses ``[x >= v] -> [y >= v+d]``, at most n of them,
 without sums; unit propagation on them is as strong as on the bounds themselves.
 

@@ -75,7 +75,7 @@ class Run:
         size: bytes of the largest input of a rank.
         total: elements of the whole; see `syncoll.mpi.MpiCollective.shares`.
         reference: the reference, such as ``MPI_Allgather``, or the definition.
-        seconds: time of each call, from a barrier until the last rank has its result.
+        seconds: time of each timed call, from a barrier until the last rank has its result.
         reference_seconds: times of MPI's own collective; empty if MPI has none.
         largest_error: the largest difference of any element of any rank from the reference; None if
             it is not finite.

@@ -37,7 +37,8 @@ _MOST_TRIED = 1024
 
 @dataclass(frozen=True)
 class VerifiedExports:
-    """The findings of a format's checker, or the reasons; `meant` names the given collective."""
+    """The findings of a format's checker: for each correct file its facts, for each wrong or
+    unchecked file the reason.  `meant` names the given collective; None without one."""
 
     exporter: str
     meant: str | None

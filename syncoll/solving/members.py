@@ -233,9 +233,9 @@ def _missing(record: BackendRecord) -> str:
 def member_options(
     records: Sequence[BackendRecord], given: Mapping[str, object], text: str
 ) -> dict[str, dict[str, OptionValue]]:
-    """The options of each backend, by its name: the given values, else the defaults.  Raises
-    `OptionError`, with the text of the backends, for a bad value, or a name that no backend or
-    several have, without a backend's before it as in ``cpsat.probing``."""
+    """The options of each backend, by its name: the given values, else the defaults.  The name
+    ``cpsat.probing`` is for one backend, ``probing`` for the only one that has it.  Raises
+    `OptionError`, with the text of the backends, for a bad value or any other name."""
     chosen: dict[str, dict[str, object]] = {record.name: {} for record in records}
     for name, value in given.items():
         owner, dot, short = name.partition(".")

@@ -85,7 +85,8 @@ _UNCHECKED_SENDS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """An instance encoded and lowered for a backend, with the lowerings in between."""
+    """An instance encoded and lowered for a backend, with the lowerings in between, and the seconds
+    to ``encode`` and to ``lower``."""
 
     backend: BackendRecord
     lowered: Lowered

@@ -46,9 +46,8 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
         raise UsageError(f"{reference} is a relation; show a collective that uses it")
     if reference and Path(reference).is_dir():
         raise UsageError(f"{reference} is a folder; name a file in it")
-    if any("there is no" not in error.message for error in failures.values()):
-        # More than an unknown name: another error says most.
-        raise next(e for e in failures.values() if "there is no" not in e.message)
+    if others := [e for e in failures.values() if "there is no" not in e.message]:
+        raise others[0]  # more than an unknown name
     if ".syncoll" in reference:
         raise failures["topology"]
     known = [n for kind in ("topology", "collective") for n in sorted(specs.known_names(kind))]

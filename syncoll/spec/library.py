@@ -67,7 +67,8 @@ _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class DefinitionSummary:
-    """A summary of a definition of any kind for users; its doc is the comment above it."""
+    """A summary of a definition for users: a topology, collective, relation, let or search.  Its
+    doc is the comment above it."""
 
     kind: str
     name: str

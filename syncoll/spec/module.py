@@ -86,7 +86,7 @@ def namespace_of(definition: Definition) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """One file, or a text without a path.  It owns definitions by namespace and name, besides
+    """One file, or a text without a path.  Its `own` definitions are by namespace and name, without
     searches that have no name; if shipped, it belongs to a spec library and not to a user."""
 
     source: Source

@@ -31,8 +31,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text, with lines that end with only ``\n``, and its label: the file as the user named it.
-    A typed text is in no file, and its label the result of `where_typed`."""
+    """A text whose lines end with a line feed, and its label: the file as the user named it.  A
+    typed text is in no file, and its label is the result of `where_typed`."""
 
     label: str
     text: str = field(repr=False)

@@ -39,8 +39,8 @@ _Bounds = tuple[tuple[tuple[Link, ...], str], ...]
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """For each node, link, bound and member its number elsewhere; each a permutation.  Members are
-    chunks of an instance, or demands of a bound."""
+    """For each node, link ``[L]``, bound ``[|B|]`` and member its number elsewhere; each a
+    permutation.  Members are chunks ``[G]`` of an instance, or demands ``[K]`` of a bound."""
 
     nodes: IntArray
     links: IntArray
@@ -240,8 +240,8 @@ def _given_topology(
 def _topology_in_order(
     num_nodes: int, ends: IntArray, bounds: Sequence[Sequence[Any]]
 ) -> tuple[bytes, IntArray, IntArray]:
-    """The line of a topology, and the given position of each of its links and of its bounds.  A
-    bound has the positions of its links, and its capacity."""
+    """The line of a topology, and the given position of each of its links and of its bounds.  The
+    ends are ``[L, 2]``; a bound has the positions of its links, and its capacity."""
     link_order = np.lexsort((ends[:, 1], ends[:, 0]))
     place = inverse(link_order).tolist()
     moved = [[sorted(place[int(link)] for link in group), capacity] for group, capacity in bounds]

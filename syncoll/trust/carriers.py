@@ -8,8 +8,8 @@ delay.  Its sends are the images of the own sends under all elements.  It is val
 3. the own sends are valid for their chunks, and chunks that are no such image must go nowhere;
 4. no image lies outside the steps, and all images together keep the bandwidth of each set of links.
 
-For the chunks that a node holds depend only on the sends of each chunk, and the sends of an image
-are the images of the chunk's sends.  The elements need not form a group, nor keep the bounds.
+For a node's data of a chunk depend only on the sends of this chunk, and the sends of an image are
+the images of the chunk's sends.  The elements need not form a group, nor keep the bounds.
 
 This module checks 1 and 2 and selects the chunks of 3; the replay does the rest.  Time grows with
 all sends, memory with the own sends.

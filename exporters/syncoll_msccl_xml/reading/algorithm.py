@@ -83,7 +83,7 @@ class XmlAlgorithm:
 
 
 def place(rank: int, block: XmlBlock | None = None, position: int | None = None) -> str:
-    """A place for messages: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
+    """A place in errors: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
     text = f"rank {rank}"
     if block is None:
         return text

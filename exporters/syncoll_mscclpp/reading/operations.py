@@ -34,6 +34,7 @@ class Signature:
     Args:
         sources: kinds of its sources: l local, r remote, s switch, L and R for packets in scratch;
             a ``*`` repeats the kind before it, at least once.
+        targets: kinds of its targets, likewise.
         channel_types: the types to choose from; empty if it needs none or takes any.
         ids: whether it needs channels by number.
         paired: whether the n-th source is moved to the n-th target.
