@@ -129,7 +129,7 @@ class SharedStep:
         Sets `shares`, the amount of each way for one chunk a source, and `load`, the rounds that
         split chunks take.
 
-        Raises `ModelError` if HiGHS fails.  An `OutOfTimeError` past the deadline of the whole
+        Raises `ModelError` if HiGHS fails, and `OutOfTimeError` past the deadline of the whole
         computation.
         """
         if len(self._way) > len(self._count):

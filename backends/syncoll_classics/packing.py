@@ -50,7 +50,7 @@ class RingSet:
 
     @property
     def pairs(self) -> list[tuple[Cycle, Cycle]]:
-        """The rings whose reverse is in the set, with it."""
+        """Pairs of a ring and its reverse, both in the set."""
         left = Counter(self.rings)
         found: list[tuple[Cycle, Cycle]] = []
         for ring in self.rings:

@@ -145,7 +145,7 @@ def weighted_broadcast(
     guess: bool = True,
 ) -> ForestPlan:
     """The optimal forest if compute nodes broadcast shares of different sizes, see `plans`.
-    A `ModelError` as in `plans`, and if the weights are not P integers from 0.
+    Raises `ModelError` as `plans` does, and if the weights are not P integers from 0.
 
     Args:
         fixed_k: trees for a weight of 1; by default as many as the optimum needs.

@@ -138,7 +138,7 @@ def grow(
     until: Deadline = NEVER,
 ) -> Additions:
     """Spanning trees from these roots.
-    Raises `ModelError` if a tree cannot reach a node over links with a unit.  An `OutOfTimeError`
+    Raises `ModelError` if a tree cannot reach a node over links with a unit, and `OutOfTimeError`
     past `until`.
 
     Args:
@@ -307,7 +307,7 @@ def multitree(
 ) -> TimedTrees:
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
     Raises `ModelError` if a tree cannot reach a node over links that carry a chunk in a time
-    step.  An `OutOfTimeError` past `until`.
+    step, and `OutOfTimeError` past `until`.
 
     Args:
         roots: the root of each tree, in the order of turns; by default one tree at every node.

@@ -48,8 +48,8 @@ def multitree_on_fabric(
     until: Deadline = NEVER,
 ) -> tuple[TimedTrees, list[tuple[int, ...]]]:
     """Spanning trees over the compute nodes that share the connections of each time step.
-    A `ModelError` on a bad unit, or if a tree cannot reach a node over links with at least one
-    connection.  An `OutOfTimeError` past `until`.
+    Raises `ModelError` on a bad unit, or if a tree cannot reach a node over links with at least one
+    connection, and `OutOfTimeError` past `until`.
 
     Returns:
         The trees, and for each row of their edges the vertices from the parent to the child.

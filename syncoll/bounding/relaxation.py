@@ -245,7 +245,7 @@ class Relaxation:
     ) -> SolvedRelaxation | None:
         """The optimum in floating point, and prices for about that bound; None if it was given up,
         or no optimum was found in time.
-        An `OutOfTimeError` when the time was over before the solver had it.
+        Raises `OutOfTimeError` if the time ends before the solver has the program.
 
         Args:
             seconds: time limit of all of it; only the first check of the prices may take longer.

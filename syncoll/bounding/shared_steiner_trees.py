@@ -46,7 +46,7 @@ def find_gossip(
     memory: BoundsMemory | None = None,
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind found in the time, with its certificate; None if no tree is
-    affordable, or has as few steps, or the bound is at most `more_than`.
+    affordable, trees need more steps, or the bound is at most `more_than`.
 
     Args:
         more_than: a bound up to this is not returned.

@@ -73,7 +73,7 @@ class Ledger:
     Args:
         asked: the encoding and the backend in use, for the record; no encoding for seeds alone.
         on_points: is called with the frontier whenever it is reported.
-        points: known before.
+        losses: reasons why answers were lost so far, in words; the frontier lists them.
         composed: whether points are composed of parts: then only limits that a user set are limits.
 
     Attributes:

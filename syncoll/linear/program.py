@@ -220,7 +220,7 @@ class LinearProgram:
     ) -> Optimum | None:
         """An optimum, from the reduced program where that is worthwhile; None when there is no
         optimum, or it was not found within these limits.
-        An `OutOfTimeError` when even the reduction took longer.
+        Raises `OutOfTimeError` if even the reduction takes longer.
 
         Args:
             seconds: time limit, of the reduction and the solver together.
@@ -280,7 +280,7 @@ class LinearProgram:
     ) -> tuple[IntArray, IntArray] | None:
         """The coarsest equitable partition: numbers from 0 of the rows' colours and the columns';
         None when it was given up.
-        An `OutOfTimeError` at the deadline.
+        Raises `OutOfTimeError` at the deadline.
 
         Args:
             worthwhile: gives up where more than this share of the columns is left.

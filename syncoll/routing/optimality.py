@@ -86,9 +86,7 @@ def require_balanced(fabric: Fabric, junctions: Collection[int] = ()) -> None:
     """Refuses switches, except `junctions`, that receive more than they send, or less.
 
     The cuts would promise a throughput that needs switches to copy data.  Compute nodes may be
-    unbalanced.
-
-    A `ModelError` names such a switch.
+    unbalanced.  The `ModelError` names the switch.
     """
     uneven = imbalance(fabric, junctions)
     if uneven is not None:
@@ -137,7 +135,7 @@ def bottleneck(
     fabric: Fabric, weights: Sequence[int] | None = None, junctions: Collection[int] = ()
 ) -> Bottleneck:
     """The optimal throughput of an allgather, or of any collective that only broadcasts.
-    A `ModelError` as in `check_collective`.  Raises `UsageError` if the bandwidths need integers
+    Raises `ModelError` as `check_collective` does, and `UsageError` if the bandwidths need integers
     beyond 64 bits.
 
     Args:
