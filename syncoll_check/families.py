@@ -22,7 +22,7 @@ class Family:
         self.usual: list[int] = written["rounds_per_interval"]
         self.up, self.down = written.get("ramp_up", []), written.get("ramp_down", [])
         lengths = [len(rounds) for rounds in (self.usual, self.up, self.down)]
-        require(lengths[0] > 0 and max(lengths) <= MOST_INTERVAL, "rounds for more than every step")
+        require(lengths[0] > 0 and max(lengths) <= MOST_INTERVAL, "rounds of no step or too many")
         forms = (written[key] for key in ("steps", "rounds", "chunks"))
         self._forms: list[tuple[int, int]] = [(one["base"], one["each"]) for one in forms]
         parts = {key: written[key] for key in ("wave", "head", "tail") if key in written}

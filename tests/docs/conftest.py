@@ -137,6 +137,7 @@ def words(command: str) -> list[str]:
     check = result[:2] == ["spec", "check"]
     fill = {
         "TOPOLOGY": "dgx1",
+        "MACHINE": "mi300x",
         "COLLECTIVE": "allgather",
         "FILE": "my-machine.syncoll" if check else "frontier.json",
         "NAME|FILE": "dgx1",
