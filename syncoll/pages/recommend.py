@@ -10,13 +10,17 @@ from syncoll.simulating import Comparison
 from syncoll.units import format_size
 from syncoll.wording import counted, gap
 
-__all__ = ["ELEMENT_BYTES", "recommendation_page"]
+__all__ = ["fits", "recommendation_page"]
 
-ELEMENT_BYTES = 4
-"""Bytes of an element; a chunk should consist of whole elements."""
+_ELEMENT_BYTES = 4
 
 _FASTER = 0.95
 """An algorithm that the message does not fit is named if it takes at most this part of the time."""
+
+
+def fits(compared: Comparison, size: int, chunks: int) -> bool:
+    """Whether a message is cut into equal chunks of whole elements; runtimes refuse others."""
+    return not compared.message.node_bytes(size) / chunks % _ELEMENT_BYTES
 
 
 @paged
@@ -45,7 +49,7 @@ def recommendation_page(
         yield f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}"
     for number, one in enumerate(recommended):
         size, least = format_size(one.message_bytes), compared.best(number)
-        if compared.message.node_bytes(one.message_bytes) / one.chunks % ELEMENT_BYTES:
+        if not fits(compared, one.message_bytes, one.chunks):
             yield (
                 f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole "
                 "elements; a runtime may refuse this size."

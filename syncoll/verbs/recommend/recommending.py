@@ -14,7 +14,7 @@ from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents.recommendation import RecommendedRecord, VariantRecord
 from syncoll.errors import SyncollError, UsageError
 from syncoll.model import Collective, Topology
-from syncoll.pages.recommend import ELEMENT_BYTES
+from syncoll.pages.recommend import fits
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating import PhysicalNetwork, floors, given_network
@@ -106,9 +106,9 @@ def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
     other messages.  Of the algorithms that are nearly as fast it has the fewest chunks.
     """
     for number, size in enumerate(compared.sizes):
-        classic, parts = compared.best_classic(number), compared.message.node_bytes(size)
+        classic = compared.best_classic(number)
         every = [*compared.algorithms, *compared.classics]
-        whole = [one for one in every if not parts / ELEMENT_BYTES % one.algorithm.chunks]
+        whole = [one for one in every if fits(compared, size, one.algorithm.chunks)]
         least = min(one.seconds[number] for one in whole or every)
         fastest = [x for x in whole or every if x.seconds[number] <= least * Fraction(_SAME)]
         is_classic = all(one.classic for one in fastest)
