@@ -61,8 +61,8 @@ def frontier_for(
     if collective is None:
         if file is not None and not file.is_file():
             raise UsageError(
-                f"{source}: there is no such file; give a machine and a collective, such as "
-                f"{source} allreduce, or the file of a frontier"
+                f"{source}: there is no such file; give the file of a frontier, or a collective "
+                f'after the machine, such as "{source}" allreduce'
             )
         return frontier_of(source, "recommend")  # type: ignore[arg-type]
     if isinstance(source, Frontier):
