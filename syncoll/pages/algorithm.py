@@ -48,13 +48,14 @@ def algorithm_page(instance: Instance, algorithm: Algorithm) -> PageParts:
             yield f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {' '.join(chunks)}"
 
 
-def point_summary(point: Point, place: str) -> str:
-    """Ten lines: costs, the gap to the proved bound, the origin, and the first sends."""
+def point_summary(point: Point, place: str, max_chunks: int | None = None) -> str:
+    """Ten lines: costs, the gap to the bound for C up to a limit, the origin, the first sends."""
     instance, algorithm = point.instance, point.algorithm
     if point.bound is None:
         gap = "no bound is proved"
     else:
-        gap = f"{nearness(point.bandwidth, point.bound)} (proved: R/C >= {point.bound})"
+        among = "" if max_chunks is None else f" for C <= {max_chunks}"
+        gap = f"{nearness(point.bandwidth, point.bound)} (proved{among}: R/C >= {point.bound})"
     own = algorithm.representative if isinstance(algorithm, OrbitAlgorithm) else algorithm
     first = own.sends[np.argsort(own.sends[:, 3], kind="stable")[:_FIRST_SENDS]]
     lines = [

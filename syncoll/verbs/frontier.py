@@ -100,14 +100,16 @@ class PointResult(AlgorithmVerbs, Point):
     Args:
         number: its position in the frontier.
         session: of the search.
+        max_chunks: its bound holds for C up to this; None for every C.
     """
 
     number: int = 0
     session: Session | None = None
+    max_chunks: int | None = None
 
     def __repr__(self) -> str:
         """Ten lines; `print` shows every send."""
-        return point_summary(self, f"point {self.number}")
+        return point_summary(self, f"point {self.number}", self.max_chunks)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -157,7 +159,7 @@ class FrontierResult(Result, Frontier):
     @cached_property
     def _points(self) -> tuple[PointResult, ...]:
         return tuple(
-            PointResult.of(point, number=i, session=self.session)
+            PointResult.of(point, number=i, session=self.session, max_chunks=self.max_chunks)
             for i, point in enumerate(self.points)
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -29,6 +30,10 @@ def test_repr_of_a_point_has_ten_lines(found: syncoll.FrontierResult) -> None:
     ]
     assert lines[4] == "  112 sends, such as:"
     assert found[0]._repr_html_().startswith("<pre>point 0: allgather on dgx1\n")
+    assert found.evidence is not None
+    of_shapes = [replace(one, scales=None) for one in found.evidence.shapes]
+    older = replace(found, evidence=replace(found.evidence, shapes=tuple(of_shapes), max_chunks=6))
+    assert "R/C = 3/2, optimal (proved for C <= 6: R/C >= 3/2)" in repr(older[0])
     sends = found[0].sends.tolist()
     for line in lines[5:9]:
         step, chunk, source, destination = (
