@@ -183,11 +183,11 @@ def cases(count: int) -> None:
         ),
         (
             "monotone in latency, bandwidth and size",
-            checks.test_nothing_is_sooner_when_something_is_slower,
+            checks.test_a_slower_network_makes_no_send_earlier,
         ),
         (
             "fair rates follow the definition",
-            checks.test_fair_rates_are_those_of_the_definition,
+            checks.test_fair_rates_match_the_definition,
         ),
         (
             "every send flows at its fair rate all the time",
