@@ -31,6 +31,7 @@ from syncoll_multitree.translations import find_translations
 from tests.oracles.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
 from tests.oracles.multitrees import (
     RoutedTrees,
+    connection_unit,
     multitree_on_fabric,
     translated,
 )
@@ -353,6 +354,7 @@ def test_nodes_on_the_same_switch_come_first() -> None:
 
 def test_a_smaller_unit_takes_fewer_steps() -> None:
     fabric = leaf_spine([[4, 4], [2, 1]], [25, 50], [[100, 0], [50, 50]])
+    assert connection_unit(fabric) == 25
     wide = multitree_on_fabric(fabric, unit=Fraction(25, 2))
     require_routed(wide, fabric)
     assert wide.timed.num_steps < multitree_on_fabric(fabric).timed.num_steps
