@@ -270,11 +270,11 @@ class Heuristics:
         why = message.message if isinstance(message, Failed) else process.exit_description()
         self.close()
         names = [state.seed.record.name for state in lost]
-        seeds = "the seeds" if len(names) > 1 else "the seed"
+        seeds, them = ("the seeds", "them") if len(names) > 1 else ("the seed", "it")
         text = f"the process of {seeds} {', '.join(names)} failed: {why}"
         if any(state.seed.named for state in lost) and isinstance(message, Failed):
             raise PluginError(text)
-        self._report(f"{text}; going on without them")
+        self._report(f"{text}; going on without {them}")
 
     def _turn(
         self, state: HeuristicState, limits: SeedLimits, first: Deadline, share: Deadline

@@ -80,7 +80,7 @@ def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]
     assert len(found) == 1
     assert list(seeds.waiting) == []
     assert messages == [
-        "the process of the seed lost failed: ended with exit code 3; going on without them"
+        "the process of the seed lost failed: ended with exit code 3; going on without it"
     ]
 
 
