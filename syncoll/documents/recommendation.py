@@ -19,8 +19,8 @@ class RecommendedRecord(ChosenRecord, frozen=True):
 
     Args:
         is_classic: whether it is a classic that no algorithm of the frontier beats.
-        classic: the fastest classic; null without classics.
-        speedup: the time of the fastest classic over its own.
+        classic: the fastest classic that fits the message; null without one.
+        speedup: the time of this classic over its own.
         floor: seconds, a lower bound for every algorithm; null if unknown.
         gap: its time over the lower bound.
     """

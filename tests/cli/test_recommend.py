@@ -71,9 +71,9 @@ def test_times_and_bounds_are_as_simulated(
         near = [x for x in whole if x.seconds[number] <= chosen.seconds[number]]
         assert all(one["seconds"] <= 1.02 * float(x.seconds[number]) for x in near)
         assert one["algbw"] == pytest.approx(sizes[number] / one["seconds"])
-        classic = simulated.best_classic(number)
-        assert classic is not None
-        assert one["speedup"] == pytest.approx(float(classic.seconds[number]) / one["seconds"])
+        classic = min(float(x.seconds[number]) for x in whole if x.classic)
+        assert one["speedup"] == pytest.approx(classic / one["seconds"])
+        assert one["speedup"] >= 0.98
         assert one["floor"] == simulated.floor(number)
         assert one["gap"] == pytest.approx(one["seconds"] / one["floor"])
     assert document["optimal_classic"] is None

@@ -106,17 +106,18 @@ def _recommended(compared: SimulationResult) -> Iterator[RecommendedRecord]:
     other messages.  Of the algorithms that are nearly as fast it has the fewest chunks.
     """
     for number, size in enumerate(compared.sizes):
-        classic = compared.best_classic(number)
         every = [*compared.algorithms, *compared.classics]
-        whole = [one for one in every if fits(compared, size, one.algorithm.chunks)]
-        least = min(one.seconds[number] for one in whole or every)
-        fastest = [x for x in whole or every if x.seconds[number] <= least * Fraction(_SAME)]
+        every = [x for x in every if fits(compared, size, x.algorithm.chunks)] or every
+        least = min(one.seconds[number] for one in every)
+        fastest = [x for x in every if x.seconds[number] <= least * Fraction(_SAME)]
         is_classic = all(one.classic for one in fastest)
-        near = [x for x in whole or every if x.seconds[number] <= least * Fraction(_NEARLY)]
+        near = [x for x in every if x.seconds[number] <= least * Fraction(_NEARLY)]
         best = min(
             (one for one in near if bool(one.classic) == is_classic),
             key=lambda one: (one.algorithm.chunks, one.seconds[number]),
         )
+        classics = [one for one in every if one.classic]
+        classic = min(classics, key=lambda one: one.seconds[number], default=None)
         one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
         yield RecommendedRecord(
             *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),
