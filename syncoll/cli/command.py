@@ -12,7 +12,7 @@ from typing import Any
 
 from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
-from syncoll.cli.options import FORMAT, Usage, add, add_parameter, name_in, progress
+from syncoll.cli.options import Usage, add, add_parameter, name_in
 from syncoll.cli.output import note, print_json, print_page
 from syncoll.verbs.declaration import Parameter, Verb
 from syncoll.verbs.result import picked
@@ -22,7 +22,10 @@ __all__ = ["add_verb", "ask", "run"]
 _USAGES: dict[str, Usage] = {
     "source": ("source FILE", "a frontier, an answer or an algorithm, saved with -o"),
     "classics": ("--classics NAMES = all", "all, none, or names with commas between them"),
-    "progress": progress(),
+    "progress": (
+        "--progress auto|live|plain|none",
+        "on standard error (default: auto: live on a terminal, else none)",
+    ),
     "in_place": "--in-place, --inplace",
     "encoding_options": (
         "--encoding-option NAME=VALUE ...",
@@ -35,6 +38,8 @@ _USAGES: dict[str, Usage] = {
     ),
     "options": "",  # of exporters and importers: flags of their own
 }
+
+_FORMAT = {"--format table|json": "json prints one object on standard output and nothing else"}
 
 _GROUPS = {"encoding": "solver", "store": "answers"}
 
@@ -68,7 +73,7 @@ def add_verb(parser: argparse.ArgumentParser, verb: Verb) -> None:
             add_parameter(adding(one.name), one, usages.get(one.name))
 
     add_all([one for one in verb.parameters if not one.is_setting])
-    for usage, text in {**shell.options, **(FORMAT if shell.formats else {})}.items():
+    for usage, text in {**shell.options, **(_FORMAT if shell.formats else {})}.items():
         add(adding(name_in(usage)), {usage: text})
     if more := getattr(actions, "more", None):
         more(parser)

@@ -12,7 +12,6 @@
             "--sharing in-turn|fair": "a choice; the first value is the default",
             "--factor N = 4": "a value with a default",
             "--where CONDITION ...": "an option that can be given several times",
-            "--steps N": (count, "an option with a reader of its own"),
         },
     )
 
@@ -32,18 +31,7 @@ from syncoll.errors import UsageError
 from syncoll.units import parse_limit, parse_memory, parse_size
 from syncoll.verbs.declaration import Parameter
 
-__all__ = [
-    "FORMAT",
-    "Declared",
-    "Usage",
-    "add",
-    "add_parameter",
-    "count",
-    "name_in",
-    "output_file",
-    "output_folder",
-    "progress",
-]
+__all__ = ["Usage", "add", "add_parameter", "name_in"]
 
 _T = TypeVar("_T")
 
@@ -93,27 +81,27 @@ def _amount(text: str) -> int:
     return int(text)
 
 
-def count(text: str) -> int:
+def _count(text: str) -> int:
     """A whole number of at least 1."""
     if _amount(text) == 0:
         raise argparse.ArgumentTypeError("it must be at least 1")
     return int(text)
 
 
-def output_file(text: str) -> Path:
+def _output_file(text: str) -> Path:
     """The name of a file to write."""
     if not text:
         raise argparse.ArgumentTypeError("the name of the file is empty")
     return Path(text)
 
 
-def output_folder(text: str) -> Path:
+def _output_folder(text: str) -> Path:
     """The name of a folder to write into."""
     if text == "-":
         raise argparse.ArgumentTypeError(
             "a folder cannot be written to standard output; give its name"
         )
-    return output_file(text)
+    return _output_file(text)
 
 
 def _store_name(text: str) -> str:
@@ -135,7 +123,7 @@ def _point(text: str) -> tuple[int, ...]:
 
 def _output_name(text: str) -> str:
     """The name of a file or a folder, with the slash at its end."""
-    return str(output_file(text)) and text
+    return str(_output_file(text)) and text
 
 
 def _classics(text: str) -> bool | list[str]:
@@ -146,15 +134,15 @@ def _classics(text: str) -> bool | list[str]:
 _VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
     name: (metavar, read)
     for metavar, read, names in (
-        ("C", count, "chunks max-chunks"),
+        ("C", _count, "chunks max-chunks"),
         ("S", _amount, "steps max-steps"),
         ("R", _amount, "rounds max-rounds"),
         ("K", _amount, "k"),
-        ("K", count, "fixed-k"),
+        ("K", _count, "fixed-k"),
         ("N", _amount, "root seed"),
-        ("N", count, "depth factor jobs most ranks repeats threads"),
+        ("N", _count, "depth factor jobs most ranks repeats threads"),
         ("N", _work, "work"),
-        ("P", count, "nodes"),
+        ("P", _count, "nodes"),
         ("SIZE", _size, "packet size trace-size"),
         ("SIZE", _size_or_none, "header max-bytes min-bytes"),
         ("SIZE", _memory, "memory-limit"),
@@ -163,15 +151,16 @@ _VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
         ("BANDWIDTH", None, "beta reduction"),
         ("FILE", Path, "file path source"),
         ("FILE", _store_name, "store"),
-        ("FILE", output_file, "output table trace"),
-        ("PICTURE", output_file, "plot"),
-        ("PAGE", output_file, "report"),
-        ("DIR", output_folder, "proof proofs"),
+        ("FILE", _output_file, "output table trace"),
+        ("PICTURE", _output_file, "plot"),
+        ("PAGE", _output_file, "report"),
+        ("DIR", _output_folder, "proof proofs"),
         ("NAME", None, "backend encoding name"),
         ("NAMES", None, "seeds"),
         ("POINT", _point, "point"),
         ("NAMES", _classics, "classics"),
         ("WHERE", None, "executor"),
+        ("CONDITION", None, "where"),
         ("FORMAT", None, "to"),
         ("NAME=VALUE", None, "backend-option encoding-option option"),
         ("FROM:TO", None, "sizes optimise-for"),
@@ -180,7 +169,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
 }
 """By name of an option the metavariable of its value, and its reader; without one it is a text."""
 
-_READERS = {"DIR": output_folder, "FOLDER": output_folder, "OUT": _output_name, "MACHINE": str}
+_READERS = {"DIR": _output_folder, "FOLDER": _output_folder, "OUT": _output_name, "MACHINE": str}
 """By metavariable the reader of values, for an option of any name."""
 
 _SHORT = {"chunks": "-C", "steps": "-S", "rounds": "-R", "output": "-o", "ranks": "-n"}
@@ -190,9 +179,6 @@ _SHORT = {"chunks": "-C", "steps": "-S", "rounds": "-R", "output": "-o", "ranks"
 
 Usage = str | tuple[str, str]
 """A usage, or a usage and its help."""
-
-Declared = Mapping[str, str | tuple[Callable[[str], object], str]]
-"""By its usage the help of an argument, or a reader of its values and its help."""
 
 _USAGE = re.compile(r"(?:(-[\w-]+), )?([\w-]+)(?: (.+?))?( \.\.\.)?(?: = (.+))?")
 
@@ -204,18 +190,18 @@ def name_in(usage: str) -> str:
     return str(match[2]).lstrip("-")
 
 
-def add(parser: argparse._ActionsContainer, declared: Declared, **how: Any) -> None:
+def add(parser: argparse._ActionsContainer, declared: Mapping[str, str], **how: Any) -> None:
     """Adds arguments to a parser or a group, see the module.
 
     Args:
+        declared: by its usage the help of an argument.
         how: further arguments of `add_argument`, for each of them.
     """
-    for usage, help_ in declared.items():
+    for usage, text in declared.items():
         match = _USAGE.fullmatch(usage)
         assert match is not None, usage
         short, name, value, several, default = match.groups()
-        reader = _READERS.get(value) or _VALUES.get(name.lstrip("-"), ("", None))[1]
-        read, text = help_ if isinstance(help_, tuple) else (reader, help_)
+        read = _READERS.get(value) or _VALUES.get(name.lstrip("-"), ("", None))[1]
         own: dict[str, Any] = {"action": "store_true"} if value is None else {"type": read}
         if value is not None and "|" in value and not value.isupper():
             own["choices"] = value.split("|")
@@ -282,14 +268,3 @@ def _help(text: str) -> str:
     text = re.sub(r"(?<!`)`([a-z_]+)`(?!`)", lambda m: f"--{m[1].replace('_', '-')}", text)
     text = re.sub(r"``(syncoll [^`]+)``", r"`\1`", text)
     return text.replace("``", "").replace("%", "%%")
-
-
-# Arguments that several commands share ------------------------------------------------------------
-
-FORMAT = {"--format table|json": "json prints one object on standard output and nothing else"}
-
-
-def progress(more: str = "") -> tuple[str, str]:
-    """--progress, with more styles than the usual ones, such as ``log|``."""
-    text = "on standard error (default: auto: live on a terminal, else none)"
-    return f"--progress auto|live|plain|{more}none", text

@@ -6,38 +6,41 @@ from typing import Any, cast
 
 from syncoll import values
 from syncoll.session.settings import SettingsOptions
+from syncoll.verbs.declaration import Shell
 
-__all__ = ["SEARCH_GROUPS", "SEARCH_OPTIONS", "SEARCH_USAGES", "SearchOptions", "limits_of"]
+__all__ = ["SEARCH", "SearchOptions", "limits_of"]
 
-SEARCH_GROUPS = {
-    "strategy": "search",
-    "optimise_for": "sizes of messages",
-    "output": "output",
-    "k": "search",
-    "log": "output",
-}
-
-SEARCH_USAGES = {
-    "symmetric": (
-        "--no-symmetry",
-        "do not look for symmetric algorithms, nor for shorter ones near known algorithms, as the "
-        "certified strategy does where a solver needs more than a moment",
-    ),
-    "output": (
-        "-o, --output FILE",
-        "save the frontier as JSON as it grows; - for standard output, once, in place of the table",
-    ),
-    "progress": (
-        "--progress auto|live|plain|log|none",
-        "on standard error (default: auto: live on a terminal, else none)",
-    ),
-}
-
-SEARCH_OPTIONS = {
-    "--log": "the same as --progress log: on standard error a line for each event (found, family, "
-    "proved, refuted, undecided) with the seconds, the gap and the engine, and at the end a table "
-    "of the engines; with --format json the document has them, too",
-}
+SEARCH = Shell(
+    {
+        "symmetric": (
+            "--no-symmetry",
+            "do not look for symmetric algorithms, nor for shorter ones near known algorithms, as "
+            "the certified strategy does where a solver needs more than a moment",
+        ),
+        "output": (
+            "-o, --output FILE",
+            "save the frontier as JSON as it grows; - for standard output, once, in place of the "
+            "table",
+        ),
+        "progress": (
+            "--progress auto|live|plain|log|none",
+            "on standard error (default: auto: live on a terminal, else none)",
+        ),
+    },
+    {
+        "--log": "the same as --progress log: on standard error a line for each event (found, "
+        "family, proved, refuted, undecided) with the seconds, the gap and the engine, and at the "
+        "end a table of the engines; with --format json the document has them, too",
+    },
+    {
+        "strategy": "search",
+        "optimise_for": "sizes of messages",
+        "output": "output",
+        "k": "search",
+        "log": "output",
+    },
+)
+"""The part of `pareto` and `search` for the shell."""
 
 
 class SearchOptions(SettingsOptions, total=False):

@@ -24,14 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from syncoll.verbs.asking import What, Where, deadline_of, reading, session_for, verb
-from syncoll.verbs.declaration import Shell
-from syncoll.verbs.search_options import (
-    SEARCH_GROUPS,
-    SEARCH_OPTIONS,
-    SEARCH_USAGES,
-    SearchOptions,
-    limits_of,
-)
+from syncoll.verbs.search_options import SEARCH, SearchOptions, limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["pareto"]
 
-SHELL = Shell(SEARCH_USAGES, SEARCH_OPTIONS, SEARCH_GROUPS)
+SHELL = SEARCH
 
 
 @verb

@@ -23,7 +23,7 @@ from syncoll.errors import UsageError
 from syncoll.session.settings import SettingsOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 from syncoll.verbs.declaration import Shell
-from syncoll.verbs.search_options import SEARCH_USAGES
+from syncoll.verbs.search_options import SEARCH
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SHELL = Shell(
         ),
         "sizes": "--sizes A,B,...",
         "output": "-o, --output FOLDER",
-        "progress": SEARCH_USAGES["progress"],
+        "progress": SEARCH.usages["progress"],
     },
     groups={"to": "files", "time_limit": "", "format": ""},
     defaults={"kinds": {}},

@@ -11,18 +11,12 @@ Ctrl-C, --time-limit and the exit codes are as for `syncoll pareto`.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from syncoll.errors import UsageError
 from syncoll.verbs.asking import deadline_of, session_for, verb
-from syncoll.verbs.declaration import Shell
-from syncoll.verbs.search_options import (
-    SEARCH_GROUPS,
-    SEARCH_OPTIONS,
-    SEARCH_USAGES,
-    SearchOptions,
-    limits_of,
-)
+from syncoll.verbs.search_options import SEARCH, SearchOptions, limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,10 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
-SHELL = Shell(
-    {**SEARCH_USAGES, "what": ("what SEARCH", "FILE:NAME, or a shipped search"), "solver": ""},
-    SEARCH_OPTIONS,
-    SEARCH_GROUPS,
+SHELL = replace(
+    SEARCH,
+    usages={
+        **SEARCH.usages,
+        "what": ("what SEARCH", "FILE:NAME, or a shipped search"),
+        "solver": "",
+    },
     defaults={"kinds": {"what": "search"}},
 )
 
