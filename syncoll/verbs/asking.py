@@ -69,9 +69,9 @@ def verb(function: _F) -> _F:
             for name in keywords:
                 if name not in known:
                     raise UsageError(_unknown_keyword(function.__name__, name, known))
-        while names:
-            import_names(names[-1])
-            names.pop()
+        for name in names:
+            import_names(name)
+        names.clear()
         work = keywords.get("work", getattr(arguments[0], "work", None) if arguments else None)
         progress = counting(keywords.get("progress", "auto")) if shows else nullcontext()
         with nullcontext() if work is None else counting_work(), progress:

@@ -6,13 +6,16 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 import syncoll
 import syncoll.verbs
+from syncoll import lazy
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
 
@@ -126,6 +129,19 @@ def test_python_has_a_new_verb() -> None:
         links("ring(3)", at_lest=3)
     with pytest.raises(AttributeError, match="no attribute 'result'"):
         _ = syncoll.result  # type: ignore[attr-defined]
+
+
+def test_first_calls_of_a_verb_in_two_threads_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+    links: Callable[..., Any] = syncoll.links  # type: ignore[attr-defined]
+    both, slow = Barrier(2), lazy.import_names
+
+    def import_names(module: str) -> None:
+        both.wait(timeout=30)
+        slow(module)
+
+    monkeypatch.setattr("syncoll.verbs.asking.import_names", import_names)
+    with ThreadPoolExecutor(2) as threads:
+        assert list(map(str, threads.map(links, ["ring(3)", "ring(4)"]))) == ["6 links", "8 links"]
 
 
 def test_reference_pages_have_a_new_verb() -> None:
