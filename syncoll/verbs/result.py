@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -21,7 +22,7 @@ _D = TypeVar("_D", bound="Displayable")
 _NOT_PICKLED = {"session", "source"}
 
 
-class Displayable:
+class Displayable(ABC):
     """A frozen value with a page, which is its representation.
 
     A subclass adds them to the value that a search or a simulation returns, see `of`.
@@ -32,9 +33,9 @@ class Displayable:
         """A value as this subclass of its type, with the fields that the subclass adds."""
         return cls(**{field.name: getattr(value, field.name) for field in fields(value)}, **more)
 
+    @abstractmethod
     def page(self) -> Page:
         """The text in a terminal, and the HTML in a notebook."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return str(self.page())
@@ -56,9 +57,9 @@ class Displayable:
 class Result(Displayable):
     """A value that also has a JSON document."""
 
+    @abstractmethod
     def document(self) -> dict[str, Any]:
         """The JSON document, as ``--format json`` prints it."""
-        raise NotImplementedError
 
     def saved(self) -> dict[str, Any]:
         """The JSON document that `save` writes."""
@@ -93,9 +94,9 @@ class Tabular(Result):
 
     columns: ClassVar[Mapping[str, type]]
 
+    @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the table."""
-        raise NotImplementedError
 
     def to_pandas(self) -> DataFrame:
         """The table, for data analysis.  Raises `UsageError` if pandas is not installed."""
