@@ -340,6 +340,8 @@ def test_errors_differ_from_unchecked_results(
     with pytest.raises(syncoll.UncheckedError, match="does not define the places of chunks"):
         syncoll.verify(tmp_path / "own.json", collective="alltoall")
     found[0].export("msccl-xml", tmp_path / "a.xml")
+    verified = syncoll.verify(tmp_path / "a.xml", collective=found.collective).document()
+    assert verified["meant"] == found.collective
     with pytest.raises(VerificationError) as raised:
         syncoll.verify(tmp_path / "a.xml", collective="alltoall")
     assert not isinstance(raised.value, syncoll.UncheckedError)

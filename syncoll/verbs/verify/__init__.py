@@ -81,4 +81,6 @@ def verify(
             raise VerificationError(f"{where}: {reason}")
         for where, reason in found.unchecked:
             raise UncheckedError(f"{where}: {reason}")
-    return Shown(verified_page(found), lambda: verification_document(file, found))
+    meant = about["collective"]
+    expected = None if meant is None else meant.name
+    return Shown(verified_page(found), lambda: verification_document(file, found, expected))
