@@ -69,7 +69,7 @@ def forest(
         topology: see `pareto`.
         collective: allgather, reducescatter, allreduce, broadcast or reduce, also with its root:
             ``"broadcast(root=3)"``.
-        root: of broadcast and reduce; None for 0.
+        root: of broadcast and reduce; None for the root in the name, or 0.
         k: number of trees for each root; None for the least number that is optimal.
         backend: the seed that packs them; None for the first that can.
         time_limit: of the whole command, such as ``30s``; at the limit the result is the best trees

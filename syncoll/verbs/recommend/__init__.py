@@ -86,8 +86,8 @@ def recommend(
         output: a new folder for the frontier, a plan, and the exports.
         in_place: for calls whose input and output are one buffer.
         options: of the exporter, by name.
-        time_limit: of the search and the simulations, such as ``2min``; None for one minute.
-            Exports come on top.
+        time_limit: such as ``2min``; the search gets 80 % of it; exports, and simulations of large
+            machines, may come on top; None for one minute.
         work: see `pareto`.
         progress: ``auto``, ``live``, ``plain``, ``log`` or ``none``.
         settings: see `Settings`.

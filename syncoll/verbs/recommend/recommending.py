@@ -26,7 +26,8 @@ from syncoll.verbs.simulate.result import SimulationResult
 __all__ = ["frontier_for", "recommendation_for"]
 
 _SECONDS, _SHARE_OF_SEARCH = 60.0, 0.8
-"""The usual limit of time, and the part that the search gets; simulations get the rest."""
+"""The usual limit of time, and the part that the search gets; the rest is for simulations, which
+have no limit of their own."""
 
 _SAME = 1.001
 """Times that differ by at most this factor count as equal."""

@@ -194,7 +194,6 @@ def survey(
 
 
 def _is_one_file(one: str | Path, other: str | Path) -> bool:
-
     try:
         return Path(one).samefile(other)
     except OSError:  # one of them does not exist

@@ -52,7 +52,7 @@ SHELL = Shell(
 
 SHORT_TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 
-_SIZE = 1 << 20
+SIZE = 1 << 20
 _MPI_SIZES = (4 << 10, 64 << 10, 1 << 20)
 _MPI_SECONDS = 120.0
 
@@ -117,7 +117,7 @@ def run(
         return message.input_bytes(size, dtype_of(kind).itemsize)
 
     if via == "memory":
-        exact = values.bytes_of(_SIZE if size is None else size)
+        exact = values.bytes_of(SIZE if size is None else size)
         work = Workload(inputs(exact), kind, operation, seed)
         done = [execute(one.instance, one.algorithm, work) for one in algorithms]
         pairs = zip(done, algorithms, strict=True)

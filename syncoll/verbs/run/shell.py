@@ -17,10 +17,8 @@ from syncoll.pages.execution import execution_page, mpi_page
 from syncoll.planning import message_of
 from syncoll.trust.data import dtype_of
 from syncoll.verbs.result import picked
-from syncoll.verbs.run import SHORT_TYPES
+from syncoll.verbs.run import SHORT_TYPES, SIZE
 from syncoll.wording import counted
-
-_SIZE = 1 << 20
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.via == "mpi":
         return _over_mpi(arguments, stored, done)
     message, width = message_of(stored.instances), dtype_of(arguments.dtype).itemsize
-    asked = _SIZE if arguments.size is None else arguments.size
+    asked = SIZE if arguments.size is None else arguments.size
     total = int(message.input_bytes(asked, width) * message.per_input)
     about = _about(arguments, stored)
     if arguments.format == "json":

@@ -9,7 +9,7 @@ input, 130 Ctrl-C.
   syncoll solve dgx1 "allgather within [[0,1,2,3],[4,5,6,7]]" -C 1 -S 3 -R 3
   syncoll solve dgx1 "2 * allgather + alltoall" -C 8 -S 3 -R 24
 
-With --symmetric an algorithm is valid as any other, but the absence of a symmetric algorithm
+With --symmetric a found algorithm is as valid as any other, but the absence of a symmetric one
 refutes nothing: the answer is then unknown.
 """
 

@@ -20,7 +20,6 @@ __all__ = ["list_specs"]
 @verb
 def list_specs() -> Shown:
     """The topologies, collectives, relations and searches that come with syncoll."""
-
     session = session_for()
     specs = session.specs
     for problem in specs.problems():
