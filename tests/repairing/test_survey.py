@@ -271,6 +271,7 @@ def test_it_ends_with_its_time(whole: Path) -> None:
     [
         (["--survey", "switches"], "mesh(2,3) has no switches"),
         (["--survey", "links", "--without", "node 1"], "--without and --survey"),
+        (["--survey", "links", "--max-steps", "0"], "--max-steps and --survey"),
         (["--without", "node 1", "--table", "t.csv"], "--table is for --survey"),
         (["--survey", "links", "--table", "t.txt"], "ends in .csv or .parquet"),
         (["--survey", "links", "-o", "/nowhere/x"], "cannot write /nowhere/x"),

@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 __all__ = ["design"]
 
 SHELL = Shell(
-    {"topologies": "", "collectives": "", "steps": "--steps N", "output": "-o, --output FOLDER"},
+    {
+        "topologies": "",
+        "collectives": "",
+        "steps": "--steps N",
+        "output": "-o, --output FOLDER",
+        "jobs": ("--jobs N", "number of processes for bounds and searches (default: 1)"),
+    },
     {
         "--table FILE": "write a row for each machine and collective; a name that ends in .csv or "
         ".parquet",

@@ -63,9 +63,9 @@ def pareto(
         strategy: ``certified`` searches from the proved bound for each S upwards; ``paper`` is
             Algorithm 1 of the SCCL paper, without default limits.
         symmetric: whether the search also looks for symmetric algorithms, and near known ones.
-        optimise_for: sizes of messages as nccl-tests counts them (of an allgather or gather the
-            output), such as ``64KiB:4MiB``: only points are searched that may be the fastest for
-            one of them, by S * alpha + (R/C) * L * beta.
+        optimise_for: size of messages as nccl-tests counts them (of an allgather or gather the
+            output), or a range such as ``64KiB:4MiB``: only points are searched that may be the
+            fastest for one of them, by S * alpha + (R/C) * L * beta.
         alpha: latency of a step, such as ``0.7us``; None for the latencies of the machine.
         beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
             in the description of the machine.
