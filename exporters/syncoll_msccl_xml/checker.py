@@ -171,7 +171,10 @@ class _Check:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
-            raise UncheckedError(f"its steps move {chunks} chunks, too many to follow")
+            raise UncheckedError(
+                f"the steps move {chunks:,} chunks; expected at most {_MOST_INSTRUCTIONS:,}: the "
+                "checker executes each"
+            )
         program, *where = threads_of(self.algorithm, spec, in_place, open_sends=open_sends)
         return execute(program, spec, where[0], where[1], pieces)
 

@@ -71,7 +71,10 @@ def _require_followable(plan: ExecutionPlan, units: int) -> None:
     )
     chunks = sum(g.input_chunks + g.output_chunks + g.scratch_chunks for g in plan.gpus)
     if (pieces + chunks) * units > _MOST_INSTRUCTIONS:
-        raise UncheckedError(f"it has and moves about {pieces + chunks} chunks, too many to follow")
+        raise UncheckedError(
+            f"the plan moves {pieces:,} chunks between {chunks:,} places, {units} times; expected "
+            f"at most {_MOST_INSTRUCTIONS:,} in all: the checker executes each"
+        )
 
 
 def _followed(

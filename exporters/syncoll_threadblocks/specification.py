@@ -34,7 +34,7 @@ import numpy as np
 from syncoll.arrays import BoolArray
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.wording import counted
+from syncoll.wording import counted, runs_in_words
 from syncoll_threadblocks.contents import Value
 
 __all__ = ["STANDARD", "OwnSpecification", "Specification", "masks_of"]
@@ -269,9 +269,12 @@ class Specification(OwnSpecification):
             asked, given = _without_idle(asked), _without_idle(given)
         times = sum(given.values()) // max(1, sum(asked.values()))
         if times < 1 or given != Counter({key: n * times for key, n in asked.items()}):
+            needed = Counter({key: n * max(1, times) for key, n in asked.items()})
+            ends = min(key for key in given | needed if given[key] != needed[key])
+            start, end = map(_ranks, ends)
             raise VerificationError(
-                f"the file does {name} with {counted(self.pieces, 'chunk')} a part, and collective "
-                f"{instance.collective} needs other chunks: they start and end at other ranks"
+                f"the file does {name}: {counted(given[ends], 'chunk')} from {start} to {end}; "
+                f"collective {instance.collective} needs {needed[ends]}"
             )
 
     def find_root(self, output: Callable[[int, int], Value | None]) -> int:
@@ -306,6 +309,11 @@ def _without_idle(demands: Demands) -> Demands:
 
 def _in_order(relation: BoolArray) -> Places:
     return tuple(tuple(np.flatnonzero(column).tolist()) for column in relation.T)
+
+
+def _ranks(mask: int) -> str:
+    ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {runs_in_words(ranks)}"
 
 
 def _chunks(numbers: Sequence[int]) -> str:

@@ -91,7 +91,10 @@ class Completions(SumsArgument):
         covered: dict[tuple[int, int, int], dict[int, list[tuple[Send, ...]]]] = {}
         for case in self.cases:
             if not 0 <= case.chunks < len(classes):
-                raise VerificationError(f"a case of chunks {case.chunks}, which do not exist")
+                raise VerificationError(
+                    f"case of node {case.node}: chunk class {case.chunks} does not exist: the "
+                    f"collective has classes 0 to {len(classes) - 1}"
+                )
             if not 0 <= case.node < topology.num_nodes or not 1 <= case.after <= steps:
                 raise VerificationError(
                     f"no case of node {case.node} after {case.after} steps is possible"

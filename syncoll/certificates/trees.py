@@ -27,6 +27,7 @@ from syncoll.certificates.link_prices import LinkPrices, Prices
 from syncoll.certificates.priced import Argument, SumsArgument
 from syncoll.certificates.steiner import tree_cost
 from syncoll.errors import VerificationError
+from syncoll.wording import runs_in_words
 
 __all__ = ["Gossip", "GossipTree", "Trees"]
 
@@ -65,13 +66,23 @@ class GossipTree:
         """The demand of its trees; on the reversed topology where they end at the node.  Raises
         `VerificationError` when the node has nothing to send or to get."""
         if not 0 <= self.chunks < len(classes):
-            raise VerificationError(f"a tree of chunks {self.chunks}, which do not exist")
+            raise VerificationError(
+                f"tree of node {self.node}: chunk class {self.chunks} does not exist: the "
+                f"collective has classes 0 to {len(classes) - 1}"
+            )
         one = classes[self.chunks]
         here, there = (one.post, one.pre) if self.into else (one.pre, one.post)
         others = tuple(node for node in there if node != self.node)
         if self.node not in here or not others:
-            way = "into" if self.into else "out of"
-            raise VerificationError(f"no tree of chunks {self.chunks} leads {way} node {self.node}")
+            way, side = ("into", "end") if self.into else ("out of", "start")
+            raise VerificationError(
+                f"a tree of chunk class {self.chunks} leads {way} node {self.node}, but "
+                + (
+                    f"these chunks {side} only at nodes {runs_in_words(here)}"
+                    if self.node not in here
+                    else "no other node sends or needs these chunks"
+                )
+            )
         return Demand((self.node,), others, one.count)
 
 

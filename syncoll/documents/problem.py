@@ -29,6 +29,7 @@ from syncoll.model import (
     Topology,
 )
 from syncoll.model.node_sets import MOST_DENSE_CELLS
+from syncoll.wording import counted
 
 __all__ = [
     "VERSION",
@@ -210,7 +211,8 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
         latencies = physical.latencies or (None,) * len(physical.links)
         if len(latencies) != len(physical.links):
             raise FileFormatError(
-                f"{len(latencies)} latencies of {len(physical.links)} links; expected one for each"
+                f"fabric: {counted(len(latencies), 'latency', 'latencies')} for "
+                f"{counted(len(physical.links), 'link')}; expected one latency for each link"
             )
         fabric = Fabric(
             record.topology,

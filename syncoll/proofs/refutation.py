@@ -276,8 +276,10 @@ def _require_small(instance: Instance) -> None:
     cells = instance.steps * max(instance.num_chunks * len(instance.topology.links), 1)
     if max(cells, instance.steps * instance.rounds) > _MOST_CELLS:
         raise FileFormatError(
-            f"{instance.steps} steps and {instance.rounds} rounds for {instance.num_chunks} chunks "
-            "are more than any solver refutes"
+            f"the refuted formula has {instance.steps} steps, {instance.rounds} rounds, "
+            f"{counted(instance.num_chunks, 'chunk')} and "
+            f"{counted(len(instance.topology.links), 'link')}; expected at most {_MOST_CELLS:,} "
+            "steps times chunks times links, and as many steps times rounds"
         )
 
 

@@ -53,12 +53,19 @@ def require_same_instance(one: Instance, collective: Collective) -> None:
         )
     except LocatedError as error:
         raise VerificationError(f"{different}: {error}") from error
-    if not (
-        np.array_equal(meant.pre, one.pre)
-        and np.array_equal(meant.post, one.post)
-        and meant.combining == one.combining
-    ):
-        raise VerificationError(f"{different} with C = {one.chunks}: pre or post differ")
+    differences = [
+        words
+        for words, same in (
+            ("start at other nodes", np.array_equal(meant.pre, one.pre)),
+            ("end at other nodes", np.array_equal(meant.post, one.post)),
+            (f"are {'' if one.combining else 'not '}reduced", meant.combining == one.combining),
+        )
+        if not same
+    ]
+    if differences:
+        raise VerificationError(
+            f"{different}: with C = {one.chunks}, its chunks {' and '.join(differences)}"
+        )
 
 
 def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:

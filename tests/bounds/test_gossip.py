@@ -117,7 +117,7 @@ class TestRefused:
             trees = (replace(first, **change), *rest)  # type: ignore[arg-type]
             self.refused(argued(certificate, trees=trees), match)
 
-        changed("do not exist", chunks=1)
+        changed("does not exist", chunks=1)
         changed("leads out of node 5", node=5)
         changed("a share", prices={(99, 0): F(1)})
         changed("a share", prices={(0, 0): F(-1)})

@@ -575,12 +575,14 @@ def test_against_an_instance(algorithms: Algorithms) -> None:
     twice = instance_of(
         "allgather", 3, np.repeat(one, 2, axis=0), np.ones((6, 3), dtype=bool), False
     )
-    assert "needs other chunks" in refusal(text, "executor", twice)
+    assert "from rank 0 to ranks 1 to 2; collective allgather needs 2" in refusal(
+        text, "executor", twice
+    )
     assert "is for 4 ranks" in refusal(algorithms["ring_allgather"](4), "executor", allgather)
     from_1 = Collective.from_arrays("b", [[False, True, False]], [[True, True, True]])
     broadcast = from_1.instantiate(complete(3), chunks=1, steps=2, rounds=2)
     assert check(algorithms["chain_broadcast"](3, 1), "executor", broadcast), "in two pieces"
-    assert "needs other chunks" in refusal(algorithms["chain_broadcast"](3, 2), "any", broadcast)
+    assert "collective b needs" in refusal(algorithms["chain_broadcast"](3, 2), "any", broadcast)
     scattered = instance_of("reducescatter", 3, everyone, one, True)
     assert check(algorithms["nop_reducescatter"](), "rccl", scattered).collective == "reducescatter"
     assert check(algorithms["nop_reducescatter"]("reduce_scatter"), "msccl", scattered)

@@ -383,11 +383,11 @@ def test_labels_are_compared_with_the_expected_ones(
     document = json.loads(pair.read_text("utf-8"))
     forged = changed({**document, "chunks": 3, "bandwidth": "2"})
     assert check_refutation(forged, MANAGER).instance.chunks == 3
-    with pytest.raises(VerificationError, match="is not gather with C = 3"):
+    with pytest.raises(VerificationError, match="is not gather: with C = 3, its chunks start"):
         check_refutation(forged, MANAGER, **meant)
     with pytest.raises(VerificationError, match="links or bandwidths differ"):
         check_refutation(pair, MANAGER, topology=SPECS.topology("ring(8)"))
-    with pytest.raises(VerificationError, match="is not allgather with C = 6"):
+    with pytest.raises(VerificationError, match="is not allgather: with C = 6"):
         check_refutation(pair, MANAGER, collective=SPECS.collective("allgather"))
 
 
@@ -450,7 +450,7 @@ def test_a_file_with_excessive_demands_is_refused_at_once(
     for key in ("steps", "rounds"):
         forged = {**document, key: 10**9}
         forged["bandwidth"] = f"{forged['rounds']}/{forged['chunks']}"
-        with pytest.raises(FileFormatError, match=r"more than any solver|too many"):
+        with pytest.raises(FileFormatError, match=r"steps times rounds|too many"):
             check_refutation(changed(forged), MANAGER)
 
 
