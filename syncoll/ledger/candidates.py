@@ -20,7 +20,7 @@ from syncoll.ledger.bounds_table import LARGEST_LEAST_CHUNKS, BoundsTable
 from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.wording import argument, counted
 
-__all__ = ["STEPS_BEYOND", "CandidateSource"]
+__all__ = ["STEPS_BEYOND", "CandidateSource", "budgets_of"]
 
 STEPS_BEYOND = 3
 """Number of steps beyond the distance bound to which a search goes without a given limit."""
@@ -30,6 +30,23 @@ _DEFAULT_MULTIPLES = 24
 
 _MOST_MULTIPLES = 4 * _DEFAULT_MULTIPLES
 """The limit on a C that is tried only because of the bound's denominator."""
+
+_BUDGETS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""Limits on C for which the simplest algorithms are looked for, in multiples of the least C."""
+
+
+def budgets_of(least: int, most: int | None = None) -> tuple[int, ...]:
+    """The limits on C for which a search looks for algorithms, small ones first.
+
+    Args:
+        least: the least C for which the collective is defined.
+        most: the limit on C of the search, which is the last budget; None for no limit.
+
+    >>> budgets_of(1, 5), budgets_of(4, 16)
+    ((1, 2, 3, 4, 5), (4, 8, 12, 16))
+    """
+    within = [times * least for times in _BUDGETS if most is None or times * least <= most]
+    return tuple(dict.fromkeys([*within, *([] if most is None else [most])]))
 
 
 class CandidateSource:

@@ -283,6 +283,9 @@ class SeedLimits:
             broken: their sends may use links that do not exist.
         is_part: whether the result becomes a part of algorithms with many times its sends; a gain
             of under a percent is then not worth several times the chunks.
+        budgets: limits on C in ascending order.  The search wants the least R/C for each of them
+            and without them, for each S; a proposal with fewer chunks is kept even if another one
+            has a lower R/C.  Empty for `max_chunks` alone.
     """
 
     max_steps: int | None = None
@@ -292,6 +295,7 @@ class SeedLimits:
     until: Deadline = NEVER
     known: tuple[Proposal, ...] = ()
     is_part: bool = False
+    budgets: tuple[int, ...] = ()
 
     def allow(self, *, steps: int = 0, rounds: int = 0, chunks: int = 0) -> bool:
         """Whether these are within the limits on S, R and C."""

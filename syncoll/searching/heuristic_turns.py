@@ -17,6 +17,7 @@ from itertools import chain
 
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
+from syncoll.ledger.candidates import budgets_of
 from syncoll.ledger.events import Event
 from syncoll.ledger.incumbents import shows_families
 from syncoll.ledger.ledger import Ledger
@@ -103,7 +104,7 @@ class HeuristicTurns:
             if not seeds.in_background and (hard or not soon):
                 most = shares.seed_seconds if soon and not combining else LONG_SECONDS
                 wait = min(most, until.left(), ends.left() * shares.waiting)
-        limits = self._limits(work, within)
+        limits = self._limits(ledger, work, within)
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
         return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
@@ -115,16 +116,16 @@ class HeuristicTurns:
         seconds = self._asked() - self._asked_before
         self._asked_before += seconds
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
-        return self._next(seconds, until.sooner(BUSY * seconds))
+        return self._next(ledger, seconds, until.sooner(BUSY * seconds))
 
     def more(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Another turn with all the time until the deadline."""
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
-        return self._next(until.left(), until)
+        return self._next(ledger, until.left(), until)
 
     def arrivals(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """The proposals that have come from the background by now."""
-        return self.seeds.arrivals(self._limits(), 0.0)
+        return self.seeds.arrivals(self._limits(ledger), 0.0)
 
     def wait(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn in the background before the first question to a solver, which would seldom find
@@ -150,7 +151,7 @@ class HeuristicTurns:
         until, ends = self._claims.sooner(BUSY * seconds), Deadline.after(seconds)
         self._round_seconds *= 2
         while True:
-            yield self._next(seconds, until, max(0.0, ends.left()))
+            yield self._next(ledger, seconds, until, max(0.0, ends.left()))
             if ledger.points is not known:
                 return
             # A useless proposal from the background ends no turn.
@@ -159,13 +160,18 @@ class HeuristicTurns:
         idle = now() - began < _IDLE * min(seconds, until.seconds or seconds)
         self.exhausted = self._deadline.is_never or idle
 
-    def _next(self, work: float, until: Deadline, wait: float = 0.0) -> Iterator[Event]:
+    def _next(
+        self, ledger: Ledger, work: float, until: Deadline, wait: float = 0.0
+    ) -> Iterator[Event]:
         """Another turn of `work` seconds, in the background where that is possible."""
-        limits = self._limits(work, until)
+        limits = self._limits(ledger, work, until)
         self.seeds.go_to_background(limits, self._deadline.before(SHORT_SECONDS))
         return self.seeds.turn(limits, wait=wait)
 
-    def _limits(self, seconds: float | None = None, until: Deadline = NEVER) -> SeedLimits:
+    def _limits(
+        self, ledger: Ledger, seconds: float | None = None, until: Deadline = NEVER
+    ) -> SeedLimits:
         request = self._request
         most = request.max_steps, request.max_rounds, request.max_chunks
-        return SeedLimits(*most, seconds, until, is_part=request.is_part)
+        budgets = budgets_of(ledger.source.least_chunks, request.max_chunks)
+        return SeedLimits(*most, seconds, until, is_part=request.is_part, budgets=budgets)

@@ -431,3 +431,18 @@ def test_seeds_alone_leave_unsearched_regions_open() -> None:
         (3, 3, "3/2", 3),
         (4, None, "3/2", 3),
     ]
+
+
+def test_seeds_are_given_the_budgets_of_chunks() -> None:
+    given: list[tuple[int, ...]] = []
+
+    def noting(_: Topology, __: Collective, limits: SeedLimits) -> Iterator[Proposal]:
+        given.append(limits.budgets)
+        yield from ()
+
+    answers = AnswerSource(None, seeding=Seeding([chosen("noting", noting)]))
+    for most in (5, None):
+        search(SearchRequest(ring(3), allgather(), max_chunks=most), answers)
+    assert given[0] == (1, 2, 3, 4, 5)
+    assert given[1][0] == 1
+    assert given[1][-1] > 64
