@@ -6,7 +6,7 @@ each machine and collective.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
@@ -15,10 +15,9 @@ from typing import Any
 from syncoll.designing.candidates import MachineCandidate
 from syncoll.errors import LocatedError
 from syncoll.model import Collective
-from syncoll.results import Frontier, LowerBounds, Point
+from syncoll.results import Frontier, LowerBounds
 
 __all__ = [
-    "COLUMNS",
     "Assessed",
     "Design",
     "Others",
@@ -26,7 +25,6 @@ __all__ = [
     "Question",
     "ahead_of",
     "reasons",
-    "rows",
 ]
 
 Figures = tuple[Fraction | int, ...]
@@ -301,56 +299,3 @@ def _unit(one: Assessed) -> str:
     """The unit of R/C, if the machine has one."""
     rate = one.candidate.rate
     return "" if rate is None else f" at {float(rate) / 1e9:g} GB/s"
-
-
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """A machine and a collective, with the bounds and with another machine that dominates it."""
-
-    one: Assessed
-    collective: str
-    proved: Proved | None
-    ahead: Assessed | None
-
-    @property
-    def points(self) -> Sequence[Point]:
-        frontier = self.proved and self.proved.frontier
-        return frontier.points if frontier else ()
-
-
-_CELLS: dict[str, tuple[type, Callable[[_Row], object]]] = {
-    "topology": (str, lambda row: row.one.candidate.name),
-    "same": (str, lambda row: ", ".join(row.one.candidate.same)),
-    "images": (int, lambda row: row.one.candidate.images),
-    "nodes": (int, lambda row: row.one.candidate.costs.nodes),
-    "ports": (int, lambda row: row.one.candidate.costs.ports),
-    "links": (int, lambda row: row.one.candidate.costs.links),
-    "link_bandwidth": (float, lambda row: float(row.one.candidate.costs.bandwidth)),
-    "collective": (str, lambda row: row.collective),
-    "least_steps": (int, lambda row: row.proved and row.proved.steps),
-    "least_bandwidth": (float, lambda row: row.proved and float(row.proved.bandwidth)),
-    "exact_least_bandwidth": (str, lambda row: row.proved and str(row.proved.bandwidth)),
-    "bounds_by_steps": (str, lambda row: row.proved and _listed(row.proved.by_steps)),
-    "points": (str, lambda row: _listed((one.steps, one.bandwidth) for one in row.points)),
-    "behind": (str, lambda row: row.ahead and row.ahead.candidate.name),
-    "no_better_than": (str, lambda row: row.one.no_better_than),
-    "refused": (str, lambda row: row.one.refused.get(row.collective)),
-}
-COLUMNS = {name: kind for name, (kind, _) in _CELLS.items()}
-"""The columns and the types of their entries, which may be None."""
-
-
-def rows(design: Design) -> list[dict[str, Any]]:
-    """The rows, with None for unknown entries; points, and bounds by the number of steps, are texts
-    such as ``2: 3/2, 3: 7/6``."""
-    every = [
-        _Row(one, name, one.bounds.get(name), ahead)
-        for one, ahead in zip(design.assessed, design.behind(), strict=True)
-        for name in design.collectives
-    ]
-    found = [{name: value(row) for name, (_, value) in _CELLS.items()} for row in every]
-    return [{name: None if cell == "" else cell for name, cell in row.items()} for row in found]
-
-
-def _listed(costs: Iterable[tuple[int, Fraction]]) -> str:
-    return ", ".join(f"{steps}: {cost}" for steps, cost in costs)

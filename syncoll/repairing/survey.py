@@ -32,13 +32,11 @@ from syncoll.symmetry.orbits import least_of_orbits, vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 
 __all__ = [
-    "COLUMNS",
     "FailureKind",
     "SingleFailure",
     "Survey",
     "SurveyWork",
     "Surveyed",
-    "rows",
     "single_failures",
     "survey",
 ]
@@ -283,52 +281,3 @@ def _surveyed(
     if work.folder is not None and (frontier.points or frontier.complete):
         work.folder.write(frontier)
     return Surveyed(failure, Repair(machine, whole, frontier))
-
-
-COLUMNS: dict[str, type] = {
-    "broken": str,
-    "alike": int,
-    "steps": int,
-    "whole": float,
-    "exact_whole": str,
-    "now": float,
-    "exact_now": str,
-    "bound": float,
-    "exact_bound": str,
-    "lost": float,
-    "lost_for_good": float,
-    "gap": float,
-    "found_by": str,
-    "refused": str,
-    "left_out": str,
-}
-"""The columns of `rows`; steps is missing in the row for any number of steps."""
-
-
-def rows(found: Survey) -> list[dict[str, Any]]:
-    """A row for each failure and number of steps, the worst failure first."""
-    order = [*found.fatal, *found.worst, *found.left_out]
-    order += [one for one in found.surveyed if one not in order]
-    listed = []
-    for one in order:
-        first = {
-            "broken": one.words,
-            "alike": one.failure.images,
-            "refused": one.refused or None,
-            "left_out": one.left_out or None,
-        }
-        lines = () if one.repair is None else one.repair.losses
-        listed += [{**dict.fromkeys(COLUMNS), **first, **_cells(loss)} for loss in lines]
-        if not lines:
-            listed.append({**dict.fromkeys(COLUMNS), **first})
-    return listed
-
-
-def _cells(loss: Loss) -> dict[str, Any]:
-    cells: dict[str, Any] = {"steps": loss.steps, "found_by": loss.found_by or None}
-    for name in ("whole", "now", "bound", "lost", "lost_for_good", "gap"):
-        value = getattr(loss, name)
-        cells[name] = None if value is None else float(value)
-        if f"exact_{name}" in COLUMNS:
-            cells[f"exact_{name}"] = None if value is None else str(value)
-    return cells

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from syncoll.session import Session
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
 from syncoll.verbs.asking import What, Where, deadline_of, session_of, verb
-from syncoll.verbs.result import Result, data_frame
+from syncoll.verbs.result import Result, Tabular, columns_of, data_frame, picked
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class CheckedResult(Result, Checked):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrontierResult(Result, Frontier):
+class FrontierResult(Tabular, Frontier):
     """A Pareto frontier: a sequence of points, the fewest steps first.
 
     Args:
@@ -188,28 +188,20 @@ class FrontierResult(Result, Frontier):
             return self.page().to_html()
         return f"{self.page().to_html()}\n{picture.svg}"
 
-    def to_pandas(self) -> DataFrame:
-        """A row for each point; costs and bounds are floats, with their exact texts.
+    columns: ClassVar = columns_of(
+        "int steps rounds chunks, float bandwidth, str exact_bandwidth, float bound, "
+        "str exact_bound optimal_for, int sends, str encoding backend, float seconds"
+    )
 
-        Raises `UsageError` if pandas is not installed.
-        """
-        proofs = [self.proof(point) for point in self.points]
-        return data_frame(
-            {
-                "steps": [point.steps for point in self.points],
-                "rounds": [point.rounds for point in self.points],
-                "chunks": [point.chunks for point in self.points],
-                "bandwidth": [float(point.bandwidth) for point in self.points],
-                "exact_bandwidth": [str(point.bandwidth) for point in self.points],
-                "bound": [None if p.bound is None else float(p.bound) for p in self.points],
-                "exact_bound": [None if p.bound is None else str(p.bound) for p in self.points],
-                "optimal_for": [None if proof is None else proof.scope_text for proof in proofs],
-                "sends": [point.algorithm.num_sends for point in self.points],
-                "encoding": [point.encoding for point in self.points],
-                "backend": [point.backend for point in self.points],
-                "seconds": [point.seconds for point in self.points],
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A row for each point; costs and bounds are floats, with their exact texts."""
+        for point in self.points:
+            proof = self.proof(point)
+            yield {
+                **picked(point, "steps rounds chunks bandwidth bound encoding backend seconds"),
+                "optimal_for": proof and proof.scope_text,
+                "sends": point.algorithm.num_sends,
             }
-        )
 
     def plan(self, *, alpha: float | str | None = None, **how: Any) -> PlanResult:
         """Which point is the fastest for which message size; see `syncoll.plan`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -15,11 +16,13 @@ from syncoll.pages import Page
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Displayable", "Result", "Shown", "Tabular", "data_frame", "picked"]
+__all__ = ["Displayable", "Result", "Shown", "Tabular", "columns_of", "data_frame", "picked"]
 
 _D = TypeVar("_D", bound="Displayable")
 
 _NOT_PICKLED = {"session", "source"}
+
+_KINDS: dict[str, type] = {"str": str, "int": int, "float": float}
 
 
 class Displayable(ABC):
@@ -89,14 +92,37 @@ class Shown(Result):
         return self.content()
 
 
+def columns_of(declared: str) -> dict[str, type]:
+    """The types of columns by their names.
+
+    >>> columns_of("str where, int steps, float bandwidth seconds")["seconds"]
+    <class 'float'>
+    """
+    groups = (group.split() for group in declared.split(","))
+    return {name: _KINDS[kind] for kind, *names in groups for name in names}
+
+
 class Tabular(Result):
-    """A result that is a table; each row has a value for every column."""
+    """A result that is a table; each row has a value, or None, for every column.
+
+    A column ``exact_NAME`` has the text of the value in the column NAME.
+    """
 
     columns: ClassVar[Mapping[str, type]]
 
     @abstractmethod
+    def records(self) -> Iterable[Mapping[str, Any]]:
+        """The rows before their values are converted to the types of the columns."""
+
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the table."""
+        return [
+            {
+                name: _converted(kind, record.get(name.removeprefix("exact_")))
+                for name, kind in self.columns.items()
+            }
+            for record in self.records()
+        ]
 
     def to_pandas(self) -> DataFrame:
         """The table, for data analysis.  Raises `UsageError` if pandas is not installed."""
@@ -112,6 +138,12 @@ class Tabular(Result):
 
         content = table_content(self.columns, self.rows(), table_format(Path(path)))
         documents.write_atomically(Path(path), content)
+
+
+def _converted(kind: type, value: Any) -> Any:
+    if value is None or value == "":
+        return None
+    return kind(Fraction(value) if kind is float and isinstance(value, str) else value)
 
 
 def data_frame(columns: Mapping[str, Any]) -> DataFrame:

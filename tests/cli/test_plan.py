@@ -17,9 +17,9 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import read_file, schema
 from syncoll.errors import ExportError, UsageError, VerificationError
-from syncoll.pages.plan import _never_best
 from syncoll.planning import NeverBest
 from syncoll.plugins import ExportRequest
+from syncoll.verbs.plan.result import _never_best
 from syncoll_msccl_xml.program import XmlProgram, program_of
 
 Run = Callable[..., Any]

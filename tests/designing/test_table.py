@@ -10,7 +10,6 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.designing.design import COLUMNS, rows
 from syncoll.errors import UsageError
 
 
@@ -26,7 +25,7 @@ def test_tables_have_the_rows_of_the_design(
         assert main([*given, option, str(name)]) == 0
     capsys.readouterr()
     found = syncoll.design("circulant(n,1,i)", ["allgather", "alltoall"], where="P == 6")
-    meant = rows(found)
+    meant = found.rows()
     assert len(meant) == 2 * len(found.assessed) == 4
     assert pq.read_table(names["parquet"]).to_pylist() == meant
     with names["csv"].open(newline="") as file:
@@ -36,7 +35,7 @@ def test_tables_have_the_rows_of_the_design(
         assert Fraction(row["exact_least_bandwidth"]) == Fraction(
             row["least_bandwidth"]
         ).limit_denominator(99)
-    assert list(read[0]) == list(COLUMNS)
+    assert list(read[0]) == list(found.columns)
     assert names["svg"].read_text() == found.plot().svg
     assert "circulant(6,1,3)" in names["svg"].read_text()
 

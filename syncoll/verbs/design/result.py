@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
+from typing import Any, ClassVar
 
 from syncoll import documents
 from syncoll.designing import Design
-from syncoll.designing.design import COLUMNS, rows
 from syncoll.designing.document import design_document
 from syncoll.designing.picture import draw_design
 from syncoll.pages.design import design_page
 from syncoll.planning import Picture
 from syncoll.reporting import design_report
-from syncoll.verbs.result import Tabular
+from syncoll.verbs.result import Tabular, columns_of, picked
 
 __all__ = ["DesignResult"]
 
@@ -24,8 +26,36 @@ class DesignResult(Tabular, Design):
 
     page = design_page
     document = design_document
-    columns = COLUMNS
-    rows = rows
+    columns: ClassVar = columns_of(
+        "str topology same, int images nodes ports links, float link_bandwidth, str collective, "
+        "int least_steps, float least_bandwidth, "
+        "str exact_least_bandwidth bounds_by_steps points behind no_better_than refused"
+    )
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A row for each machine and collective; points, and bounds by the number of steps, are
+        texts such as ``2: 3/2, 3: 7/6``."""
+        for one, ahead in zip(self.assessed, self.behind(), strict=True):
+            machine, costs = one.candidate, one.candidate.costs
+            for name in self.collectives:
+                proved = one.bounds.get(name)
+                found = proved and proved.frontier
+                points = found.points if found else ()
+                yield {
+                    "topology": machine.name,
+                    "same": ", ".join(machine.same),
+                    **picked(machine, "images"),
+                    **picked(costs, "nodes ports links"),
+                    "link_bandwidth": costs.bandwidth,
+                    "collective": name,
+                    "least_steps": proved and proved.steps,
+                    "least_bandwidth": proved and proved.bandwidth,
+                    "bounds_by_steps": proved and _listed(proved.by_steps),
+                    "points": _listed((x.steps, x.bandwidth) for x in points),
+                    "behind": ahead and ahead.candidate.name,
+                    "no_better_than": one.no_better_than,
+                    "refused": one.refused.get(name),
+                }
 
     def plot(self) -> Picture:
         """R/C over links for each collective, with bounds and points.
@@ -47,3 +77,7 @@ class DesignResult(Tabular, Design):
         if path is not None:
             documents.write_atomically(Path(path), html)
         return html
+
+
+def _listed(costs: Iterable[tuple[int, Fraction]]) -> str:
+    return ", ".join(f"{steps}: {cost}" for steps, cost in costs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from syncoll.pages import Page
+from syncoll.pages.page import PageParts, paged
 from syncoll.runtime import SavedExport
 from syncoll.verbs.result import Result
 
@@ -16,15 +16,19 @@ __all__ = ["ExportResult"]
 class ExportResult(Result, SavedExport):
     """Files of a runtime, executed by the checker of their format."""
 
-    def page(self) -> Page:
-        """The files, and the findings of the checker."""
+    @property
+    def executed(self) -> str:
+        """The findings of the checker in a line."""
         checked = self.export.checked
         facts = ", ".join(f"{name} {value}" for name, value in checked.facts.items())
-        page = Page().text(f"{', '.join(str(path) for path in self.files)}")
-        page.text(f"executed: {checked.format}, {checked.collective}; {facts}")
-        for note in self.export.exported.notes:
-            page.text(f"note: {note}")
-        return page
+        return f"executed: {checked.format}, {checked.collective}" + (f"; {facts}" if facts else "")
+
+    @paged
+    def page(self) -> PageParts:
+        """The files, and the findings of the checker."""
+        yield ", ".join(map(str, self.files))
+        yield self.executed
+        yield from (f"note: {note}" for note in self.export.exported.notes)
 
     def document(self) -> dict[str, Any]:
         """The files, and the findings of the checker."""

@@ -25,6 +25,8 @@ from syncoll.wording import counted
 
 more = add_exporter_options
 
+BUG = " (a bug of the exporter or its checker; please report)"
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
@@ -63,13 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
             for one, result in each:
                 if isinstance(result, SavedExport):
                     done.append((one, ExportResult.of(result)))
-                elif isinstance(result, ExportError):
-                    refused.append((one, str(result)))
-                    code = max(code, Exit.BAD_INPUT)
-                else:
-                    bug = "(a bug of the exporter or its checker; please report)"
-                    refused.append((one, f"{result} {bug}"))
-                    code = Exit.BUG
+                    continue
+                is_bug = not isinstance(result, ExportError)
+                refused.append((one, f"{result}{BUG * is_bug}"))
+                code = max(code, Exit.BUG if is_bug else Exit.BAD_INPUT)
     except UsageError as error:  # a full disk: the others would not fit either
         trouble = error
     except KeyboardInterrupt:
@@ -129,27 +128,19 @@ def _report(
     refused: list[tuple[StoredAlgorithm, str]],
 ) -> None:
     if arguments.format == "json":
-        document = {
-            "schema": "syncoll/export/1",
-            "file": str(arguments.source),
-            "kind": stored.kind,
-            "topology": stored.topology.name,
-            "collective": stored.collective,
-            "to": record.name,
-            "in_place": arguments.in_place,
-            "exported": [{**_costs(one), **result.document()} for one, result in done],
-            "refused": [{**_costs(one), "reason": reason} for one, reason in refused],
-        }
-        print_json(document)
+        about = {"schema": "syncoll/export/1", "file": str(arguments.source), "kind": stored.kind}
+        about |= {"topology": stored.topology.name, "collective": stored.collective}
+        exported = [{**_costs(one), **result.document()} for one, result in done]
+        left = [{**_costs(one), "reason": reason} for one, reason in refused]
+        how = {"to": record.name, "in_place": arguments.in_place}
+        print_json({**about, **how, "exported": exported, "refused": left})
         return
     print_text(f"{stored.kind}: {stored.collective} on {stored.topology.name}, to {record.name}")
     for one, result in done:
-        files, checked = result.files, result.export.checked
+        files = result.files
         where = files[0] if not record.folder else f"{files[0].parent} ({len(files)} files)"
-        facts = ", ".join(f"{name} {value}" for name, value in checked.facts.items())
         print_text(f"  {one.where}: {where}")
-        executed = f"    executed: {checked.format}, {checked.collective}"
-        print_text(executed + (f"; {facts}" if facts else ""))
+        print_text(f"    {result.executed}")
     notes = (text for _, result in done for text in result.export.exported.notes)
     for text in dict.fromkeys(notes):
         print_text(f"  note: {text}")

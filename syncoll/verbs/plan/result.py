@@ -1,18 +1,30 @@
-"""Plans: the fastest algorithm for each size, drawn and exported."""
+"""Plans: the fastest algorithm for each size, shown, drawn and exported."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from syncoll import values
 from syncoll.documents import to_text, write_new_folder
-from syncoll.pages import Page
-from syncoll.pages.plan import plan_page, plan_title
-from syncoll.planning import Picture, Plan, PlannedExports, draw, plan_document
+from syncoll.pages.page import PageParts, paged, table
+from syncoll.pages.times import gigabytes, microseconds
+from syncoll.planning import (
+    NeverBest,
+    Picture,
+    Plan,
+    PlannedExports,
+    SizeRange,
+    draw,
+    ends,
+    plan_document,
+)
+from syncoll.units import format_bandwidth, format_size, format_time
 from syncoll.verbs.frontier import FrontierResult
-from syncoll.verbs.result import Tabular, picked
+from syncoll.verbs.result import Tabular, columns_of, picked
+from syncoll.wording import counted
 
 __all__ = ["PlanResult"]
 
@@ -35,37 +47,91 @@ class PlanResult(Tabular, Plan):
     made: PlannedExports | None = None
     wanted: tuple[int, ...] = ()
 
-    columns: ClassVar = {
-        "where": str,
-        **dict.fromkeys(("steps", "rounds", "chunks"), int),
-        **dict.fromkeys(("bandwidth", "message_from", "seconds_from"), float),
-        **dict.fromkeys(("message_below", "seconds_below"), float),
-    }
+    columns: ClassVar = columns_of(
+        "str where, int steps rounds chunks, "
+        "float bandwidth message_from seconds_from message_below seconds_below"
+    )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> Iterator[dict[str, Any]]:
         """A row for each range of messages in bytes; None at the end of the last range."""
-        found = []
         for one in self.ranges:
-            row = picked(one.algorithm, "where steps rounds chunks")
-            row["bandwidth"] = float(one.bandwidth)
+            record = picked(one.algorithm, "where steps rounds chunks bandwidth")
             for name, size in (("from", one.low), ("below", one.high)):
-                seconds = None if size is None else float(self.seconds(one.algorithm, size))
-                row[f"message_{name}"] = None if size is None else float(size)
-                row[f"seconds_{name}"] = seconds
-            found.append(row)
-        return found
+                seconds = None if size is None else self.seconds(one.algorithm, size)
+                record |= {f"message_{name}": size, f"seconds_{name}": seconds}
+            yield record
 
-    def page(self, sizes: int | str | None = None) -> Page:
+    @paged
+    def page(self, sizes: int | str | None = None) -> PageParts:
         """The ranges of messages: all, a part (``1KiB..1GiB``), or that of one size."""
-        shown = values.size_range("sizes", sizes)
-        return plan_page(
-            self,
-            self.frontier,
-            given=self.given,
-            alpha_given=self.alpha_given,
-            sizes=shown,
-            wanted=self.wanted,
+        limits = values.size_range("sizes", sizes)
+        yield f"{self._title()}\n"
+        rows = [row for one in self.ranges if (row := self._row(one, limits))]
+        yield table(rows, ("bytes", "R", "C", "to (GB/s)", "to (us)"))
+        yield self.message.sentence
+        if limits is not None:
+            low, high = map(format_size, limits)
+            text = f"from {low} to {high}" if low != high else f"of {low}"
+            hidden = counted(len(self.ranges) - len(rows), "range")
+            yield f"Shown: messages {text}; {hidden} outside."
+        for size in self.wanted:
+            best = self.best(size)
+            time = format_time(self.seconds(best.algorithm, size))
+            yield (
+                f"The fastest for {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
+                f"R/C = {best.bandwidth}, {time}."
+            )
+        yield from (f"Never the best: {_never_best(one)}." for one in self.never_best)
+        if self.frontier.open:
+            yield (
+                f"The frontier leaves {counted(len(self.frontier.open), 'region')} of costs "
+                "open, in which better algorithms may exist; `syncoll show` lists them."
+            )
+
+    def _title(self) -> str:
+        """The model in a line."""
+        model, name = self.model, self.frontier.topology.name
+        latency = format_time(model.alpha)
+        ranging = self.timing == "asynchronous" and not self.alpha_given
+        alpha = f"latencies up to {latency}" if ranging else f"alpha {latency}"
+        source = "" if self.given and self.alpha_given else f", as {name} is described"
+        overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
+        return (
+            f"{self.frontier.collective} on {name}: {self.timing}, {alpha}, "
+            f"a chunk per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
         )
+
+    def _row(self, one: SizeRange, sizes: tuple[int, int] | None) -> dict[str, object]:
+        """A row of the page; empty for a range that is not shown."""
+        limits = ends(one, sizes)
+        if not limits:
+            return {}
+        messages = "-"
+        if self.message.measured:
+            found = one.message_bytes
+            messages = "none"
+            if found is not None:
+                messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
+        times, rates = [], []
+        for size in limits:
+            seconds = None if size is None else self.seconds(one.algorithm, size)
+            times.append("no end" if seconds is None else microseconds(seconds))
+            rate = self.algorithm_bandwidth(one.algorithm, size)
+            text = gigabytes(rate)
+            rates.append(f"< {text}" if size is None and rate is not None else text)
+        return {
+            ">message from": format_size(one.low),
+            ">below": "no end" if one.high is None else format_size(one.high),
+            ">bytes": messages,
+            ">S": one.steps,
+            ">R": one.algorithm.rounds,
+            ">C": one.algorithm.chunks,
+            ">R/C": one.bandwidth,
+            ">time (us)": times[0],
+            ">to (us)": times[-1],
+            ">algbw (GB/s)": rates[0],
+            ">to (GB/s)": rates[-1],
+        }
 
     def plot(self, sizes: int | str | None = None) -> Picture:
         """Time and algorithm bandwidth over the message.
@@ -76,15 +142,12 @@ class PlanResult(Tabular, Plan):
         Raises:
             UsageError: if matplotlib is not installed, or on invalid sizes.
         """
-        title = plan_title(self, self.frontier, given=self.given, alpha_given=self.alpha_given)
-        return draw(self, title, values.size_range("sizes", sizes))
+        return draw(self, self._title(), values.size_range("sizes", sizes))
 
     def document(self, sizes: int | str | None = None) -> dict[str, Any]:
         """The plan as JSON, with its exports; ranges are cut to `sizes`."""
-        shown = values.size_range("sizes", sizes)
-        return plan_document(
-            self, self.frontier, self.given, self.alpha_given, sizes=shown, made=self.made
-        )
+        limits, given = values.size_range("sizes", sizes), (self.given, self.alpha_given)
+        return plan_document(self, self.frontier, *given, sizes=limits, made=self.made)
 
     def save(self, folder: str | Path, sizes: int | str | None = None) -> None:
         """Writes the exports into a new folder, with an index; all of them, or no file.
@@ -97,3 +160,15 @@ class PlanResult(Tabular, Plan):
         """The index and the exports, by their names in the folder that `save` writes."""
         made = {} if self.made is None else self.made.files
         return {"index.json": f"{to_text(self.document(sizes))}\n".encode(), **made}
+
+
+def _never_best(one: NeverBest) -> str:
+    """An algorithm that is never the best, with the size at which its time is nearest to it."""
+    stored = one.algorithm
+    text = f"{stored.where}, S = {stored.steps}, R/C = {stored.bandwidth}"
+    if one.slower is None:
+        return text
+    where = "as messages grow" if one.size is None else f"at {format_size(one.size)}"
+    if one.slower == 1:
+        return f"{text}; as fast as the best {where}"
+    return f"{text}; nearest {where}, where it takes {float(one.slower):.4g} times the best's time"

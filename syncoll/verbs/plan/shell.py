@@ -13,6 +13,7 @@ from syncoll.documents import require_new_folder, require_writable, write_atomic
 from syncoll.errors import UsageError, VerificationError
 from syncoll.planning import PlannedExports, picture_format
 from syncoll.values import size_range
+from syncoll.verbs.export.shell import BUG
 from syncoll.wording import counted
 
 more = add_exporter_options
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     except VerificationError as error:
         if output is None:
             raise
-        note(f"syncoll: {error} (a bug of the exporter or its checker; please report)")
+        note(f"syncoll: {error}{BUG}")
         return Exit.BUG
     picture = None if style is None else plan.plot(sizes).content(style)
     trouble: UsageError | None = None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec import structs
+
 import syncoll
 from syncoll.documents import frontier_document, to_text, write_new_folder
 from syncoll.documents.plan import MessageRecord
@@ -23,7 +25,7 @@ from syncoll.session import Session
 from syncoll.verbs.asking import session_of
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.plan.result import PlanResult
-from syncoll.verbs.result import Tabular
+from syncoll.verbs.result import Tabular, columns_of
 from syncoll.verbs.simulate.result import SimulationResult
 from syncoll.version import __version__
 
@@ -66,15 +68,14 @@ class RecommendationResult(Tabular):
     variants: tuple[VariantRecord, ...]
     model: Mapping[str, Any]
 
-    columns: ClassVar = {
-        **dict.fromkeys(("where", "classic"), str),
-        **dict.fromkeys(("message_bytes", "steps", "rounds", "chunks"), int),
-        **dict.fromkeys(("seconds", "algbw", "speedup", "floor", "gap"), float),
-    }
+    columns: ClassVar = columns_of(
+        "str where classic, int message_bytes steps rounds chunks, "
+        "float seconds algbw speedup floor gap"
+    )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """A row for each message."""
-        return [{name: getattr(one, name) for name in self.columns} for one in self.recommended]
+        return [structs.asdict(one) for one in self.recommended]
 
     def page(self) -> Page:
         """The table of algorithms, and remarks."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +17,7 @@ from syncoll.runtime import kind_of
 from syncoll.session import Session
 from syncoll.simulating import Comparison, simulation_document, trace_content
 from syncoll.verbs.asking import What
-from syncoll.verbs.result import Tabular
+from syncoll.verbs.result import Tabular, columns_of
 from syncoll.wording import argument
 
 __all__ = ["SimulationResult", "classics_of"]
@@ -34,23 +33,15 @@ class SimulationResult(Tabular, Comparison):
 
     collective: str = ""
 
-    columns: ClassVar = {
-        **dict.fromkeys(("where", "classic"), str),
-        **dict.fromkeys(("steps", "rounds", "chunks", "size", "count"), int),
-        **dict.fromkeys(("bandwidth", "per_node", "seconds", "algbw", "busbw"), float),
-    }
+    columns: ClassVar = columns_of(
+        "str where classic, int steps rounds chunks size count, "
+        "float bandwidth per_node seconds algbw busbw"
+    )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """A row for each algorithm and size; sizes are bytes, rates bytes per second."""
         each = self.document()["algorithms"]
-        rows = [{**one, **row} for one in each for row in one["measurements"]]
-        return [
-            {
-                name: row[name] and kind(Fraction(row[name])) if kind is float else row[name]
-                for name, kind in self.columns.items()
-            }
-            for row in rows
-        ]
+        return [{**one, **row} for one in each for row in one["measurements"]]
 
     def page(self, *, all_classics: bool = False) -> Page:
         """Tables as nccl-tests prints them, and the fastest for each size.
