@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from syncoll.errors import ExportError, PluginError, VerificationError
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
-from syncoll.plugins.guard import Answer, Guard, GuardedQuestion, Loader, Recogniser, Returns
+from syncoll.plugins.guard import (
+    Answer,
+    Guard,
+    GuardedQuestion,
+    Loader,
+    Recogniser,
+    Returning,
+    Returns,
+)
 from syncoll.plugins.options import Option, OptionValue
 from syncoll.plugins.record import Record
 
@@ -27,6 +35,7 @@ __all__ = [
     "MESSAGE_OPTIONS",
     "CheckedExport",
     "ExportChecker",
+    "ExportCounts",
     "ExportRequest",
     "Exported",
     "Exporter",
@@ -104,6 +113,36 @@ class ExportRequest:
 
 
 @dataclass(frozen=True)
+class ExportCounts:
+    """What an algorithm needs of a runtime; None where the runtime has no such thing.
+
+    Args:
+        thread_blocks: of the rank that needs most.
+        operations: of all thread blocks of a rank, at most.
+        channels: connections of a rank to others, at most.
+        semaphores: between thread blocks of a rank, at most.
+        scratch: bytes of scratch for each byte of the message, at most.
+        multiple_of: a message is a multiple of it, in bytes as `ExportRequest` counts them.
+        min_bytes: the smallest message that the runtime takes.
+        max_bytes: the largest one.
+        messages: sends of a rank, of consecutive chunks at a time, at most.
+    """
+
+    thread_blocks: int | None = None
+    operations: int | None = None
+    channels: int | None = None
+    semaphores: int | None = None
+    scratch: float | None = None
+    multiple_of: int = 1
+    min_bytes: int = 0
+    max_bytes: int = UNLIMITED
+    messages: int | None = None
+
+    def __post_init__(self) -> None:
+        fields.check_fields(self)
+
+
+@dataclass(frozen=True)
 class Exported:
     """Files that an exporter wrote, not yet checked.
 
@@ -112,11 +151,13 @@ class Exported:
         notes: sentences for the user; `PLACE` in them stands for the written file, or for the
             folder of several files.
         in_switches: whether one send includes the copies or the sum that switches make.
+        counts: what they need of the runtime; None if the exporter does not count.
     """
 
     files: Mapping[str, bytes]
     notes: tuple[str, ...] = ()
     in_switches: bool = False
+    counts: ExportCounts | None = None
 
     def __post_init__(self) -> None:
         fields.check_fields(self)
@@ -258,9 +299,13 @@ class ExporterRecord(Record):
             into a folder of their own and checked together.
         installed: whether its requirements are installed; answers without importing them.
         recognises: whether a file with these first bytes has this format, for ``syncoll verify``.
+        counts: what the algorithm of a request needs with these options, without writing files;
+            None if the exporter does not count.  Raises `ExportError` if it exceeds a limit of the
+            runtime; the message names the limit.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
+        "counts": partial(Returning, returns=Returns(ExportCounts, or_none=True)),
         "installed": GuardedQuestion,
         "recognises": Recogniser,
         "load": partial(Loader, methods={"export": Returns(Exported)}),
@@ -273,6 +318,9 @@ class ExporterRecord(Record):
     folder: bool = False
     installed: Code[Callable[[], Answer]] = Code(lambda: Answer(True))
     recognises: Code[Callable[[Path, bytes], bool]] = Code(lambda _path, _head: False)
+    counts: Code[Callable[[ExportRequest, Mapping[str, OptionValue]], ExportCounts | None]] = Code(
+        lambda _request, _options: None
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -28,6 +28,7 @@ __all__ = [
     "GuardedQuestion",
     "Loader",
     "Recogniser",
+    "Returning",
     "Returns",
     "calling",
 ]
@@ -143,6 +144,20 @@ class Returns:
         none_is_fine = self.or_none or self.pauses
         if not (isinstance(value, self.kind) or (none_is_fine and value is None)):
             raise TypeError(f"it returned a {type(value).__name__}, not a {self.kind.__name__}")
+
+
+@dataclass(frozen=True)
+class Returning(GuardedFunction):
+    """A function whose return type is checked; a failure raises `PluginError`."""
+
+    returns: Returns = field(default_factory=lambda: Returns(object))
+
+    def __call__(self, *arguments: object) -> Any:
+        """The plugin's result."""
+        with calling(self.who, self.name):
+            result = self.function(*arguments)
+            self.returns.check(result)
+            return result
 
 
 @dataclass(frozen=True)

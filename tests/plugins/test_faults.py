@@ -30,6 +30,7 @@ from syncoll.plugins import (
     BoundRecord,
     CheckedExport,
     EncodingRecord,
+    ExportCounts,
     Exported,
     ExporterRecord,
     Imported,
@@ -527,6 +528,19 @@ def test_a_record_says_which_of_its_fields_is_wrong(make: Callable[[], Any], say
         make()
 
 
+@pytest.mark.parametrize("fault", sorted({*FAULTS} - {"none"}))
+def test_faults_in_counts_name_the_exporter(fault: str) -> None:
+    act, words = FAULTS[fault]
+    record = exporter("counts")("counted", act)
+    with pytest.raises(PluginError, match="exporter counted") as caught:
+        record.counts(None, {})
+    assert words in str(caught.value)
+
+
+def test_an_exporter_need_not_count() -> None:
+    assert exporter("counts")("counted", FAULTS["none"][0]).counts(None, {}) is None
+
+
 def test_every_field_of_a_record_is_checked() -> None:
     made = [
         *(of(kind)() for kind in (BackendRecord, EncodingRecord, ExporterRecord, ImporterRecord)),
@@ -538,6 +552,7 @@ def test_every_field_of_a_record_is_checked() -> None:
         Rank(1, 2),
         NetworkCard("nic", (1,)),
         Imported(FABRIC),
+        ExportCounts(),
         Exported({}),
         CheckedExport("f", "c", 2, None, {}),
     ]
