@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from syncoll.documents import StoredFile, read_file
-from syncoll.errors import UsageError
+from syncoll.errors import FileFormatError, UsageError, VerificationError
 from syncoll.model import Collective, Instance, Topology
-from syncoll.plugins import ExporterRecord, PluginManager
+from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager
 from syncoll.runtime.exported import VerifiedExports, exporter_of, verify_exports
+from syncoll.runtime.plan_folder import FRONTIER, holds_plan, read_index, verify_plan
 from syncoll.trust import require_valid
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
 from syncoll.wording import argument
@@ -26,15 +28,17 @@ Verified: TypeAlias = "VerifiedExports | CheckedRefutation | StoredFile"
 def exporter_for(
     plugins: PluginManager, tell: Callable[[str], None], file: Path, to: str | None
 ) -> ExporterRecord | None:
-    """The exporter of a file, by its name or content; None for a file of syncoll.
+    """The exporter of a file, by its name or content; None for a file of syncoll or the folder of
+    a plan.
 
     Raises `UsageError` on a folder of no known format.
     """
     record = plugins.exporters[to] if to is not None else exporter_of(file, plugins, tell)
-    if record is None and file.is_dir():
-        planned = file / "algorithms"
-        hint = f"verify {planned}" if planned.is_dir() else "name a file, or the folder's format"
-        raise UsageError(f"{file} is a folder without files of any exporter; {hint}")
+    if record is None and file.is_dir() and not holds_plan(file):
+        raise UsageError(
+            f"{file} is a folder without files of any exporter and without the index.json of a "
+            "plan; name a file, or the folder's format"
+        )
     return record
 
 
@@ -50,12 +54,10 @@ def verified(
     options: Mapping[str, object],
 ) -> Verified:
     """The verified contents of a file; of exports also errors; see `verify`."""
+    if in_order and (record is not None or file.is_dir()):
+        exported = "a folder of exports" if record is None else f"an export ({record.name})"
+        raise UsageError(f"{file} is {exported}, to which {argument('in_order')} does not apply")
     if record is not None:
-        if in_order:
-            raise UsageError(
-                f"{file} is an export ({record.name}), to which {argument('in_order')} does not "
-                "apply"
-            )
         return verify_exports(
             file, record, options, topology=topology, collective=collective, chunks=chunks
         )
@@ -63,11 +65,21 @@ def verified(
         raise UsageError(f"{file} is not an export; options of formats have no effect")
     if chunks is not None:
         raise UsageError(f"{file} has its own C; {argument('chunks')} is for exports")
+    if file.is_dir():
+        return _verified_plan(file, plugins, topology, collective)
     stored = read_file(file, taker="verify")
     if stored.kind == "refutation":  # its check needs encodings and lowerings
         from syncoll.proofs.refutation import check_refutation
 
         return check_refutation(file, plugins, topology=topology, collective=collective)
+    _compare(stored, topology, collective)
+    for one in stored.algorithms if in_order else ():
+        if one.instance.combining:
+            require_valid(one.instance, one.algorithm, in_order=True)
+    return stored
+
+
+def _compare(stored: StoredFile, topology: Topology | None, collective: Collective | None) -> None:
     if topology is not None:
         require_same_topology(stored.topology, topology)
     if collective is not None:
@@ -75,10 +87,31 @@ def verified(
         require_same_collective(
             stored.collective, stored.topology, stored.instances, evidence, collective
         )
-    for one in stored.algorithms if in_order else ():
-        if one.instance.combining:
-            require_valid(one.instance, one.algorithm, in_order=True)
-    return stored
+
+
+def _verified_plan(
+    folder: Path,
+    plugins: PluginManager,
+    topology: Topology | None,
+    collective: Collective | None,
+) -> VerifiedExports:
+    """The exports of a plan's folder, and its frontier as if it were one."""
+    found = verify_plan(
+        folder, read_index(folder), plugins, topology=topology, collective=collective
+    )
+    file = folder / FRONTIER
+    if not file.exists():
+        if not (found.checked or found.wrong or found.unchecked):
+            raise UsageError(f"{folder}: the plan has neither exports nor a {FRONTIER}")
+        return found
+    try:
+        stored = read_file(file, ("frontier",), "verify")
+        _compare(stored, topology, collective)
+    except (FileFormatError, VerificationError) as error:
+        return replace(found, wrong=((file, str(error)), *found.wrong))
+    facts = {"algorithms": len(stored.algorithms)}
+    replayed = CheckedExport("frontier", stored.collective, stored.topology.num_nodes, None, facts)
+    return replace(found, checked=((file, replayed), *found.checked))
 
 
 def verification_document(

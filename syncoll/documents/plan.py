@@ -1,4 +1,4 @@
-"""A plan, as it is printed and written next to exported files; it is never read."""
+"""A plan, as it is printed and written next to exported files."""
 
 from __future__ import annotations
 

@@ -127,8 +127,9 @@ def export_plan(
         except KeyboardInterrupt:
             if not exports:
                 raise
-            missing = dict.fromkeys(other for other, _, _ in chosen[len(exports) :])
-            refused += [(other, "interrupted") for other in missing]
+            exported = {id(one.algorithm) for one in exports}
+            missing = {id(other): other for other, _, _ in chosen if id(other) not in exported}
+            refused += [(other, "interrupted") for other in missing.values()]
             interrupted = True
         twice = [name for name, n in Counter(f for e in exports for f in e.files).items() if n > 1]
         if twice:

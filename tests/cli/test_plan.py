@@ -266,6 +266,52 @@ def test_exports_touch(run: Run, files: Path, tmp_path: Path, dialect: str) -> N
     assert run("verify", "out/algorithms", "--dialect", dialect).code == 0
 
 
+def test_the_folder_of_a_plan_is_verified(run: Run, files: Path, tmp_path: Path) -> None:
+    """Every export that the index names, as the collective on the machine of its names."""
+    run("plan", files / "frontier.json", *MODEL, "--to", "csv", "-o", "out")
+    checked, verified = run("check", "out"), run("verify", "out")
+    assert (checked.code, verified.code) == (0, 4)
+    assert [text.count("\nout/algorithms/") for text in (checked.out, verified.out)] == [1, 1]
+    (tmp_path / "out" / "frontier.json").write_bytes((files / "frontier.json").read_bytes())
+    asked = ("--topology", "dgx1", "--collective", "allgather")
+    verified = run("verify", "out", *asked)
+    assert verified.code == 0
+    assert verified.out.startswith("out/frontier.json: executed, frontier: allgather of 8 ranks")
+    assert run("verify", "out", "--collective", "gather").code == 1
+    assert run("check", "out", "--format", "json").json["exports"]["kind"] == "csv"
+    broken = sorted((tmp_path / "out" / "algorithms").iterdir())[-1]
+    broken.unlink()
+    checked = run("check", "out")
+    assert checked.code == 1
+    assert f"{broken.name}: No such file" in checked.err
+    assert "Everything claimed holds" in checked.out
+
+
+def test_a_broken_folder_of_a_plan_is_refused(run: Run, files: Path, tmp_path: Path) -> None:
+    run("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
+    index = tmp_path / "out" / "index.json"
+    document = json.loads(index.read_text())
+    changes = (
+        ("files", ["../x.xml"], "../x.xml is outside of the folder"),
+        ("files", [], "files"),
+        ("does", 3, "does"),
+    )
+    for key, value, words in changes:
+        (first, *others) = document["exports"]["algorithms"]
+        first = {**first, key: value}
+        exports = {**document["exports"], "algorithms": [first, *others]}
+        index.write_text(json.dumps({**document, "exports": exports}))
+        for verb in ("check", "verify"):
+            refused = run(verb, "out")
+            assert refused.code == 2
+            assert words in refused.err
+    index.write_text(json.dumps({**document, "exports": {**document["exports"], "to": "nosuch"}}))
+    assert "exporter 'nosuch' is not installed" in run("verify", "out").err
+    del document["exports"]
+    index.write_text(json.dumps(document))
+    assert "neither exports nor a frontier.json" in run("verify", "out").err
+
+
 @pytest.mark.parametrize("name", ["allreduce", "alltoall", "reducescatter", "broadcast", "gather"])
 def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> None:
     to = ("--to", "msccl-xml", "--dialect", "rccl", "-o", "out", "--format", "json")

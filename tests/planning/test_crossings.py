@@ -6,12 +6,15 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 
 from syncoll.documents import StoredAlgorithm
-from syncoll.planning import CostModel, plan_sizes
+from syncoll.planning import CostModel, PlannedExport, export_plan, plan_sizes
 from syncoll.planning.crossings import FAR, envelope, fastest
+from syncoll.plugins import PluginManager
+from syncoll.runtime import HandedOut
 
 from .conftest import Costs, Make
 
@@ -93,6 +96,32 @@ def test_one_that_is_the_fastest_twice(make: Make) -> None:
     assert [one.algorithm for one in plan.ranges] == [algorithms[i] for i in (0, 1, 0)]
     assert plan.crossovers == (201, 200_000)
     assert plan.never_best == ()
+
+
+def test_an_interrupted_export_lists_no_algorithm_twice(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fastest of small and of large messages has files before Ctrl-C."""
+    algorithms, done = make([(1, 9, 1), (2, 5, 1)]), list[PlannedExport]()
+    straight, bent = [(100, Fraction(1))], [(150, Fraction(1, 2)), (0, Fraction(1001, 1000))]
+
+    def twice(one: StoredAlgorithm, name: str, sizes: Any, *_: Any) -> PlannedExport:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(PlannedExport(one, *sizes, (name,), cast(HandedOut, None)))
+        return done[-1]
+
+    monkeypatch.setattr("syncoll.planning.exports._exported", twice)
+    made = export_plan(
+        algorithms,
+        CostModel(Fraction(1), Fraction(1)),
+        PluginManager.discover().exporters["csv"],
+        {},
+        simulated=Curves(algorithms, [straight, bent]),
+    )
+    assert made.interrupted
+    assert [one.algorithm for one in made.exports] == algorithms
+    assert made.refused == ()
 
 
 def test_slow_algorithms_are_not_timed_again(make: Make) -> None:

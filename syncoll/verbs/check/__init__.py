@@ -14,7 +14,8 @@ Of forests that `syncoll forest -o` saved every tree is checked edge by edge, an
 claims about an allreduce with any roots are not checked, but must not contradict the trees.
 
 A folder of frontiers, bounds and forests, such as `syncoll design -o` writes, is checked file by
-file; each is compared with the collective and machine of its names, if syncoll knows them.
+file; each is compared with the collective and machine of its names, if syncoll knows them.  In a
+folder of `syncoll plan -o` or `syncoll recommend -o` every export is executed as well.
 
 If a claim in a file is not proved, the exit code is 2, with the first claim that fails.
 
@@ -22,6 +23,7 @@ If a claim in a file is not proved, the exit code is 2, with the first claim tha
   syncoll check frontier.json --topology dgx1 --collective allgather
   syncoll check frontier.json --topology dgx1 --collective allgather --proofs proofs
   syncoll check forest.json --topology dgx1
+  syncoll check deploy/
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ SHELL = Shell(
     {
         "source": (
             "source FILE",
-            "a frontier, bounds or a forest saved with -o, or a folder of them",
+            "a frontier, bounds or a forest saved with -o, or a folder of them or of a plan",
         )
     }
 )

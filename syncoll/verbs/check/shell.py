@@ -12,7 +12,8 @@ import syncoll
 from syncoll.cli.command import ask
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page
-from syncoll.documents.sniff import holds_forest
+from syncoll.documents.folder import INDEX
+from syncoll.documents.sniff import holds_forest, kind_in
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.live.tasks import counting
 from syncoll.pages import Page
@@ -23,6 +24,7 @@ from syncoll.verbs.result import picked
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
+    from syncoll.runtime.exported import VerifiedExports
     from syncoll.verbs.asking import Where
 
 
@@ -85,15 +87,21 @@ def _forest_document(file: Path, found: syncoll.ForestsResult) -> dict[str, Any]
 
 
 def _check_folder(arguments: argparse.Namespace) -> int:
-    """Checks all frontiers, bounds and forests of a folder."""
+    """Checks all frontiers, bounds and forests of a folder, and the exports of a plan."""
+    from syncoll.pages.verified import verified_page  # only for a folder
+    from syncoll.verbs.verify.shell import reported
+    from syncoll.verification import verification_document
+
     folder = arguments.source
     for name in ("collective", "topology", "proofs"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name} is about one file, and {folder} is a folder")
-    files = [one for one in sorted(folder.glob("*.json")) if one.name != "index.json"]
-    if not files:
+    files = [one for one in sorted(folder.glob("*.json")) if one.name != INDEX]
+    exports = _exports_of(arguments.session, folder) if kind_in(folder / INDEX) == "plan" else None
+    if not files and exports is None:
         raise UsageError(
-            f"{folder} has no file ending in .json; expected frontiers, bounds or forests"
+            f"{folder} has no file ending in .json; expected frontiers, bounds or forests, or the "
+            f"{INDEX} of a plan"
         )
     documents, rows, forests, points, bounds = [], [], 0, 0, 0
     for file in tracked(files, str):
@@ -111,9 +119,11 @@ def _check_folder(arguments: argparse.Namespace) -> int:
         missing = ", ".join(one["what"] for one in document["not_checked"])
         rows.append((document["collective"], document["topology"], *proved, missing))
     whole = all(one["fully_checked"] for one in documents)
+    code = Exit.OK if whole else Exit.UNCHECKED
     if arguments.format == "json":
-        print_json({"schema": "syncoll/check/1", "files": documents})
-    else:
+        exported = {} if exports is None else {"exports": verification_document(folder, exports)}
+        print_json({"schema": "syncoll/check/1", "files": documents, **exported})
+    elif rows:
         kinds = [
             f"{counted(len(rows) - forests, 'file')} with {counted(points, 'point')} and "
             f"{counted(bounds, 'bound')}"
@@ -123,7 +133,25 @@ def _check_folder(arguments: argparse.Namespace) -> int:
         page = Page().text(f"Checked: {', '.join(kinds)}. {verdict}.").text()
         numbers = (">S >=", ">R/C >=", ">points", ">bounds")
         print_page(page.table(("collective", "topology", *numbers, "not checked"), rows))
-    return Exit.OK if whole else Exit.UNCHECKED
+    if exports is None:
+        return code
+    if arguments.format != "json":
+        print_page(verified_page(exports))
+    return min(reported(exports), code, key=(Exit.IMPOSSIBLE, Exit.UNCHECKED, Exit.OK).index)
+
+
+def _exports_of(session: Session, folder: Path) -> VerifiedExports:
+    """The executed exports of a plan, on the topology and for the collective of its names, if they
+    are known."""
+    from syncoll.runtime.plan_folder import read_index, verify_plan  # only for a plan
+
+    index = read_index(folder)
+    topology, collective = None, None
+    with suppress(SpecError):
+        topology = session.topology(index.topology)
+    with suppress(SpecError):
+        collective = session.collective(index.collective)
+    return verify_plan(folder, index, session.plugins, topology=topology, collective=collective)
 
 
 def _check_frontier(session: Session, file: Path) -> syncoll.CheckedResult:

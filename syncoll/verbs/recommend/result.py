@@ -21,6 +21,7 @@ from syncoll.documents.record import written
 from syncoll.pages import Page
 from syncoll.pages.recommend import recommendation_page
 from syncoll.plugins import resolve_options
+from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.session import Session
 from syncoll.verbs.asking import session_of
 from syncoll.verbs.frontier import FrontierResult
@@ -29,10 +30,7 @@ from syncoll.verbs.result import Tabular, columns_of
 from syncoll.verbs.simulate.result import SimulationResult
 from syncoll.version import __version__
 
-__all__ = ["FRONTIER", "RecommendationResult", "require_exporter", "style_after"]
-
-FRONTIER = "frontier.json"
-"""The name of the frontier in the folder of a recommendation."""
+__all__ = ["RecommendationResult", "require_exporter", "style_after"]
 
 
 def style_after(progress: str) -> Any:

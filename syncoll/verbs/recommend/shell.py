@@ -11,10 +11,10 @@ from syncoll.cli.exporter_options import add_exporter_options, exporter_options,
 from syncoll.cli.output import note, print_json, print_page
 from syncoll.documents import require_new_folder, to_text, write_new_folder
 from syncoll.errors import SyncollError, UsageError
+from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.verbs.pareto.shell import ended
 from syncoll.verbs.plan.shell import print_exports
 from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
-from syncoll.verbs.recommend.result import FRONTIER
 from syncoll.verbs.result import picked
 
 more = add_exporter_options

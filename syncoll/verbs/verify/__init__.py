@@ -7,12 +7,14 @@ them: they are compared link by link and chunk by chunk.
 Files for a runtime, of `syncoll export` or another tool, are read as that runtime would and
 executed.  Checked are limits, deadlocks, races, messages without a receiver, and whether the result
 is the collective that the file names, or that of --collective.  With --topology data may use its
-links only.  A format of several files is checked by its folder.  Exit codes of these: 1 when
+links only.  A format of several files is checked by its folder.  Of a folder of `syncoll plan -o`
+or `syncoll recommend -o` every export and the frontier are verified.  Exit codes of these: 1 when
 something is wrong, 4 when something could not be checked.
 
   syncoll verify frontier.json
   syncoll verify frontier.json --topology dgx1 --collective allgather
   syncoll verify allgather.xml --dialect rccl
+  syncoll verify deploy/
   syncoll verify sends.csv --topology dgx1 --collective allgather -C 6
 """
 
@@ -52,7 +54,7 @@ def verify(
     """Replays every algorithm of a file, or executes an exported file.
 
     Args:
-        path: a file, or a folder of exports.
+        path: a file, a folder of exports, or the folder of a plan.
         topology: the expected machine; of an export, the machine whose links data may use.
         collective: the expected collective; None for the one that the file names.
         chunks: of exports: C of the collective; None for the number in the file.

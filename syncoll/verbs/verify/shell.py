@@ -35,11 +35,17 @@ def run(arguments: argparse.Namespace) -> int:
     print_value(arguments, Shown(verified_page(found), lambda: document))
     if not isinstance(found, VerifiedExports):
         return Exit.OK
+    code = reported(found)
+    recognised = not found.wrong or exporter_of(file, session.plugins, lambda _: None) is record
+    return code if recognised else Exit.BAD_INPUT
+
+
+def reported(found: VerifiedExports) -> Exit:
+    """Prints the errors of exports and the reasons of unchecked ones; the exit code."""
     for where, reason in found.wrong:
         note(f"syncoll: {where}: {reason}")
     for where, reason in found.unchecked:
         note(f"syncoll: {where}: not checked in full: {reason}")
     if found.wrong:
-        recognised = exporter_of(file, session.plugins, lambda _: None) is record
-        return Exit.IMPOSSIBLE if recognised else Exit.BAD_INPUT
+        return Exit.IMPOSSIBLE
     return Exit.OK if found.ok else Exit.UNCHECKED
