@@ -6,12 +6,14 @@ element of the relation B (SCCL paper, section 3.2.1) over all pairs whose route
 routes carry all sends of a step within these bounds.  Several routes are made one:
 
 1. Parallel switches are merged, which loses nothing (see `merging`).
-2. A switch without nodes of its own where shortest routes part is removed exactly (ForestColl
+2. Routes may part because nodes are linked to several switches, such as network cards.  Then each
+   node keeps one (see `attachment`), if a broadcast from all nodes keeps most of its speed.
+3. A switch without nodes of its own where shortest routes part is removed exactly (ForestColl
    paper, section 4.2): its bandwidth is dealt out to direct links between its neighbours, such that
    no broadcast from all nodes becomes slower.
-3. Where routes part in a switch that has nodes, only its traffic from switch to switch is dealt out
+4. Where routes part in a switch that has nodes, only its traffic from switch to switch is dealt out
    like that, and no other passes; if that is impossible, it is removed as well.
-4. A broadcast from all nodes may need longer or narrower routes too (see `retention`). Then more
+5. A broadcast from all nodes may need longer or narrower routes too (see `retention`). Then more
    switches are removed, first the ones that the shortest routes leave idle, until it is as fast
    over the routes as on the fabric.
 
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -32,6 +34,7 @@ from itertools import pairwise
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
 from syncoll.model.topology import BandwidthBound, Counting, Link, Topology
+from syncoll.routing.attachment import one_switch_each
 from syncoll.routing.merging import Merged, merge_switches
 from syncoll.routing.network import Network, Path
 from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
@@ -49,6 +52,10 @@ MOST_SHARED = 1 << 22
 
 _PARTS = 12
 """Number of parts of a tree into which bandwidth is dealt out, to keep usual shares whole."""
+
+_KEPT = Fraction(9, 10)
+"""Share of the throughput of a broadcast from all nodes that is enough where each node keeps one
+switch of several: the switch is shared in every step anew, which gains more where steps are few."""
 
 _Capacities = dict[tuple[int, int], Fraction]
 
@@ -122,8 +129,14 @@ def route(
     removed: list[int] = []
     closed: set[int] = set()
     dealer = _Dealer(merged.fabric)
+    routes = _routes(fabric, own, closed, most_links, most_shared)
+    fewer = one_switch_each(fabric.num_nodes, own, routes.partings)
+    if fewer is not None:
+        single = _routes(fabric, fewer, closed, most_links, most_shared)
+        narrowed = dealer.narrowed(fewer, single)
+        if narrowed is not None:
+            dealer, routes, widths, capacities = narrowed, single, fewer, fewer
     while True:
-        routes = _routes(fabric, widths, closed, most_links, most_shared)
         if routes.partings:
             dealer.require_optimum(routes)
             going = []
@@ -147,6 +160,9 @@ def route(
             ends: max(min(own[x] for x in pairwise(path)) for path, _ in parts)
             for ends, parts in pieces.items()
         }
+        routes = _routes(fabric, widths, closed, most_links, most_shared)
+    if kept and dealer.least_rate is not None:
+        kept = _Dealer(merged.fabric).keeps_rate(capacities, routes)
     topology = _topology(fabric, merged, capacities, routes.paths, pieces)
     straight = {
         ends: [(_without_loops(path), units) for path, units in parts]
@@ -193,6 +209,7 @@ class _Dealer:
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
+        self.least_rate: Fraction | None = None
 
     @cached_property
     def optimum(self) -> Bottleneck:
@@ -226,8 +243,20 @@ class _Dealer:
                 error.expected,
             ) from None
 
+    def narrowed(self, own: _Capacities, routes: ShortestRoutes) -> _Dealer | None:
+        """The fabric with some links only; None if a broadcast from all nodes loses much speed."""
+        links = (x for x in self.fabric.links if (x.source, x.destination) in own)
+        less = _Dealer(replace(self.fabric, links=tuple(links)))
+        try:
+            less.least_rate = _KEPT * self.optimum.rate
+            if less.optimum.rate < less.least_rate:
+                return None
+        except (ModelError, UsageError):
+            return None
+        return None if not routes.partings and less.keeps_rate(own, routes) is False else less
+
     def keeps_rate(self, capacities: _Capacities, routes: ShortestRoutes) -> bool | None:
-        """Whether the throughput is kept; None if unknown."""
+        """Whether the throughput is kept, all of it or `least_rate`; None if unknown."""
         fabric = self.fabric
         if max((max(ends) for ends in capacities), default=0) < fabric.num_nodes:
             return True  # no switch is left, and removing them costs nothing
@@ -237,7 +266,8 @@ class _Dealer:
             optimum, _ = self.optimum, self.network
         except (ModelError, UsageError):
             return None
-        return keeps_rate(fabric.num_nodes, capacities, routes.paths, optimum.rate, [optimum.cut])
+        rate = min(self.least_rate or optimum.rate, optimum.rate)
+        return keeps_rate(fabric.num_nodes, capacities, routes.paths, rate, [optimum.cut])
 
     def pick(self, routes: ShortestRoutes) -> list[int]:
         """The switches to go next: the farthest from all nodes; before others ones with transit."""
