@@ -85,7 +85,7 @@ def read_description(file: str) -> str:
             with path.open("rb") as stream:
                 data = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise ImportFormatError(f"there is no file {label!r}") from None
+        raise ImportFormatError(f"file {label!r} does not exist") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise ImportFormatError(f"cannot read {label}: {reason}") from None

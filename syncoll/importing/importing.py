@@ -141,11 +141,13 @@ def import_spec(
     *,
     name: str = "",
     others: Mapping[str, ImporterRecord] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> str:
     """The spec of the machine that a text describes, read back to check it.
 
     Args:
         name: name of the topology; by default made from the label.
+        tell: receives a message if the network cards of the machine are left out.
 
     Raises:
         OptionError: for an unknown option or a bad value.
@@ -163,6 +165,14 @@ def import_spec(
             f"{len(spec) >> 10} KiB; at most {limits.MAX_FILE_BYTES >> 10} can be handled"
         )
     _read_back(spec, label, name, imported)
+    if tell is not None and imported.cards and "boxes" not in (given or {}):
+        known = all(card.bandwidth is not None for card in imported.cards)
+        options = [f"{key}={value}" for key, value in (given or {}).items()]
+        options += ["boxes=2"] if known or "card" in (given or {}) else ["boxes=2", "card=50GB/s"]
+        tell(
+            f"{label}: {counted(len(imported.cards), 'network card')} left out; "
+            f'"{record.name}({",".join(options)}):{label}" joins two such machines by them'
+        )
     return spec
 
 
@@ -183,9 +193,10 @@ def _read_back(spec: str, label: str, name: str, imported: Imported) -> None:
 
 
 def readers(
-    importers: Mapping[str, ImporterRecord],
+    importers: Mapping[str, ImporterRecord], tell: Callable[[str], None] | None = None
 ) -> dict[str, Callable[[str, Sequence[str]], str]]:
-    """For each importer a function from a file and ``NAME=VALUE`` options to a spec.
+    """For each importer a function from a file and ``NAME=VALUE`` options to a spec; `tell`
+    receives a message if it leaves out network cards.
 
     The functions raise as `read_description`, `parse_options` and `import_spec`.
     """
@@ -194,6 +205,6 @@ def readers(
         given = parse_options(settings)
         text = read_description(file)
         label = "standard input" if file == "-" else file
-        return import_spec(record, text, label, given, others=importers)
+        return import_spec(record, text, label, given, others=importers, tell=tell)
 
     return {name: partial(read, record) for name, record in importers.items()}

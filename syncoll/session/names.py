@@ -63,7 +63,7 @@ class Names:
         """Reads a file with an importer, whose modules are loaded only now."""
         from syncoll.importing import readers
 
-        return readers(self.plugins.importers)[importer](file, settings)
+        return readers(self.plugins.importers, self.tell)[importer](file, settings)
 
     def topology(self, what: str | Topology | Fabric) -> Topology:
         """A topology by its name, or itself; of a physical network the links between its nodes.

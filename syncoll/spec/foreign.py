@@ -23,6 +23,7 @@ _REFERENCE = re.compile(
     re.DOTALL,
 )
 
+_OPTIONS_BEHIND = re.compile(r"(?P<file>.*[^\s(])\s*\((?P<settings>[^()]*)\)", re.DOTALL)
 _CALL = re.compile(r"[A-Za-z_]\w*(?:\s*\(.*\))?", re.DOTALL | re.ASCII)
 _NAMED = re.compile(r"(?P<file>.+):\s*" + _CALL.pattern, re.DOTALL | re.ASCII)
 _PATH = re.compile(r"""^[.~]|\\|(?<!\d)/|/(?!\d)|\.[A-Za-z]\w{0,9}\s*$""")  # 1/2 is a number
@@ -79,6 +80,18 @@ class ForeignFiles:
                     f"`{match['reader']}:` without a file", "the path of a file"
                 )
             settings = [part.strip() for part in (match["settings"] or "").split(",")]
+            behind = _OPTIONS_BEHIND.fullmatch(file)
+            if behind is not None and not _exists(file) and _exists(behind["file"]):
+                given = ",".join([*filter(None, settings), behind["settings"]])
+                start = reference.rindex("(")
+                raise (
+                    Source.typed(reference)
+                    .span(start, len(reference.rstrip()))
+                    .error(
+                        "the options of an importer stand before the colon",
+                        f"`{match['reader']}({given}):{behind['file']}`",
+                    )
+                )
             text = self.readers[match["reader"]](file, [one for one in settings if one])
             spec = Source(f"{reference} (as a spec)", text)
             self._read[reference] = make_module(spec, None, library, parse_file(spec))
@@ -102,7 +115,7 @@ class ForeignFiles:
             return
         file, span = source.text[slice(*found)], source.span(*found)
         if not _exists(file):
-            raise span.error(f"there is no file {file}", "an existing file")
+            raise span.error(f"file {file} does not exist", "an existing file")
         if _is_folder(file):
             raise span.error(f"{file} is a folder", "a file in it")
         from syncoll.documents.sniff import kind_in, noun_of

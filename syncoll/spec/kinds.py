@@ -46,7 +46,8 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
         raise UsageError(f"{reference} is a relation; show a collective that uses it")
     if reference and Path(reference).is_dir():
         raise UsageError(f"{reference} is a folder; name a file in it")
-    if others := [e for e in failures.values() if "there is no" not in e.message]:
+    unknown = ("there is no", "does not exist")
+    if others := [e for e in failures.values() if not any(map(e.message.__contains__, unknown))]:
         raise others[0]  # more than an unknown name
     if ".syncoll" in reference:
         raise failures["topology"]

@@ -50,6 +50,7 @@ _DEFINED = re.compile(
     re.MULTILINE,
 )
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
+_MISSPELT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
 _COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within|without)\b")
 """An operator on collectives in a reference."""
@@ -492,8 +493,9 @@ class SpecLibrary:
         return Found(looked_up.definition, home), call, module
 
     def _refuse_unknown_name(self, namespace: str, source: Source, home: Module) -> None:
-        """Raises an error for an unknown shipped name (``rnig``) before anything is parsed."""
-        match = _CALL.fullmatch(source.text)
+        """Raises an error for an unknown shipped name (``rnig``, ``dgx-h100``) before anything is
+        parsed."""
+        match = _MISSPELT.fullmatch(source.text)
         if match is not None:
             name, known = match[1], self.known_names(namespace)
             if name.lower() not in (other.lower() for other in known):

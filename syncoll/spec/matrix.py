@@ -35,7 +35,7 @@ def read_matrix(path: str, span: Span) -> Matrix:
     try:
         found = place.stat()
     except FileNotFoundError:
-        raise span.error(f"there is no file {place}", "a CSV file of whole numbers") from None
+        raise span.error(f"file {place} does not exist", "a CSV file of whole numbers") from None
     except (OSError, ValueError) as error:
         raise span.error(f"cannot read {place}: {error}", "a CSV file of whole numbers") from None
     if not place.is_file():

@@ -109,7 +109,9 @@ def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
-        raise SpecError(f"there is no file {label}", origin, "an existing .syncoll file") from None
+        raise SpecError(
+            f"file {label} does not exist", origin, "an existing .syncoll file"
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SpecError(f"cannot read {label}: {reason}", origin, "a readable file") from None

@@ -42,7 +42,9 @@ def refused(result: Any, *words: str) -> None:
         (["pareto", "ring(3, bandwith=2)", "allgather"], ["did you mean `bandwidth`?"]),
         (["pareto", "", "allgather"], ["not a reference"]),
         (["pareto", "nöpe", "allgather"], ["syncoll:"]),
-        (["pareto", "missing.syncoll:x", "allgather"], ["there is no file missing.syncoll"]),
+        (["pareto", "dgx-h100(boxes=2)", "allgather"], ["no topology `dgx-h100`", "`dgx_h100`?"]),
+        (["pareto", "missing.json", "allgather"], ["file missing.json does not exist"]),
+        (["pareto", "missing.syncoll:x", "allgather"], ["file missing.syncoll does not exist"]),
         (["bounds", "dgx1", "broadcast(root=8)"], ["nodes 0 to P - 1"]),
         (["search", "dgx1_allgathr"], ["did you mean `dgx1_allgather`?"]),
         # Numbers.

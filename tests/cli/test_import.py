@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -36,6 +37,8 @@ topology square {
     link (0, 2), (1, 3) both ways bandwidth 50 GB/s latency 470 ns label "2 NVLinks"
 }
 """
+NIC = {"CPU": "NIC0", "0-23": "PIX", "24-47": "SYS"}
+WORK = ("--work", "5", "--sizes", "1MiB")
 ROCM = """\
 === Link Type between two GPUs ===
        GPU0         GPU1
@@ -132,11 +135,26 @@ def test_a_file_of_another_importer_that_ends_like_a_stored_one(run: Run) -> Non
     assert "square: 4 nodes" in run("show", "nvidia-smi:square.json").out
 
 
+def test_network_cards_that_are_left_out_are_named(run: Run, tmp_path: Path) -> None:
+    """In one line, unless boxes=1 asks for that; a description without cards has no such line."""
+    cards = re.sub("(CPU|0-23|24-47)", lambda found: f"{NIC[found[0]]:8}{found[0]}", SQUARE)
+    (tmp_path / "cards.txt").write_text(f"{cards}NIC0    PIX     PIX     SYS     SYS      X\n")
+    hidden = "cards.txt: 1 network card left out; "
+    for options, said in (
+        ("(gpu=h100)", '"nvidia-smi(gpu=h100,boxes=2,card=50GB/s):cards.txt" joins two'),
+        ("(card=50GB/s)", '"nvidia-smi(card=50GB/s,boxes=2):cards.txt" joins two'),
+        ("(boxes=1)", ""),
+    ):
+        err = run("recommend", f"nvidia-smi{options}:cards.txt", "allgather", *WORK).err
+        assert err.count(hidden + said) == bool(said)
+    assert hidden[10:] not in run("recommend", "nvidia-smi:square.txt", "allgather", *WORK).err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["import", "nvidia", "square.txt"], ["no importer 'nvidia'", "did you mean nvidia-smi?"]),
-        (["import", "nvidia-smi", "no.txt"], ["there is no file 'no.txt'"]),
+        (["import", "nvidia-smi", "no.txt"], ["file 'no.txt' does not exist"]),
         (["import", "nvidia-smi", "."], ["is a folder"]),
         (["import", "nvidia-smi", "rocm.txt"], ["rocm.txt:", "for the importer rocm-smi"]),
         (["import", "rocm-smi", "square.txt"], ["for the importer nvidia-smi"]),
@@ -146,7 +164,11 @@ def test_a_file_of_another_importer_that_ends_like_a_stored_one(run: Run) -> Non
         (["import", "nvidia-smi", "square.txt", "--name", ""], ["name of the topology is empty"]),
         (["import", "nvidia-smi", "square.txt", "-o", "no/such.syncoll"], ["cannot write"]),
         (["import", "nvidia-smi", "square.txt", "-o", "square.txt"], ["the file that is imported"]),
-        (["show", "nvidia-smi:no.txt"], ["there is no file 'no.txt'"]),
+        (["show", "nvidia-smi:no.txt"], ["file 'no.txt' does not exist"]),
+        (
+            ["show", "nvidia-smi(link=25):square.txt (boxes=2)"],
+            ["stand before the colon", "expected `nvidia-smi(link=25,boxes=2):square.txt`"],
+        ),
         (["show", "nvidia-smi:"], ["`nvidia-smi:` without a file"]),
         (["show", "nvidiasmi:square.txt"], ["did you mean `nvidia-smi`?"]),
         (["pareto", "nvidia-smi(x=1):square.txt", "allgather"], ["has no option 'x'"]),

@@ -40,10 +40,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("reference", "message", "expected"),
     [
-        ("./f.json", "there is no file ./f.json", "an existing file"),
-        ("./f.json:x", "there is no file ./f.json", "an existing file"),
-        ("~/f", "there is no file ~/f", "an existing file"),
-        ("größe.text", "there is no file größe.text", "an existing file"),
+        ("./f.json", "file ./f.json does not exist", "an existing file"),
+        ("./f.json:x", "file ./f.json does not exist", "an existing file"),
+        ("~/f", "file ~/f does not exist", "an existing file"),
+        ("größe.text", "file größe.text does not exist", "an existing file"),
         ("größe.txt", "looks like a file for the importer nvidia-smi", "`nvidia-smi:größe.txt`"),
         ("./größe.txt:x", "./größe.txt is not a .syncoll file", "`nvidia-smi:./größe.txt`"),
         ("my box.txt", "my box.txt is not a", "`nvidia-smi:my box.txt`"),
@@ -68,8 +68,8 @@ def test_a_path_of_a_machine(reference: str, message: str, expected: str, folder
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("./f.json", "there is no file ./f.json"),
-        ("2 * ./f.json:x + allgather", "there is no file ./f.json"),
+        ("./f.json", "file ./f.json does not exist"),
+        ("2 * ./f.json:x + allgather", "file ./f.json does not exist"),
         ("pair", "pair is not a .syncoll file"),
         ("größe.txt", "größe.txt is not a .syncoll file"),
         ("a+b.txt", "a+b.txt is not a .syncoll file"),
@@ -104,5 +104,5 @@ def test_another_process_recognises_nothing(folder: Path) -> None:
 
 
 def test_a_text_too_long_for_a_path() -> None:
-    with pytest.raises(SpecError, match=r"there is no file \./x"):
+    with pytest.raises(SpecError, match=r"file \./x+ does not exist"):
         syncoll.topology("./" + "x" * 9000)

@@ -174,7 +174,8 @@ def test_ctrl_c_in_the_exports_keeps_the_frontier(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["ring(4)"], "ring(4): there is no such file; give the file of a frontier, or"),
+        (["ring(4)"], "file ring(4) does not exist; give the file of a frontier, or"),
+        (["no.json"], "syncoll: file no.json does not exist\n"),
         (["ring(4)", "allreduce"], "--alpha is missing: ring"),
         (["allreduce", "ring(4)"], "exchange them"),
         (["rnig(4)", "allreduce"], "rnig"),

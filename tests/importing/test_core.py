@@ -210,7 +210,7 @@ def test_no_text(content: bytes, words: str, tmp_path: Path) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ImportFormatError, match="there is no file"):
+    with pytest.raises(ImportFormatError, match="does not exist"):
         read_description(str(tmp_path / "f"))
     with pytest.raises(ImportFormatError, match="is a folder"):
         read_description(str(tmp_path))

@@ -174,7 +174,7 @@ def test_a_collective_whose_file_moved_or_changed(
         sizes.write_text(text)
         assert "its file has changed since the search" in refused("f.json")
     sizes.unlink()
-    assert "there is no file m.csv" in refused("f.json")
+    assert "file m.csv does not exist" in refused("f.json")
 
 
 def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:

@@ -317,8 +317,8 @@ REFERENCES = {
     "ring(8, n = 8)": (9, "`n` is given twice", "`ring(n, bandwidth = 1)`"),
     "ring(All)": (1, "is a relation", "a number"),
     "allgather": (1, "there is no topology `allgather`", "one of"),
-    "no.syncoll": (1, "there is no file no.syncoll", "an existing .syncoll file"),
-    "no.syncoll:x": (1, "there is no file no.syncoll", "an existing .syncoll file"),
+    "no.syncoll": (1, "file no.syncoll does not exist", "an existing .syncoll file"),
+    "no.syncoll:x": (1, "file no.syncoll does not exist", "an existing .syncoll file"),
     "ring(8\0)": (1, "not a reference", "name"),
     "ring(8)\nring(8)": (1, "unexpected `ring`", "the end"),
 }

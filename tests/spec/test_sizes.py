@@ -116,7 +116,7 @@ def test_invalid_matrices_are_errors(
 def test_a_missing_file_is_an_error(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file('let M = matrix "m.csv"\ncollective y = alltoallv(M)', "specs/my.syncoll")
     spec_file("0,1\n1,0", "m.csv")
-    with pytest.raises(LocatedError, match=r"there is no file specs/m\.csv") as caught:
+    with pytest.raises(LocatedError, match=r"file specs/m\.csv does not exist") as caught:
         library.collective("specs/my.syncoll:y").tabulate(2, 1)
     assert caught.value.origin is not None
     assert caught.value.origin.line == 1

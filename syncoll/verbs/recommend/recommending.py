@@ -61,10 +61,11 @@ def frontier_for(
     file = Path(source) if isinstance(source, str | Path) else None
     if collective is None:
         if file is not None and not file.is_file():
-            raise UsageError(
-                f"{source}: there is no such file; give the file of a frontier, or a collective "
-                f'after the machine, such as "{source}" allreduce'
+            hint = (
+                "; give the file of a frontier, or a collective after the machine, such as "
+                f'"{source}" allreduce'
             )
+            raise UsageError(f"file {source} does not exist{hint * (not file.suffix)}")
         return frontier_of(source, "recommend")  # type: ignore[arg-type]
     if isinstance(source, Frontier):
         raise UsageError(f"{collective} with a frontier, which has its collective; leave it out")
