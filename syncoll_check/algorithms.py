@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any
@@ -27,7 +28,7 @@ def bits(mask: int) -> Iterator[int]:
     return (n for n in range(mask.bit_length()) if mask >> n & 1)
 
 
-def require_room(machine: Machine, rounds: Sequence[int], loads: Sequence[int]) -> None:
+def require_room(machine: Machine, rounds: Sequence[int | Fraction], loads: Sequence[int]) -> None:
     """Checks that no step sends more over a bound than its rounds allow."""
     for j, (packed, room) in enumerate(zip(loads, machine.room, strict=True)):
         for step in range(-(-packed.bit_length() // WIDTH)):
@@ -40,7 +41,7 @@ class Replay:
 
     def __init__(self, part: Json, machine: Machine) -> None:
         self.machine, self.combining = machine, part.get("combining", False)
-        self.rounds: list[int] = part["algorithm"]["rounds_per_step"]
+        self.rounds: list[int | Fraction] = part["algorithm"]["rounds_per_step"]
         require(part["rounds"] == part["bandwidth"] * part["chunks"], "bandwidth is not R/C")
         fits = len(self.rounds) == part["steps"] and sum(self.rounds) == part["rounds"]
         require(fits, "rounds_per_step do not fit S steps and R rounds")

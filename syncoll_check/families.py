@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from .algorithms import MOST_CELLS, WIDTH, Replay, require_room
 from .layout import Json, at, require
@@ -19,12 +20,12 @@ class Family:
     def __init__(self, written: Json, machine: Machine) -> None:
         self.first: int = written["first"]
         self.limit: Fraction = written["limit"]  # of R/C
-        self.usual: list[int] = written["rounds_per_interval"]
+        self.usual: list[int | Fraction] = written["rounds_per_interval"]
         self.up, self.down = written.get("ramp_up", []), written.get("ramp_down", [])
         lengths = [len(rounds) for rounds in (self.usual, self.up, self.down)]
         require(lengths[0] > 0 and max(lengths) <= MOST_INTERVAL, "rounds of no step or too many")
         forms = (written[key] for key in ("steps", "rounds", "chunks"))
-        self._forms: list[tuple[int, int]] = [(one["base"], one["each"]) for one in forms]
+        self._forms: list[tuple[Any, Any]] = [(one["base"], one["each"]) for one in forms]
         parts = {key: written[key] for key in ("wave", "head", "tail") if key in written}
         self.depth, interval = parts["wave"]["steps"], lengths[0]
         fixed = {key: part["steps"] for key, part in parts.items() if key != "wave"}
@@ -45,7 +46,7 @@ class Family:
                 self.replays[key].check()
         self._require_room(machine, fixed.get("head", 0), fixed.get("tail", 0))
 
-    def costs(self, m: int) -> tuple[int, int, int]:
+    def costs(self, m: int) -> tuple[int, int | Fraction, int]:
         """S, R and C."""
         s, r, c = (base + each * m for base, each in self._forms)
         return s, r, c
@@ -53,14 +54,14 @@ class Family:
     def last_within(self, steps: int) -> int:
         """The largest m with at most S steps; below `first` if no member is so short."""
         base, each = self._forms[0]
-        return (steps - base) // each
+        return int((steps - base) // each)
 
     def within(self, steps: int) -> Fraction | None:
         """The least R/C with at most S steps."""
         m = self.last_within(steps)
         return None if m < self.first else Fraction(*self.costs(m)[1:])
 
-    def rounds(self, m: int) -> list[int]:
+    def rounds(self, m: int) -> list[int | Fraction]:
         """The rounds of each step."""
         steps = self.depth + (m - 1) * len(self.usual)
         rounds = [self.usual[t % len(self.usual)] for t in range(steps)]

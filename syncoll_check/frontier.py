@@ -218,13 +218,14 @@ class FrontierCheck:
         limit: float = inf if proof["max_rounds"] is None else proof["max_rounds"]
         counted: list[Json] = []
         low, closed, all_closed, looked = best, 0, bool(self.domain), 0
+        d = self.machine.grains  # r counts grains, of which each step has one at least
         for c in self.domain:
-            most = r = int(limit if best is None else min(limit, -(-best * c // 1) - 1))
-            while r >= 0 and not self._ruled_out(proof, min(steps, r), r, c, counted):
+            most = r = int(limit * d if best is None else min(limit * d, -(-best * c * d // 1) - 1))
+            while r >= 0 and not self._ruled_out(proof, min(steps, r), Fraction(r, d), c, counted):
                 r, looked = r - 1, looked + 1
                 require(looked <= MOST_RATIOS, "too many (R, C) to check")
             if r < most:
-                left = Fraction(r + 1, c)
+                left = Fraction(r + 1, c * d)
                 low, all_closed = left if low is None else min(low, left), False
             elif all_closed:
                 closed = c
@@ -239,7 +240,7 @@ class FrontierCheck:
         else:
             require(proof["max_chunks"] == n > 0, f"C up to {n} is proved")
 
-    def _ruled_out(self, proof: Json, s: int, r: int, c: int, counted: list[Json]) -> bool:
+    def _ruled_out(self, proof: Json, s: int, r: Fraction, c: int, counted: list[Json]) -> bool:
         shape = self.of[c]
         if shape.steps > s:
             return True
@@ -266,7 +267,7 @@ class FrontierCheck:
                 possible = s <= one["steps"] and m * point["rounds"] <= one["rounds"]
                 require(not possible, f"a point contradicts a refutation for C = {one['chunks']}")
         for one, family in product(refuted, self.families):
-            last = min(family.last_within(one["steps"]), one["rounds"])
+            last = min(family.last_within(one["steps"]), int(one["rounds"] * self.machine.grains))
             require(last - family.first <= MOST_RATIOS, "too many members to check")
             for _, r, c in map(family.costs, range(family.first, last + 1)):
                 possible = r * -(-one["chunks"] // c) <= one["rounds"]

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from math import isfinite
+from functools import partial
+from math import isfinite, lcm
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ __all__ = ["FileError", "Json", "WrongError", "at", "parse", "read", "require"]
 Json = dict[str, Any]
 Kind = Callable[[Any], Any]
 
-NEWEST = {"frontier": 5, "forest": 2}
+NEWEST = {"frontier": 6, "forest": 2}
 DEEPEST = 16
+MOST_GRAINS, MOST_ROUNDS = 1_000_000, 1_000_000_000
 
 
 class FileError(Exception):
@@ -94,6 +96,8 @@ def read(document: Json, name: str, version: int) -> Json:
     """The entries that claims are about; raises `WrongError`."""
     layout = _Layout()
     found: Json = layout.kinds[name](document)
+    grains = found.get("interconnect", {}).get("grains", 1)
+    require(grains % layout.parts == 0, f"rounds that are no multiples of 1/{grains}")
     require(
         layout.needed <= version, f"it has entries that files have from version {layout.needed} on"
     )
@@ -105,6 +109,7 @@ class _Layout:
 
     def __init__(self) -> None:
         self.needed = 1  # the least version with all entries that were read
+        self.parts = 1  # the least common denominator of all rounds that were read
         self.kinds: dict[str, Kind] = {
             "text": _one(lambda value: isinstance(value, str), "a text"),
             "flag": _one(lambda value: type(value) is bool, "true or false"),
@@ -112,6 +117,9 @@ class _Layout:
             "number": _one(_is_number, "a number of at least 0"),
             "seconds": _one(_are_seconds, "seconds by name"),
             "ratio": _ratio,
+            "rounds": partial(self._rounds, 0),
+            "positive_rounds": partial(self._rounds, Fraction(1, MOST_GRAINS)),
+            "signed_rounds": partial(self._rounds, -MOST_ROUNDS),
         }
         common = ""
         text = Path(__file__).with_name("entries.txt").read_text("utf-8")
@@ -175,6 +183,17 @@ class _Layout:
         kind: Any = self.kinds.get(f"certificate.{method}")
         require(kind and isinstance(method, str), f"the method {method!r:.60}")
         return kind(value)
+
+    def _rounds(self, least: int | Fraction, value: Any) -> int | Fraction:
+        """A whole number, or a ratio as text."""
+        found: int | Fraction = value
+        if type(value) is not int:
+            is_ratio = isinstance(value, str) and "/" in value
+            require(is_ratio, f"{value!r:.60}; expected rounds: a number, or a ratio such as 7/6")
+            found = _ratio(value.removeprefix("-")) * (-1 if value[0] == "-" else 1)
+            self.parts = lcm(self.parts, found.denominator)
+        require(least <= found <= MOST_ROUNDS, f"{value!r:.60} rounds")
+        return found
 
     def _run(self, name: str, version: int) -> Kind:
         """A number, or the first and the last of a run, which needs a version."""

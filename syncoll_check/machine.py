@@ -63,8 +63,10 @@ def require_fabric(fabric: Json, nodes: int) -> None:
 class Machine:
     """Nodes, links, and the bandwidth relation."""
 
-    def __init__(self, nodes: int, links: list[Link], bounds: Sequence[Json]) -> None:
-        self.nodes, self.links, self.bounds = nodes, links, bounds
+    def __init__(
+        self, nodes: int, links: list[Link], bounds: Sequence[Json], grains: int = 1
+    ) -> None:
+        self.nodes, self.links, self.bounds, self.grains = nodes, links, bounds, grains
         self.number = {link: i for i, link in enumerate(links)}
         # For each bound the numbers of its links, b, and the sends that count as one (None: none).
         self.members = [[self.number[link] for link in one["links"]] for one in bounds]
@@ -91,7 +93,7 @@ class Machine:
             if "fabric" in written:
                 with at("fabric"):
                     require_fabric(written["fabric"], nodes)
-        return cls(nodes, links, written["bounds"])
+        return cls(nodes, links, written["bounds"], written.get("grains", 1))
 
     @cached_property
     def reversed(self) -> Machine:

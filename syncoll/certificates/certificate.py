@@ -67,6 +67,12 @@ class RoundsBound:
         proof = self.certificate
         return self if proof is None else replace(self, certificate=proof.renumbered(bounds))
 
+    def scaled(self, factor: Fraction) -> RoundsBound:
+        """The same with `factor` times the rounds, on a topology of as much less bandwidth."""
+        proof = self.certificate
+        scaled = None if proof is None else proof.scaled(factor)
+        return replace(self, rounds=self.rounds * factor, certificate=scaled)
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -89,6 +95,10 @@ class Certificate:
     def steps(self) -> int | None:
         """It holds for algorithms of at most S steps; None: of any number."""
         return self.bound.steps
+
+    def scaled(self, factor: Fraction) -> Certificate:
+        """The same with `factor` times the rounds, on a topology of as much less bandwidth."""
+        return replace(self, bound=self.bound.scaled(factor))
 
     def check(self, topology: Topology) -> None:
         """Passes when the proof proves exactly the stated bound.  Raises `VerificationError` when

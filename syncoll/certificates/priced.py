@@ -12,8 +12,8 @@ With prices for S steps, and for flows, a round must cost at most 1, and R >= th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -122,7 +122,27 @@ class Priced:
             raise VerificationError(f"chunks pay {paid}, but no link that they need has a price")
         return paid / room if paid else Fraction(0)
 
+    def scaled(self, factor: Fraction) -> Priced:
+        """The same with `factor` times the rounds, on a topology of as much less bandwidth: all
+        prices grow alike, unless the payment is divided by the cost of a round."""
+        if self.argument.timed is False:
+            return self
+        prices = {at: price * factor for at, price in self.prices.items()}
+        return replace(self, prices=prices, argument=_scaled(self.argument, factor))
+
     def renumbered(self, bounds: Sequence[int]) -> Priced:
         """The same on a topology whose bounds have other positions: `bounds[i]` for i."""
         moved = {(bounds[i], step): price for (i, step), price in self.prices.items()}
         return replace(self, prices=moved)
+
+
+def _scaled(value: Any, factor: Fraction) -> Any:
+    """An argument or a witness whose prices, or parts of prices, grow by a factor."""
+    if isinstance(value, Mapping):
+        return {at: price * factor for at, price in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_scaled(one, factor) for one in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    own = {one.name: getattr(value, one.name) for one in fields(value)}
+    return replace(value, **{name: _scaled(one, factor) for name, one in own.items()})

@@ -123,7 +123,7 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
     kind, version = _kind(entries, name, kinds, taker)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
-    newer = [one for one in brought(kind, record) if one[0] > version] if version < 5 else []
+    newer = [one for one in brought(kind, record) if one[0] > version] if version < VERSION else []
     if newer:
         brings, what = min(newer, key=lambda one: one[0])
         raise FileFormatError(

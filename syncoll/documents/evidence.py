@@ -21,7 +21,14 @@ from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.certificates.chunk_classes import ClassList
 from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
 from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, nodes_of, set_entries
-from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
+from syncoll.documents.record import (
+    ClosedRecord,
+    Count,
+    Node,
+    PositiveCount,
+    RoundsEntry,
+    rounds_of,
+)
 from syncoll.errors import FileFormatError
 from syncoll.model.rows import MOST_CELLS
 from syncoll.results.evidence import Distance, Evidence, ScaledShape
@@ -38,7 +45,7 @@ class RefutedRecord(ClosedRecord, frozen=True):
     """
 
     steps: Count
-    rounds: Count
+    rounds: RoundsEntry
     chunks: Count
     encoding: str
     backend: str
@@ -61,7 +68,7 @@ class ProofRecord(ClosedRecord, frozen=True):
 
     scope: Annotated[
         str,
-        Meta(pattern="^(all|open|chunks<=[0-9]+( and rounds<=[0-9]+)?|rounds<=[0-9]+)$"),
+        Meta(pattern="^(all|open|chunks<=[0-9]+( and rounds<=[0-9/]+)?|rounds<=[0-9/]+)$"),
     ]
     bound: Fraction
     method: Method
@@ -70,7 +77,7 @@ class ProofRecord(ClosedRecord, frozen=True):
     low: Fraction | None
     bound_chunks: Count | None
     max_chunks: Count | None
-    max_rounds: Count | None
+    max_rounds: RoundsEntry | None
     certificates: tuple[Count, ...]
     refuted: tuple[RefutedRecord, ...]
 
@@ -196,10 +203,11 @@ def _positions(certificates: Sequence[Certificate], evidence: Evidence) -> tuple
 
 
 def evidence_of(
-    record: EvidenceRecord, proofs: Sequence[tuple[int, ProofRecord]], nodes: int
+    record: EvidenceRecord, proofs: Sequence[tuple[int, ProofRecord]], nodes: int, grains: int = 1
 ) -> Evidence:
-    """The evidence of a frontier's file on P nodes, not yet checked, with the proofs by number of
-    steps.  Raises `FileFormatError` if positions or numbers in it make no sense."""
+    """The evidence of a frontier's file on P nodes with some grains in a round, not yet checked,
+    with the proofs by number of steps.  Raises `FileFormatError` if positions or numbers in it make
+    no sense."""
     shapes = tuple(_shape_of(one, nodes) for one in record.shapes)
     every = [_placed(one, shapes) for one in record.certificates]
     named = {i for _, proof in proofs for i in proof.certificates}.union(record.bandwidth)
@@ -207,7 +215,7 @@ def evidence_of(
         if i not in named:
             raise FileFormatError(f"evidence.certificates[{i}] is unused: no claim names it")
     far = record.distance
-    read = (_proof_of(steps, proof, every) for steps, proof in proofs)
+    read = (_proof_of(steps, proof, every, grains) for steps, proof in proofs)
     return Evidence(
         shapes,
         record.max_chunks,
@@ -260,13 +268,18 @@ _ONE_OF_MANY = re.compile(r"\b(1 (?:chunk|round|step))s\b")
 """The plural that files of earlier versions have for one: ``at most 1 chunks``."""
 
 
-def _proof_of(steps: int, record: ProofRecord, every: Sequence[Certificate]) -> Proof:
+def _proof_of(steps: int, record: ProofRecord, every: Sequence[Certificate], grains: int) -> Proof:
     entries = asdict(record)
     stated = {name: str(entries.pop(name)) for name in ("scope", "method", "words")}
     kind = record.scope.split("<=")[0]
     entries["scope"] = Scope.CHUNKS if kind in ("chunks", "rounds") else Scope(kind)
     entries["certificates"] = _chosen(record.certificates, every)
-    entries["refuted"] = tuple(Refuted(**asdict(one)) for one in record.refuted)
+    if record.max_rounds is not None:
+        entries["max_rounds"] = rounds_of(record.max_rounds, grains)
+    entries["refuted"] = tuple(
+        Refuted(**{**asdict(one), "rounds": rounds_of(one.rounds, grains)})
+        for one in record.refuted
+    )
     proof = Proof(steps, **entries)
     derived = {"scope": proof.scope_text, "method": str(proof.method), "words": proof.words}
     for name, told in derived.items():

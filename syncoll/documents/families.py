@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.problem import AlgorithmRecord, ProblemRecord, algorithm_of, instance_of
-from syncoll.documents.record import ClosedRecord, PositiveCount
+from syncoll.documents.record import (
+    ClosedRecord,
+    PositiveCount,
+    RoundsText,
+    SignedRoundsText,
+    rounds_of,
+)
 from syncoll.errors import FileFormatError
 from syncoll.model import Topology
 from syncoll.results.family import MOST_FIRST, Family, Growth, Part
@@ -17,7 +24,8 @@ __all__ = ["FamilyRecord", "family_of", "family_record"]
 
 _MOST_INTERVAL = 4096
 
-Rounds = Annotated[tuple[PositiveCount, ...], Meta(max_length=_MOST_INTERVAL)]
+RoundsOfStep = PositiveCount | RoundsText
+Rounds = Annotated[tuple[RoundsOfStep, ...], Meta(max_length=_MOST_INTERVAL)]
 
 
 class PartRecord(ProblemRecord, frozen=True, kw_only=True):
@@ -36,6 +44,13 @@ class GrowthRecord(ClosedRecord, frozen=True):
 
     base: Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
     each: PositiveCount
+
+
+class RoundsGrowthRecord(ClosedRecord, frozen=True):
+    """A number of rounds for each m, as `GrowthRecord`."""
+
+    base: Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)] | SignedRoundsText
+    each: RoundsOfStep
 
 
 class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
@@ -59,11 +74,11 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
 
     first: Annotated[int, Meta(ge=0, le=MOST_FIRST)]
     steps: GrowthRecord
-    rounds: GrowthRecord
+    rounds: RoundsGrowthRecord
     chunks: GrowthRecord
     limit: Fraction
     rounds_per_interval: Annotated[
-        tuple[PositiveCount, ...], Meta(min_length=1, max_length=_MOST_INTERVAL)
+        tuple[RoundsOfStep, ...], Meta(min_length=1, max_length=_MOST_INTERVAL)
     ]
     ramp_up: Rounds | UnsetType = UNSET
     ramp_down: Rounds | UnsetType = UNSET
@@ -78,7 +93,7 @@ def family_record(family: Family) -> FamilyRecord:
     return FamilyRecord(
         first=family.first,
         steps=GrowthRecord.of(family.steps),
-        rounds=GrowthRecord.of(family.rounds_needed),
+        rounds=RoundsGrowthRecord.of(family.rounds_needed),
         chunks=GrowthRecord.of(family.chunks),
         limit=family.limit,
         rounds_per_interval=family.rounds,
@@ -97,14 +112,17 @@ def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Fami
 
     def part(one: PartRecord) -> Part:
         instance = instance_of(one, topology, collective)
-        return Part(instance, algorithm_of(one.algorithm, topology.num_nodes))
+        return Part(instance, algorithm_of(one.algorithm, topology))
+
+    def rounds(some: Iterable[int | str]) -> tuple[Any, ...]:
+        return tuple(rounds_of(one, topology.grains) for one in some)
 
     family = Family(
         part(record.wave),
-        record.rounds_per_interval,
+        rounds(record.rounds_per_interval),
         record.first,
-        record.ramp_up or (),
-        record.ramp_down or (),
+        rounds(record.ramp_up or ()),
+        rounds(record.ramp_down or ()),
         None if record.head is UNSET else part(record.head),
         None if record.tail is UNSET else part(record.tail),
         record.found_by,
@@ -113,7 +131,7 @@ def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Fami
         own = {"rounds": family.rounds_needed}.get(name, getattr(family, name))
         stated = getattr(record, name)
         if isinstance(own, Growth):
-            stated = Growth(stated.base, stated.each)
+            stated = Growth(*rounds((stated.base, stated.each)))
         if own != stated:
             raise FileFormatError(
                 f"the {name} of a family is stated as {stated}; its parts make it {own}"

@@ -101,6 +101,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         "syncoll/frontier/3",
         "syncoll/frontier/4",
         "syncoll/frontier/5",
+        "syncoll/frontier/6",
     ]
     bounds: BoundsRecord
     search: Annotated[
@@ -175,7 +176,8 @@ def _evidence(record: FrontierRecord) -> Evidence | None:
         return None
     proofs = [(one.steps, one.proof) for one in record.points if one.proof is not UNSET]
     proofs += [(one.steps, one.proof) for one in record.between or ()]
-    return evidence_of(record.evidence, proofs, record.nodes)
+    grains = record.interconnect.grains or 1
+    return evidence_of(record.evidence, proofs, record.nodes, grains)
 
 
 def _families(record: FrontierRecord, topology: Topology) -> tuple[Family, ...]:

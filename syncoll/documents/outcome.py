@@ -47,7 +47,11 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
     """
 
     schema: Literal[
-        "syncoll/outcome/1", "syncoll/outcome/2", "syncoll/outcome/3", "syncoll/outcome/5"
+        "syncoll/outcome/1",
+        "syncoll/outcome/2",
+        "syncoll/outcome/3",
+        "syncoll/outcome/5",
+        "syncoll/outcome/6",
     ]
     message: str
     encoding: str
@@ -92,7 +96,11 @@ class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
     """One algorithm with all data that its verification needs."""
 
     schema: Literal[
-        "syncoll/algorithm/1", "syncoll/algorithm/2", "syncoll/algorithm/3", "syncoll/algorithm/5"
+        "syncoll/algorithm/1",
+        "syncoll/algorithm/2",
+        "syncoll/algorithm/3",
+        "syncoll/algorithm/5",
+        "syncoll/algorithm/6",
     ]
     algorithm: AlgorithmRecord
 
@@ -157,6 +165,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         "syncoll/refutation/2",
         "syncoll/refutation/3",
         "syncoll/refutation/5",
+        "syncoll/refutation/6",
     ]
     encoding: str
     encoding_options: dict[str, OptionEntry]

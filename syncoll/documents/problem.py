@@ -15,7 +15,16 @@ from msgspec.structs import asdict
 
 from syncoll.arrays import IntArray
 from syncoll.documents.node_set import NodeEntry, nodes_of
-from syncoll.documents.record import ClosedRecord, Count, Node, Nodes, PositiveCount, Record
+from syncoll.documents.record import (
+    ClosedRecord,
+    Count,
+    Node,
+    Nodes,
+    PositiveCount,
+    Record,
+    RoundsEntry,
+    rounds_of,
+)
 from syncoll.errors import FileFormatError
 from syncoll.model import (
     Algorithm,
@@ -29,6 +38,7 @@ from syncoll.model import (
     Topology,
 )
 from syncoll.model.node_sets import MOST_DENSE_CELLS
+from syncoll.model.topology import MOST_GRAINS
 from syncoll.wording import counted
 
 __all__ = [
@@ -44,7 +54,7 @@ __all__ = [
     "topology_of",
 ]
 
-VERSION = 5
+VERSION = 6
 """The newest version of all kinds of files; each file has the least version that it needs."""
 
 _MOST_NODES = 10_000
@@ -104,11 +114,13 @@ class InterconnectRecord(Record, frozen=True):
 
     Args:
         links: source and destination node of each.
+        grains: the rounds of every step are a multiple of 1/grains; missing if rounds are whole.
     """
 
     links: tuple[LinkRow, ...]
     bounds: tuple[BoundRecord, ...]
     fabric: FabricRecord | UnsetType = UNSET
+    grains: Annotated[int, Meta(ge=2, le=MOST_GRAINS)] | UnsetType = UNSET
 
 
 class ChunkClassRecord(Record, frozen=True):
@@ -153,7 +165,7 @@ class AlgorithmRecord(Record, frozen=True):
         carriers: missing if all sends are listed; else T is the images of these under each element.
     """
 
-    rounds_per_step: tuple[Count, ...]
+    rounds_per_step: tuple[RoundsEntry, ...]
     sends: list[SendRow]
     contributions: list[list[NodeEntry]] | UnsetType = UNSET
     carriers: CarriersRecord | UnsetType = UNSET
@@ -171,7 +183,7 @@ class ProblemRecord(Record, frozen=True, kw_only=True):
 
     chunks: PositiveCount
     steps: Count
-    rounds: Count
+    rounds: RoundsEntry
     bandwidth: Fraction
     combining: bool = False
     chunk_classes: tuple[ChunkClassRecord, ...]
@@ -233,7 +245,8 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
         )
         for one in written.bounds
     )
-    return Topology(record.topology, nodes, written.links, bounds, fabric=fabric)
+    grains = written.grains or 1
+    return Topology(record.topology, nodes, written.links, bounds, fabric=fabric, grains=grains)
 
 
 def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> Instance:
@@ -258,17 +271,18 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
                 array[members, places] = True
     pre.setflags(write=False)
     post.setflags(write=False)
-    chunks, steps, rounds = record.chunks, record.steps, record.rounds
+    chunks, steps = record.chunks, record.steps
+    rounds = rounds_of(record.rounds, topology.grains)
     cost, combining = Fraction(rounds, chunks), record.combining
     if record.bandwidth != cost:
         raise FileFormatError(f"bandwidth {record.bandwidth} is not rounds/chunks = {cost}")
     return Instance(topology, collective, chunks, steps, rounds, pre, post, combining=combining)
 
 
-def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
-    """The algorithm of a record, on P nodes, not yet verified.  Raises `FileFormatError` if its
-    contributions do not fit its sends, or the nodes, and `ModelError` if it makes no sense."""
-    own = _listed(record, nodes)
+def algorithm_of(record: AlgorithmRecord, topology: Topology) -> Algorithm:
+    """The algorithm of a record, not yet verified.  Raises `FileFormatError` if its contributions
+    do not fit its sends, or the nodes, and `ModelError` if it makes no sense."""
+    own = _listed(record, topology)
     if record.carriers is UNSET:
         return own
     maps = asdict(record.carriers)
@@ -286,21 +300,23 @@ def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
     return OrbitAlgorithm(own, Carriers(**arrays))
 
 
-def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
+def _listed(record: AlgorithmRecord, topology: Topology) -> Algorithm:
     """The sends that a record lists."""
+    nodes, grains = topology.num_nodes, topology.grains
+    rounds = tuple(rounds_of(one, grains) for one in record.rounds_per_step)
     chunks, lengths = spread([row[0] for row in record.sends], MOST_DENSE_CELLS, "sends")
     rest = np.array([row[1:] for row in record.sends], dtype=np.int64).reshape(-1, 3)
     sends = np.column_stack([chunks, np.repeat(rest, lengths, axis=0)])
     count, listed = len(sends), record.contributions
     if listed is UNSET:
-        return Algorithm(record.rounds_per_step, sends)
+        return Algorithm(rounds, sends)
     if len(listed) != count:
         raise FileFormatError(f"contributions to {len(listed)} sends, but there are {count}")
     carried = np.zeros((count, nodes), dtype=bool)
     known: dict[object, tuple[int, ...]] = {}
     for row, contributors in zip(carried, listed, strict=True):
         row[list(nodes_of(contributors, nodes, "the contributions of a send", known))] = True
-    return Algorithm(record.rounds_per_step, sends, carried)
+    return Algorithm(rounds, sends, carried)
 
 
 def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[IntArray, IntArray]:

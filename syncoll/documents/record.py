@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from syncoll.errors import FileFormatError
+from syncoll.model.grains import Rounds, exact
 
 __all__ = [
     "ClosedRecord",
@@ -25,10 +26,12 @@ __all__ = [
     "Nodes",
     "PositiveCount",
     "Record",
+    "RoundsEntry",
     "Seconds",
     "ratio_pattern",
     "read_record",
     "rounded",
+    "rounds_of",
     "written",
 ]
 
@@ -51,6 +54,12 @@ Exact = Annotated[Fraction, Meta(extra_json_schema={"pattern": ratio_pattern(300
 """A rational of any size, in files that are never read."""
 
 _RATIO = re.compile(ratio_pattern(30))
+
+_ROUNDS = "^-?[0-9]{1,30}/[0-9]{1,30}$"
+RoundsText = Annotated[str, Meta(pattern=_ROUNDS.replace("-?", ""))]
+SignedRoundsText = Annotated[str, Meta(pattern=_ROUNDS)]
+RoundsEntry = Count | RoundsText
+"""Rounds; a ratio such as 23/9 only on a machine with several grains in a round."""
 
 
 class Record(Struct, frozen=True):
@@ -90,6 +99,21 @@ def _ordered(value: Any) -> Any:
 def rounded(value: SupportsFloat | None) -> float | None:
     """The nearest float; None for None."""
     return None if value is None else float(value)
+
+
+def rounds_of(entry: int | str, grains: int) -> Rounds:
+    """The rounds of an entry on a machine with some grains in a round.  Raises `FileFormatError` if
+    they are no multiple of a grain."""
+    if type(entry) is int:
+        return entry
+    try:
+        rounds = exact(Fraction(entry))
+    except ZeroDivisionError:
+        rounds = None
+    if rounds is None or rounds * grains % 1:
+        multiple = f"multiples of 1/{grains}" if grains > 1 else "whole"
+        raise FileFormatError(f"{entry} rounds, but rounds on this machine are {multiple}")
+    return rounds
 
 
 def _encoded(value: Any) -> str:

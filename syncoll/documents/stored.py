@@ -65,7 +65,7 @@ def _load(document: Document, name: str) -> StoredFile:
             instances.append(instance_of(problem, topology, record.collective))
             found = getattr(problem, "algorithm", None)
             if found is not None:  # as in a refutation
-                algorithm = algorithm_of(found, topology.num_nodes)
+                algorithm = algorithm_of(found, topology)
                 require_valid(instances[-1], algorithm)
                 stored.append(StoredAlgorithm(instances[-1], algorithm, where))
         if kind == "frontier":

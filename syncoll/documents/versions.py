@@ -1,7 +1,8 @@
 """The version of a file: the least that has all its entries, so that most readers can read it.
 
 Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 claims that count
-the members of families, and 5 runs of chunks and certificates with `moved`.
+the members of families, 5 runs of chunks and certificates with `moved`, and 6 machines with several
+grains in a round.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
         yield 3, "interconnect.bounds has counts"
     if network.fabric and (network.fabric.multicast or network.fabric.reduce):
         yield 3, "interconnect.fabric has switches that copy or add up"
+    if network.grains is not UNSET:
+        yield 6, "interconnect has grains"
     evidence = getattr(record, "evidence", UNSET)
     for i, shape in enumerate(() if evidence is UNSET else evidence.shapes):
         if any(one.each is not UNSET for one in shape.classes):

@@ -69,7 +69,8 @@ def interconnect_record(topology: Topology) -> InterconnectRecord:
         BoundRecord.of(one, counts=UNSET if one.counts is Counting.SENDS else one.counts.value)
         for one in topology.bounds
     )
-    return InterconnectRecord(topology.links, bounds, physical)
+    grains = UNSET if topology.grains == 1 else topology.grains
+    return InterconnectRecord(topology.links, bounds, physical, grains)
 
 
 def problem_entries(instance: Instance, *, runs: bool = True) -> dict[str, Any]:

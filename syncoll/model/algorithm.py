@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError
+from syncoll.model.grains import Rounds, exact, in_rounds
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ class Algorithm:
     """The sends of every step and its number of rounds: a candidate, which a verifier checks.
 
     Args:
-        rounds_per_step: Q, the rounds of steps ``0 … S-1``.
+        rounds_per_step: Q, the rounds of steps ``0 … S-1``: ints, or a `Fraction` where a topology
+            has several grains in a round.
         sends: T as an integer array ``[M, 4]`` with columns chunk, source, destination, step.
             Kept in order of step, chunk, source, destination.
         contributions: for a combining algorithm ``[M, P]``: send m carries the reduction of the
@@ -39,7 +42,7 @@ class Algorithm:
         [[0, 0, 1, 0], [0, 1, 2, 1]]
     """
 
-    rounds_per_step: tuple[int, ...]
+    rounds_per_step: tuple[Rounds, ...]
     sends: IntArray
     contributions: BoolArray | None = None
 
@@ -69,7 +72,7 @@ class Algorithm:
             carried = frozen(carried[order])
         object.__setattr__(self, "sends", frozen(sends if order is None else sends[order]))
         object.__setattr__(self, "contributions", carried)
-        object.__setattr__(self, "rounds_per_step", tuple(int(r) for r in self.rounds_per_step))
+        object.__setattr__(self, "rounds_per_step", tuple(map(exact, self.rounds_per_step)))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Algorithm:
@@ -91,9 +94,9 @@ class Algorithm:
         return len(self.rounds_per_step)
 
     @property
-    def rounds(self) -> int:
+    def rounds(self) -> Rounds:
         """R, the sum over all steps."""
-        return sum(self.rounds_per_step)
+        return exact(sum(self.rounds_per_step))
 
     @property
     def num_sends(self) -> int:
@@ -118,15 +121,15 @@ class Algorithm:
         cells = np.bincount(links * steps + self.sends[:, 3], minlength=count * steps)
         return cells.reshape(count, steps)
 
-    def least_rounds(self, topology: Topology) -> list[int]:
-        """For each step the fewest rounds whose capacity holds its sends."""
+    def least_rounds(self, topology: Topology) -> list[Rounds]:
+        """For each step the fewest rounds, in whole grains, whose capacity holds its sends."""
         from syncoll.model.counting import bound_loads
 
         least = np.zeros(self.steps, dtype=np.int64)
         for bound, load in zip(topology.bounds, bound_loads(topology, self), strict=True):
-            b = bound.chunks_per_round
+            b = bound.chunks_per_round / topology.grains
             np.maximum(least, -(-load * b.denominator // b.numerator), out=least)
-        return [int(rounds) for rounds in least]
+        return [in_rounds(grains, topology.grains) for grains in least.tolist()]
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
         """Drops the sends of a non-combining algorithm that no chunk needs to reach its post.
@@ -148,7 +151,11 @@ class Algorithm:
             needed[chunks[some], sources[some]] = True
         return replace(self, sends=self.sends[kept])
 
-    def with_rounds(self, topology: Topology, total: int) -> Algorithm:
+    def scaled(self, factor: int | Fraction) -> Algorithm:
+        """The same sends with `factor` times the rounds in each step."""
+        return self._with(tuple(exact(rounds * factor) for rounds in self.rounds_per_step))
+
+    def with_rounds(self, topology: Topology, total: Rounds) -> Algorithm:
         """The same sends with `total` rounds: spare ones go to idle steps, then to the last step.
 
         Raises:
@@ -160,7 +167,8 @@ class Algorithm:
             raise ModelError(f"the sends need {counted(sum(rounds), 'round')}, more than {total}")
         for step in range(self.steps):
             if spare and rounds[step] == 0:
-                rounds[step], spare = 1, spare - 1
+                rounds[step] = min(1, spare)
+                spare -= rounds[step]
         if spare:
             if not self.steps:
                 raise ModelError(f"{total} rounds, but no step for them", None, "0 rounds")
@@ -176,10 +184,11 @@ class Algorithm:
         return self._with(tuple(rounds[step] for step in busy), renumber)
 
     def with_least_rounds(self, topology: Topology) -> Algorithm:
-        """The same sends in the same steps, each with the fewest rounds, at least 1."""
-        return self._with(tuple(max(1, rounds) for rounds in self.least_rounds(topology)))
+        """The same sends in the same steps, each with the fewest rounds, at least a grain."""
+        grain = in_rounds(1, topology.grains)
+        return self._with(tuple(max(grain, rounds) for rounds in self.least_rounds(topology)))
 
-    def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
+    def _with(self, rounds: tuple[Rounds, ...], steps: IntArray | None = None) -> Algorithm:
         """The same sends with other rounds, and step s renamed ``steps[s]``."""
         if steps is None or np.array_equal(steps, np.arange(len(steps))):
             return replace(self, rounds_per_step=rounds)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from syncoll.model.grains import Rounds
+
 __all__ = ["BandwidthBound", "Counting", "Link"]
 
 Link = tuple[int, int]
@@ -53,6 +55,6 @@ class BandwidthBound:
         """Equal for bounds that differ only in links and labels."""
         return self.chunks_per_round, self.counts
 
-    def capacity(self, rounds: int) -> int:
+    def capacity(self, rounds: Rounds) -> int:
         """The number of sends that a step has room for."""
         return int(self.chunks_per_round * rounds)

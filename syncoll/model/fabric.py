@@ -303,6 +303,13 @@ class Fabric:
             return Counting.SOURCES
         return Counting.DESTINATIONS if ends[0] in self.reduce else Counting.SENDS
 
+    def slower(self, factor: int) -> Fabric:
+        """The same network with `factor` times the rounds for each chunk, see `grains`."""
+        if self.measure == "GB/s":
+            return replace(self, unit=self.chunk_bandwidth * factor)
+        links = (replace(link, bandwidth=link.bandwidth / factor) for link in self.links)
+        return replace(self, links=tuple(links))
+
     def without_copies(self) -> Fabric:
         """The same network with switches that only forward."""
         return replace(self, multicast=(), reduce=())

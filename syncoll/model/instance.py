@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError, Origin
+from syncoll.model.grains import Rounds, exact
 from syncoll.model.node_sets import NodeSets
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
@@ -34,7 +36,7 @@ class Instance:
         collective: its name, for people and files.
         chunks: C, the chunks into which one node's data is cut.
         steps: S.
-        rounds: R, the sum of all steps' rounds.
+        rounds: R, the sum of all steps' rounds, a multiple of the topology's grain.
         pre: ``[G, P]``, chunk c starts at node n.
         post: ``[G, P]``, chunk c must end at node n.
         combining: whether the nodes of pre hold contributions, not copies.
@@ -42,7 +44,8 @@ class Instance:
         origin: where a spec file defines the collective.
 
     Raises:
-        ModelError: if arrays have a wrong shape, or a post is empty or unreachable.
+        ModelError: if arrays have a wrong shape, rounds are no multiple of a grain, or a post is
+            empty or unreachable.
 
     Examples:
         >>> from syncoll.api import Instance, Topology
@@ -56,11 +59,11 @@ class Instance:
     collective: str
     chunks: int
     steps: int
-    rounds: int
+    rounds: Rounds
     pre: BoolArray
     post: BoolArray
     combining: bool = False
-    rounds_per_step: tuple[int, ...] | None = None
+    rounds_per_step: tuple[Rounds, ...] | None = None
     origin: Origin | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -83,6 +86,7 @@ class Instance:
                 self.origin,
                 f"two arrays of one shape [G, {nodes}]",
             )
+        object.__setattr__(self, "rounds", exact(self.rounds))
         for name, value, least in (
             ("C", self.chunks, 1),
             ("S", self.steps, 0),
@@ -90,7 +94,14 @@ class Instance:
         ):
             if value < least:
                 raise ModelError(f"{name} = {value}", None, f"{name} of at least {least}")
-        given = self.rounds_per_step
+        grains, given = self.topology.grains, self.rounds_per_step
+        for rounds in (self.rounds, *(given or ())):
+            if rounds * grains % 1:
+                raise ModelError(
+                    f"{rounds} rounds on {self.topology.name}",
+                    self.topology.origin,
+                    f"a multiple of 1/{grains}" if grains > 1 else "a whole number",
+                )
         if given is not None and (
             len(given) != self.steps or sum(given) != self.rounds or min(given, default=0) < 0
         ):
@@ -117,7 +128,24 @@ class Instance:
         """G, the global number of chunks."""
         return int(self.pre.shape[0])
 
-    def rounds_range(self, step: int) -> tuple[int, int]:
+    @cached_property
+    def in_grains(self) -> Instance:
+        """The same problem with a grain as its round, see `Topology.in_grains`."""
+        return self.scaled(self.topology.in_grains, self.topology.grains)
+
+    def scaled(self, topology: Topology, factor: int | Fraction) -> Instance:
+        """The problem with `factor` times the rounds, on a topology of as much less bandwidth."""
+        if factor == 1:
+            return self
+        given = self.rounds_per_step
+        return replace(
+            self,
+            topology=topology,
+            rounds=exact(self.rounds * factor),
+            rounds_per_step=given and tuple(exact(rounds * factor) for rounds in given),
+        )
+
+    def rounds_range(self, step: int) -> tuple[Rounds, Rounds]:
         """The fewest and the most rounds of a step."""
         if self.rounds_per_step is not None:
             return self.rounds_per_step[step], self.rounds_per_step[step]

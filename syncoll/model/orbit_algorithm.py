@@ -11,6 +11,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray, NarrowArray
 from syncoll.errors import UsageError
 from syncoll.model.algorithm import Algorithm
+from syncoll.model.grains import Rounds
 from syncoll.model.orbit_carriers import Carriers
 
 if TYPE_CHECKING:
@@ -191,5 +192,5 @@ class OrbitAlgorithm(Algorithm):
         rounds = tuple(self.least_rounds(topology))
         return self._with(rounds) if all(rounds) else self.expanded().tightened(topology)
 
-    def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
+    def _with(self, rounds: tuple[Rounds, ...], steps: IntArray | None = None) -> Algorithm:
         return OrbitAlgorithm(self.representative._with(rounds, steps), self.carriers)

@@ -22,7 +22,10 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["UNREACHABLE", "BandwidthBound", "Counting", "Link", "Topology"]
+__all__ = ["MOST_GRAINS", "UNREACHABLE", "BandwidthBound", "Counting", "Link", "Topology"]
+
+MOST_GRAINS = 1_000_000
+"""Most grains in a round; the claims of a file are checked for each number of grains."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,12 @@ class Topology:
         origin: where a spec file defines it.
         fabric: the physical network that the links and bounds were made from, if it is known;
             topologies that differ only here are equal.
+        grains: D, the grains in a round: the rounds of every step are a multiple of 1/D.
 
     Raises:
         ModelError: if a link is invalid, repeated or unbounded, a bound covers a pair that is no
-            link, a bandwidth is not positive, or a fabric has another number of nodes.
+            link, a bandwidth is not positive, a fabric has another number of nodes, or grains are
+            out of range.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Topology:
     bounds: tuple[BandwidthBound, ...]
     origin: Origin | None = field(default=None, compare=False)
     fabric: Fabric | None = field(default=None, compare=False, repr=False)
+    grains: int = field(default=1, kw_only=True)
 
     def __repr__(self) -> str:
         return (
@@ -78,6 +84,12 @@ class Topology:
                 f"{owner} has {counted(nodes, 'node')} and its fabric {self.fabric.num_nodes}",
                 self.origin,
                 "as many nodes as the fabric's compute nodes",
+            )
+        if type(self.grains) is not int or not 1 <= self.grains <= MOST_GRAINS:
+            raise ModelError(
+                f"{owner} has {self.grains!r} grains in a round",
+                self.origin,
+                f"a whole number from 1 to {MOST_GRAINS:,}",
             )
         unknown = {link for bound in self.bounds for link in bound.links} - set(self.links)
         for bound in self.bounds:
@@ -112,6 +124,7 @@ class Topology:
         shared: Iterable[tuple[Iterable[Link], int | Fraction]] = (),
         *,
         unbounded: Iterable[Link] = (),
+        grains: int = 1,
     ) -> Topology:
         """Builds a topology from per-link bandwidths and shared bounds.
 
@@ -119,6 +132,7 @@ class Topology:
             bandwidth: chunks per round of each directed link; a list of links gives each of them 1.
             shared: further elements of B: (links, chunks per round).
             unbounded: links without a bandwidth of their own; a shared bound must contain each.
+            grains: D, see the class.
 
         Raises:
             ModelError: see the class; also if a list has a link twice or an invalid entry.
@@ -146,10 +160,12 @@ class Topology:
             BandwidthBound(tuple(sorted(set(group))), rational_bandwidth(name, b))
             for group, b in shared
         ]
-        return cls(name, num_nodes, links, tuple(bounds))
+        return cls(name, num_nodes, links, tuple(bounds), grains=grains)
 
     @classmethod
-    def from_matrix(cls, name: str | npt.ArrayLike, matrix: npt.ArrayLike | str) -> Topology:
+    def from_matrix(
+        cls, name: str | npt.ArrayLike, matrix: npt.ArrayLike | str, *, grains: int = 1
+    ) -> Topology:
         """Builds a topology from bandwidths ``matrix[source, destination]``, 0 for no link.
 
         The name may come before or after the matrix.
@@ -170,7 +186,7 @@ class Topology:
             (int(a), int(b)): rational_bandwidth(name, array[a, b])
             for a, b in zip(*np.nonzero(array), strict=True)
         }
-        return cls.from_links(name, array.shape[0], bandwidth)
+        return cls.from_links(name, array.shape[0], bandwidth, grains=grains)
 
     @classmethod
     def from_networkx(
@@ -217,12 +233,14 @@ class Topology:
         inner = {link for bound in shared for link in bound.links}
         own = [link for link in sorted(total) if total[link] or link not in inner]
         bounds = (*(BandwidthBound((link,), total[link]) for link in own), *shared)
-        return cls(name, len(number), tuple(sorted(total)), bounds)
+        grains = graph.graph.get("grains", 1)
+        return cls(name, len(number), tuple(sorted(total)), bounds, grains=grains)
 
     def to_networkx(self, *, bandwidth: str = "bandwidth") -> nx.DiGraph[Any]:
         """The directed graph from which `from_networkx` builds the same links and bounds.
 
-        The graph's attribute ``bandwidth_bounds`` has the bounds over several links.
+        The graph's attribute ``bandwidth_bounds`` has the bounds over several links, and ``grains``
+        the grains in a round, if there are several.
 
         Args:
             bandwidth: the edge attribute for chunks per round, None if only shared bounds limit it.
@@ -238,6 +256,8 @@ class Topology:
             link = bound.links[0]
             rates[link] = min(bound.chunks_per_round, rates.get(link, bound.chunks_per_round))
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name, bandwidth_bounds=shared)
+        if self.grains > 1:
+            graph.graph["grains"] = self.grains
         graph.add_nodes_from(range(self.num_nodes))
         graph.add_edges_from((a, b, {bandwidth: rates.get((a, b))}) for a, b in self.links)
         return graph
@@ -318,12 +338,25 @@ class Topology:
         fabric = None if self.fabric is None else self.fabric.without_copies()
         return replace(self, bounds=plain, fabric=fabric)
 
+    @cached_property
+    def in_grains(self) -> Topology:
+        """The same with a grain as its round: the bandwidths of a grain, and whole rounds."""
+        if self.grains == 1:
+            return self
+        each = self.grains
+        rates = (replace(one, chunks_per_round=one.chunks_per_round / each) for one in self.bounds)
+        fabric = None if self.fabric is None else self.fabric.slower(each)
+        found = replace(self, bounds=tuple(rates), fabric=fabric, grains=1)
+        found.__dict__["distances"] = self.distances
+        return found
+
     def same_as(self, other: Topology) -> bool:
-        """Whether it has the same nodes, links and bandwidths, under any names."""
+        """Whether it has the same nodes, links, bandwidths and grains, under any names."""
         ours, theirs = (
             (
                 one.num_nodes,
                 one.links,
+                one.grains,
                 sorted((b.links, b.chunks_per_round, b.counts) for b in one.bounds),
             )
             for one in (self, other)
@@ -358,7 +391,7 @@ class Topology:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the cached topologies, which are cheap to make."""
-        made_anew = ("_reversed", "conservative")
+        made_anew = ("_reversed", "conservative", "in_grains")
         return {name: value for name, value in self.__dict__.items() if name not in made_anew}
 
 

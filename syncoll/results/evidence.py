@@ -121,6 +121,14 @@ class Evidence:
         proofs = (replace(proof, certificates=moved(proof.certificates)) for proof in self.proofs)
         return replace(self, bandwidth=moved(self.bandwidth), proofs=tuple(proofs))
 
+    def scaled(self, factor: Fraction) -> Evidence:
+        """The evidence with `factor` times the rounds, on a topology of as much less bandwidth."""
+        return replace(
+            self,
+            bandwidth=tuple(one.scaled(factor) for one in self.bandwidth),
+            proofs=tuple(proof.scaled(factor) for proof in self.proofs),
+        )
+
     def inverse(self, factor: Fraction, admits: Callable[[int], bool]) -> Evidence:
         """The evidence for the inverse of a regular collective, on the reversed topology.
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Algorithm, Instance, RelationTable, Topology
+from syncoll.model.grains import Rounds, exact
 from syncoll.results.frontier import Costs, Point
 
 __all__ = ["MOST_FIRST", "Family", "Growth", "Part", "backwards"]
@@ -29,14 +30,14 @@ MOST_FIRST = 4096  # of the least m: the first member is replayed
 
 @dataclass(frozen=True)
 class Growth:
-    """A number that grows with m: ``base + each * m``."""
+    """A number that grows with m: ``base + each * m``; whole, unless it is one of rounds."""
 
-    base: int
-    each: int
+    base: Rounds
+    each: Rounds
 
-    def at(self, m: int) -> int:
+    def at(self, m: int) -> Rounds:
         """The number for one m."""
-        return self.base + self.each * m
+        return exact(self.base + self.each * m)
 
     def __str__(self) -> str:
         grown = "m" if self.each == 1 else f"{self.each} m"
@@ -72,17 +73,19 @@ class Family:
     """
 
     wave: Part
-    rounds: tuple[int, ...]
+    rounds: tuple[Rounds, ...]
     first: int
-    ramp_up: tuple[int, ...] = ()
-    ramp_down: tuple[int, ...] = ()
+    ramp_up: tuple[Rounds, ...] = ()
+    ramp_down: tuple[Rounds, ...] = ()
     head: Part | None = None
     tail: Part | None = None
     found_by: str = ""
 
     def __post_init__(self) -> None:
-        if not self.rounds or min((*self.rounds, *self.ramp_up, *self.ramp_down)) < 1:
-            raise ModelError(f"rounds {self.rounds}", None, "at least 1 in each step of a family")
+        grain = Fraction(1, self.topology.grains)
+        if not self.rounds or min((*self.rounds, *self.ramp_up, *self.ramp_down)) < grain:
+            what = f"at least {grain} in each step of a family"
+            raise ModelError(f"rounds {self.rounds}", None, what)
         if not 0 <= self.first <= MOST_FIRST:
             raise ModelError(f"first = {self.first}", None, f"from 0 to {MOST_FIRST}")
         least = self.steps.at(self.first)
@@ -121,8 +124,8 @@ class Family:
     @property
     def rounds_needed(self) -> Growth:
         """R for each m."""
-        each = sum(self.rounds)
-        return Growth(sum(self.rounds_of(self.first)) - each * self.first, each)
+        each = exact(sum(self.rounds))
+        return Growth(exact(sum(self.rounds_of(self.first)) - each * self.first), each)
 
     @property
     def chunks(self) -> Growth:
@@ -172,7 +175,27 @@ class Family:
         several = 1 < len(table.kinds[2]) < len(table)
         return several and bool((np.diff(table.by_kind()) == 1).all())
 
-    def rounds_of(self, m: int) -> tuple[int, ...]:
+    def scaled(self, topology: Topology, factor: Fraction) -> Family:
+        """The family with `factor` times the rounds, on a topology of as much less bandwidth."""
+
+        def part(one: Part) -> Part:
+            return Part(one.instance.scaled(topology, factor), one.algorithm.scaled(factor))
+
+        rounds, up, down = (
+            tuple(exact(one * factor) for one in some)
+            for some in (self.rounds, self.ramp_up, self.ramp_down)
+        )
+        return replace(
+            self,
+            wave=part(self.wave),
+            rounds=rounds,
+            ramp_up=up,
+            ramp_down=down,
+            head=None if self.head is None else part(self.head),
+            tail=None if self.tail is None else part(self.tail),
+        )
+
+    def rounds_of(self, m: int) -> tuple[Rounds, ...]:
         """The rounds of each step of a member."""
         steps = self.steps.at(m)
         usual = range(len(self.ramp_up), steps - len(self.ramp_down))

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from syncoll.model import Algorithm, Instance, Topology
+from syncoll.model.grains import Rounds
 from syncoll.results.evidence import Evidence
 from syncoll.results.proof import Proof, Refuted
 from syncoll.wording import counted
@@ -45,7 +46,7 @@ class Costs:
         return self.algorithm.steps
 
     @property
-    def rounds(self) -> int:
+    def rounds(self) -> Rounds:
         """R."""
         return self.algorithm.rounds
 
@@ -230,17 +231,19 @@ def open_regions(
 def better_left(
     domain: Iterable[int],
     best: Fraction | None,
-    max_rounds: int | None,
+    max_rounds: Rounds | None,
     least: Callable[[int, int], int | None],
     enough: Fraction | None = None,
+    grains: int = 1,
 ) -> tuple[Fraction | None, int, bool]:
     """The least R/C below the best known that is not ruled out.
 
     Args:
         domain: each C, in ascending order.
         max_rounds: a limit on R, needed if no cost is known.
-        least: the least R up to a limit that is not ruled out for a C; None if all are.
+        least: the least R up to a limit that is not ruled out for a C, in grains; None if all are.
         enough: the search for lower R/C stops at this one.
+        grains: in a round; any other R counts in rounds.
 
     Returns:
         The least R/C of the best and all that are not ruled out, None without any; the C up to
@@ -248,12 +251,12 @@ def better_left(
     """
     low, closed, is_closed = best, 0, True
     for chunks in domain:
-        limits = [] if max_rounds is None else [max_rounds]
+        limits = [] if max_rounds is None else [int(max_rounds * grains)]
         if best is not None:
-            limits.append(-int(-best * chunks // 1) - 1)
+            limits.append(-int(-best * chunks * grains // 1) - 1)
         rounds = least(chunks, min(limits))
         if rounds is not None:
-            left = Fraction(rounds, chunks)
+            left = Fraction(rounds, chunks * grains)
             low, is_closed = left if low is None else min(low, left), False
         elif is_closed:
             closed = chunks

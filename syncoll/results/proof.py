@@ -12,6 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from syncoll.certificates import Certificate
+from syncoll.model.grains import Rounds, exact
 from syncoll.wording import counted
 
 __all__ = ["Method", "Proof", "Refuted", "Scope", "covers", "most_covered"]
@@ -50,27 +51,33 @@ class Refuted:
     """
 
     steps: int
-    rounds: int
+    rounds: Rounds
     chunks: int
     encoding: str
     backend: str
     file: str | None = None
 
+    def scaled(self, factor: Fraction) -> Refuted:
+        """The same with `factor` times the rounds."""
+        return replace(self, rounds=exact(self.rounds * factor))
 
-def covers(refuted: Refuted, steps: int, rounds: int, chunks: int) -> bool:
+
+def covers(refuted: Refuted, steps: int, rounds: Rounds, chunks: int) -> bool:
     """Whether a refutation rules out S = `steps`, R = `rounds`, C = `chunks` too.
 
     Fewer steps or rounds are harder; m parallel copies of an algorithm have m times its R and C.
     """
-    return rounds <= most_covered(refuted, steps, chunks)
+    copies, odd = divmod(refuted.chunks, chunks)
+    return not odd and refuted.steps >= steps and rounds * copies <= refuted.rounds
 
 
 def most_covered(refuted: Refuted, steps: int, chunks: int) -> int:
-    """The largest R that a refutation rules out for an S and a C, see `covers`; -1 for none."""
+    """The largest whole R that a refutation rules out for an S and a C, see `covers`; -1 for
+    none."""
     copies, odd = divmod(refuted.chunks, chunks)
     if odd or refuted.steps < steps:
         return -1
-    return refuted.rounds // copies
+    return int(refuted.rounds // copies)
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ class Proof:
     low: Fraction | None
     bound_chunks: int | None = None
     max_chunks: int | None = None
-    max_rounds: int | None = None
+    max_rounds: Rounds | None = None
     refuted: tuple[Refuted, ...] = ()
 
     @property
@@ -124,6 +131,18 @@ class Proof:
             if limit is not None
         ]
         return " and ".join(limits) or "all"
+
+    def scaled(self, factor: Fraction) -> Proof:
+        """The proof with `factor` times the rounds, on a topology of as much less bandwidth."""
+        return replace(
+            self,
+            best=None if self.best is None else self.best * factor,
+            bound=self.bound * factor,
+            low=None if self.low is None else self.low * factor,
+            certificates=tuple(one.scaled(factor) for one in self.certificates),
+            max_rounds=None if self.max_rounds is None else exact(self.max_rounds * factor),
+            refuted=tuple(one.scaled(factor) for one in self.refuted),
+        )
 
     def inverse(self, factor: Fraction) -> Proof:
         """The proof for the inverse collective on the reversed topology.

@@ -22,6 +22,7 @@ import numpy as np
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
+from syncoll.model.grains import in_rounds
 from syncoll.progress import tracked
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
 from syncoll.results.frontier import better_left, known_cost, open_regions
@@ -279,7 +280,8 @@ class _Check:
             last = family.within(answer.steps)
             if last is None:
                 continue
-            last = min(last, answer.rounds)  # a member has as many rounds as waves at least
+            # A member has as many grains as waves at least.
+            last = min(last, int(answer.rounds * self.topology.grains))
             _require(last - family.first <= _MOST_RATIOS, "too many members to look at one by one")
             for m in range(family.first, last + 1):
                 times = -(-answer.chunks // family.chunks.at(m))
@@ -324,7 +326,9 @@ class _Check:
                 _require(looked <= _MOST_RATIOS, "too many candidates to be checked one by one")
             return None if rounds == limit else rounds + 1
 
-        low, closed, is_closed = better_left(self._domain(), best, proof.max_rounds, least)
+        low, closed, is_closed = better_left(
+            self._domain(), best, proof.max_rounds, least, grains=self.topology.grains
+        )
         _equal("low", proof.low, low)
         used = set(proof.refuted) == needed
         _require(used, "it names refutations that the claim does not need")
@@ -358,8 +362,9 @@ class _Check:
         """Whether the collective may be defined for C = `chunks`, according to the file."""
         return not self.evidence.scaling or self.evidence.shapes[0].shape.allows(chunks)
 
-    def _ruled_out(self, proof: Proof, chunks: int, rounds: int, needed: set[Refuted]) -> bool:
-        steps = min(proof.steps, rounds)  # a step without rounds does nothing
+    def _ruled_out(self, proof: Proof, chunks: int, grains: int, needed: set[Refuted]) -> bool:
+        steps = min(proof.steps, grains)  # a step without rounds does nothing
+        rounds = in_rounds(grains, self.topology.grains)
         shape = self.shape_of[chunks]
         if self.least_steps[shape] > steps:
             return True

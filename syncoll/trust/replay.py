@@ -219,6 +219,11 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     if algorithm.rounds != instance.rounds:
         rounds = counted(algorithm.rounds, "round")
         found.append(Violation("shape", f"{rounds}, not {instance.rounds}"))
+    if any(rounds * topology.grains % 1 for rounds in algorithm.rounds_per_step):
+        odd = next(rounds for rounds in algorithm.rounds_per_step if rounds * topology.grains % 1)
+        found.append(
+            Violation("shape", f"{odd} rounds of a step, no multiple of 1/{topology.grains}")
+        )
     given = instance.rounds_per_step
     if given is not None and algorithm.rounds_per_step != given:
         found.append(Violation("shape", f"rounds {algorithm.rounds_per_step}, not {given}"))
