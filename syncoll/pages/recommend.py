@@ -39,7 +39,7 @@ def recommendation_page(
     yield table([_row(one, over) for one in recommended], ("over", "GB/s"))
     yield (
         "GB/s: message over time (algbw); gap: from a proved lower bound on the time of every "
-        f"algorithm{'; speed-up: over the fastest classic' if over else ''}"
+        f"algorithm (2x: twice the bound){'; speed-up: over the fastest classic' if over else ''}"
     )
     yield compared.message.sentence
     for name in dict.fromkeys(one.where for one in recommended):

@@ -89,7 +89,7 @@ def survey_page(survey: Survey) -> PageParts:
     )
     yield (
         "lost for good: the increase of R/C that no algorithm can avoid, by the proved bound; gap: "
-        "distance of the least R/C found from this bound"
+        "distance of the least R/C found from this bound (2x: twice the bound)"
     )
     if survey.worst:
         yield from _worst(survey, "worst so far" if waiting else "worst")

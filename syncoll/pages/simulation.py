@@ -55,7 +55,10 @@ def fastest_page(compared: Comparison) -> PageParts:
     how = "by latencies and the proved bound"
     if compared.semantics.timing is Timing.LOCKSTEP:
         how = "by latencies and the proved bounds for each number of steps"
-    yield f"at least: a lower bound for every algorithm, {how}; gap: distance from it"
+    yield (
+        f"at least: a lower bound for every algorithm, {how}; gap: distance from it (2x: twice the "
+        "bound)"
+    )
 
 
 def semantics_words(semantics: Semantics) -> str:

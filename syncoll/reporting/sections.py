@@ -90,9 +90,9 @@ def _answer(subject: Subject, times: Times) -> Markup:
     caption = (
         f"The fastest algorithm by message size ({times.message.words}), "
         f"{'by the formula' if times.simulated is None else 'simulated'}; its speed-up over the "
-        "best classic, and its distance from the proved bound"
+        "best classic, and its gap to the proved bound (2x: twice the bound)"
     )
-    columns = (">message", ">time, µs", ">speed-up", ">above the bound", ">GB/s", "algorithm")
+    columns = (">message", ">time, µs", ">speed-up", ">gap", ">GB/s", "algorithm")
     return element("div", table((*columns, "best classic"), rows, caption), class_="answer")
 
 

@@ -103,9 +103,9 @@ function timesView(choose) {
     const floor = bounded() ? between(floors, size) : null;
     sizeWords.textContent = bytes(size);
     slider.setAttribute("aria-valuetext", bytes(size));
-    const columns = ["algorithm", `>time, ${how()}`, ">algbw", ...(classics.length ? [">speed-up"] : []), ...(floor ? [">above the bound"] : [])];
+    const columns = ["algorithm", `>time, ${how()}`, ">algbw", ...(classics.length ? [">speed-up"] : []), ...(floor ? [">gap"] : [])];
     const kind = state.simulated ? "Simulated times" : "Times by the formula";
-    at("times-table").replaceChildren(tabled(`${kind} of a message of ${bytes(size)} (${times.message}), the fastest first${classics.length ? "; speed-up over the best classic" : ""}`, columns, ranked.map((one) => [
+    at("times-table").replaceChildren(tabled(`${kind} of a message of ${bytes(size)} (${times.message}), the fastest first${classics.length ? "; speed-up over the best classic" : ""}${floor ? "; gap to the proved bound, 2x: twice the bound" : ""}`, columns, ranked.map((one) => [
       one.number === undefined ? make("span", { class: one.classic ? "rival" : null }, one.name) : make("button", { type: "button", class: "choose", onclick: () => choose(one.number) }, one.name),
       seconds(taken(one, size)),
       rate(size / taken(one, size)),
