@@ -9,9 +9,9 @@ between the earliest and the latest solution are candidates for round budgets: s
 lattice, and rounding their weighted means down keeps every constraint.
 
 A second bound is about one stream.  Let its n chunks follow a path of h links, each with at most b
-a round.  For any h - 1 steps, some cut of the path over time consists of the others.  So the S - h
-+ 1 steps of the fewest rounds have ceil(n / b) together.  Each of the h - 1 longer ones has at
-least as many as the longest of these.
+a round.  For any h - 1 steps, some cut of the path over time consists of the others.  So the
+S - h + 1 steps of the fewest rounds have ceil(n / b) together.  Each of the h - 1 longer ones has
+at least as many as the longest of these.
 
 For tall trees on many links only each q-th x and y is considered.
 """

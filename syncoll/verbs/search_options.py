@@ -47,8 +47,7 @@ class SearchOptions(SettingsOptions, total=False):
     """Limits and settings of a search.
 
     Args:
-        k: k-synchronous algorithms only, R <= S + k; None for any k, with the strategy ``paper``
-            for the least that can reach the bound on R/C.
+        k: only algorithms with at most k more rounds than steps, R <= S + k; None for any number.
         max_steps: the largest S; below the least possible S the search ends at once, with exit
             code 1; None for 3 more than the least possible.
         max_rounds: the largest R; if cuts rule it out the search ends at once, with exit code 1;

@@ -104,8 +104,7 @@ def test_truncated_anywhere(name: str, document: Callable[[str], Json]) -> None:
             load_text(text[:end], "some.json")
 
 
-# Documents with wrong statements
-# --------------------------------------------------------------------
+# Documents with wrong statements ------------------------------------------------------------------
 
 
 def point(content: Json, i: int = 0) -> Json:

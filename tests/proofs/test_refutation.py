@@ -94,8 +94,7 @@ def changed(pair: Path, tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-# Writing
-# -------------------------------------------------------------------------------------------
+# Writing ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
@@ -200,8 +199,7 @@ def test_checking_imports_no_solver(pair: Path) -> None:
     assert "no algorithm of at most 2 steps and 6 rounds" in result.stdout
 
 
-# Reasons without a file
-# ------------------------------------------------------------------------------
+# Reasons without a file ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

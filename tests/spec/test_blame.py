@@ -98,8 +98,7 @@ def test_a_mistake_of_the_definition_itself_stays_there(
     assert marked(caught.value) == "Root(true)"
 
 
-# Evaluation by a check
-# ------------------------------------------------------------------------------
+# Evaluation by a check ----------------------------------------------------------------------------
 
 WRONG = {
     "let x = 1 / 0": "/",

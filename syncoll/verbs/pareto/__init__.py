@@ -61,7 +61,8 @@ def pareto(
             ``nvidia-smi:topo.txt``, or an object.
         collective: such as ``allgather``, ``"broadcast(root=3)"`` or ``FILE:NAME``, or an object.
         strategy: ``certified`` searches from the proved bound for each S upwards; ``paper`` is
-            Algorithm 1 of the SCCL paper, without default limits.
+            Algorithm 1 of the SCCL paper, without default limits; its `k` is by default the least
+            that can reach the bound on R/C.
         symmetric: whether the search also looks for symmetric algorithms, and near known ones.
         optimise_for: size of messages as nccl-tests counts them (of an allgather or gather the
             output), or a range such as ``64KiB:4MiB``: only points are searched that may be the

@@ -44,8 +44,7 @@ def load() -> Any:
     return Enumeration()
 
 
-# Bugs; the kit must find each in more than one way
-# ---------------------------------------------------
+# Bugs; the kit must find each in more than one way ------------------------------------------------
 
 
 def changing(**changes: Callable[[Any], Any]) -> Any:
