@@ -35,7 +35,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.topology import Counting, Topology
 
-__all__ = ["Arrivals", "CountedSends", "bound_loads", "links_together"]
+__all__ = ["Arrivals", "CountedSends", "bound_loads", "links_together", "numbered"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class CountedSends:
         if self._carried is not None:
             packed = np.packbits(self._carried, axis=1)
             keys = np.concatenate([keys, packed.astype(np.int64)], axis=1)
-        return _numbered(keys)
+        return numbered(keys)
 
     @cached_property
     def copied(self) -> BoolArray:
@@ -91,7 +91,7 @@ class CountedSends:
         if not len(able):
             return alone
         keys = np.column_stack([group[able], self.sends[able][:, [3, 0]]])
-        numbers = _numbered(keys)
+        numbers = numbered(keys)
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         times = np.add.reduceat(self._carried[able[order]].astype(np.int64), starts, axis=0)
@@ -162,7 +162,7 @@ def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
     return totals
 
 
-def _numbered(keys: npt.NDArray[np.int64]) -> IntArray:
+def numbered(keys: npt.NDArray[np.int64]) -> IntArray:
     """``[M]``: equal numbers from 0 for equal rows."""
     if not len(keys):
         return np.zeros(0, dtype=np.int64)

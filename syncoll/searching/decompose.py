@@ -18,6 +18,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.model.derivation import same_chunks
 from syncoll.model.derived import inverse_chunks
+from syncoll.model.messages import contiguous
 from syncoll.results import Solution
 from syncoll.trust import require_valid
 
@@ -111,6 +112,7 @@ def _of(collective: Collective, instance: Instance, algorithm: Algorithm) -> Sol
             "another collective",
             collective.origin,
         )
-    instance, algorithm = replace(found[0], origin=collective.origin), found[1]
+    instance = replace(found[0], origin=collective.origin)
+    algorithm = contiguous(instance, found[1])
     require_valid(instance, algorithm)
     return instance, algorithm

@@ -26,6 +26,7 @@ from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.ledger.incumbents import within
 from syncoll.model import Collective, Topology
+from syncoll.model.messages import contiguous
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
@@ -421,6 +422,7 @@ class Heuristics:
             instance = self.collective.instantiate(
                 self.topology, chunks=proposal.chunks, steps=steps, rounds=rounds
             )
+            algorithm = contiguous(instance, algorithm)
             try:
                 require_valid(instance, algorithm)
             except VerificationError:

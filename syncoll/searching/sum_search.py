@@ -21,6 +21,7 @@ from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
 from syncoll.model.derivation import overlay, refine, same_chunks
+from syncoll.model.messages import contiguous
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import Work
 from syncoll.searching.parts import PartSearch, SearchTask, joint_point
@@ -115,8 +116,9 @@ def _laid(choice: Sequence[Point], request: SearchRequest) -> Point | None:
     found = same_chunks((instance, algorithm), table)
     if found is None:
         return None
-    require_valid(*found)
-    return joint_point(found, choice)
+    solved = found[0], contiguous(*found)
+    require_valid(*solved)
+    return joint_point(solved, choice)
 
 
 def _cut_alike(choice: Sequence[Point], whole: Collective, nodes: int) -> list[Solved] | None:

@@ -25,6 +25,7 @@ from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, V
 from syncoll.lowerings import AnswerMap, KeepFirst, Lowered, lower, merged
 from syncoll.memory import budget
 from syncoll.model import Algorithm, Instance
+from syncoll.model.messages import contiguous
 from syncoll.plugins import (
     BackendRecord,
     Encoded,
@@ -418,6 +419,7 @@ class Solver:
             if instance.rounds_per_step is None:
                 where = as_counted(instance, algorithm)
                 algorithm = algorithm.with_rounds(where, instance.rounds)
+            algorithm = contiguous(instance, algorithm)
             require_valid(instance, algorithm)
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error

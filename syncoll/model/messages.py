@@ -1,0 +1,202 @@
+"""Messages: sends of one step over one link with consecutive chunks.
+
+Chunks lie in buffers by kind: chunks with equal pre and post are neighbours, in the order of their
+numbers.  Sends of one step over one link whose chunks are neighbours, and carry the same
+contributions, are one message of a runtime.
+
+An algorithm kept as an orbit is not listed for a count: sends are joined if they are images of
+joined sends of the representative, and their chunks are neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.model.algorithm import Algorithm
+from syncoll.model.counting import numbered
+from syncoll.model.instance import Instance
+from syncoll.model.orbit_algorithm import OrbitAlgorithm
+from syncoll.model.orbit_carriers import Carriers
+from syncoll.model.rows import RelationTable, ranges
+
+__all__ = ["chunk_places", "contiguous", "count_messages", "message_numbers"]
+
+_MOST_COMPARED = 1 << 26
+"""Pairs of chunks with a common send that are compared for an order of their trees."""
+
+
+def chunk_places(table: RelationTable) -> IntArray:
+    """``[G]``: the place of each chunk in a buffer of all chunks."""
+    return np.argsort(table.by_kind())
+
+
+def message_numbers(algorithm: Algorithm, places: IntArray) -> IntArray:
+    """``[M]``: equal numbers for the sends of one message, from 0, in order of the first sends.
+
+    Args:
+        algorithm: an orbit is listed.
+        places: ``[G]``, see `chunk_places`.
+    """
+    cells = _cells(algorithm)
+    place = places[algorithm.sends[:, 0]]
+    order = np.lexsort((place, cells))
+    run = np.empty(len(cells), dtype=np.int64)
+    run[order] = np.cumsum(~_follows(cells[order], place[order])) - 1
+    _, first, number = np.unique(run, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    return np.asarray(rank[number.reshape(-1)], dtype=np.int64)
+
+
+def count_messages(instance: Instance, algorithm: Algorithm) -> int:
+    """The messages of all nodes and steps together; of an orbit at most this number.
+
+    Examples:
+        >>> from syncoll.api import Algorithm, Instance, Topology
+        >>> pair = Topology.from_matrix("pair", [[0, 2], [2, 0]])
+        >>> both, none = [[1, 0]] * 2, [[0, 1]] * 2
+        >>> instance = Instance(pair, "copy", 2, 1, 1, both, none)
+        >>> count_messages(instance, Algorithm((1,), [[0, 0, 1, 0], [1, 0, 1, 0]]))
+        1
+    """
+    places = chunk_places(instance.table)
+    if not isinstance(algorithm, OrbitAlgorithm):
+        return algorithm.num_sends - len(_joined(algorithm, places))
+    own = algorithm.representative
+    pairs, times = np.unique(_joined(own, places), axis=0, return_counts=True)
+    chunks, at = np.unique(pairs, return_inverse=True)
+    first, second = at.reshape(-1, 2).T
+    images = places[algorithm.carriers.images(chunks)]
+    joined = (images[:, second] - images[:, first] == 1).sum(axis=0)
+    return algorithm.num_sends - int(joined @ times)
+
+
+def contiguous(instance: Instance, algorithm: Algorithm) -> Algorithm:
+    """The algorithm with interchangeable chunks renumbered, so that it has fewer messages.
+
+    Chunks with equal sends become neighbours, and next to them chunks with similar sends.  Returns
+    the algorithm itself if that does not make messages fewer, or if it has unknown chunks.
+    """
+    own = algorithm.representative if isinstance(algorithm, OrbitAlgorithm) else algorithm
+    kind = instance.table.kind
+    width = len(kind)
+    if isinstance(algorithm, OrbitAlgorithm):
+        width = algorithm.carriers.chunks.shape[1]
+    chunks = own.sends[:, 0]
+    if width != len(kind) or chunks.min(initial=0) < 0 or chunks.max(initial=0) >= width:
+        return algorithm  # a candidate that the verifier will refuse
+    rank = _similar_together(own, kind)
+    if isinstance(algorithm, OrbitAlgorithm):
+        rank = _carried(rank, own, algorithm.carriers)
+    old = np.lexsort((np.arange(len(kind)), kind))
+    to = np.empty(len(kind), dtype=np.int64)
+    to[np.lexsort((np.arange(len(kind)), rank, kind))] = old
+    if np.array_equal(to, np.arange(len(to))):
+        return algorithm
+    sends = own.sends.copy()
+    sends[:, 0] = to[sends[:, 0]]
+    renamed = replace(own, sends=sends)
+    if isinstance(algorithm, OrbitAlgorithm):
+        maps = np.empty_like(algorithm.carriers.chunks)
+        maps[:, to] = to[algorithm.carriers.chunks]
+        renamed = OrbitAlgorithm(renamed, replace(algorithm.carriers, chunks=maps))
+    fewer = count_messages(instance, renamed) < count_messages(instance, algorithm)
+    return renamed if fewer else algorithm
+
+
+def _cells(algorithm: Algorithm) -> IntArray:
+    """``[M]``: equal numbers for sends of one step, link and set of contributions."""
+    keys = algorithm.sends[:, 1:]
+    if algorithm.contributions is not None:
+        packed = np.packbits(algorithm.contributions, axis=1)
+        keys = np.concatenate([keys, packed.astype(np.int64)], axis=1)
+    return numbered(keys)
+
+
+def _joined(algorithm: Algorithm, places: IntArray) -> IntArray:
+    """``[J, 2]``: for each send but the first of a message the chunk before it, and its own."""
+    cells, chunk = _cells(algorithm), algorithm.sends[:, 0]
+    order = np.lexsort((places[chunk], cells))
+    same = _follows(cells[order], places[chunk[order]])
+    return np.column_stack([chunk[order[:-1][same[1:]]], chunk[order[same]]])
+
+
+def _follows(cells: IntArray, places: IntArray) -> BoolArray:
+    """Whether each send, in order of cells and places, continues the message before it."""
+    same = (np.diff(cells) == 0) & (np.diff(places) == 1)
+    return np.concatenate([np.zeros(min(1, len(cells)), dtype=bool), same])
+
+
+def _similar_together(algorithm: Algorithm, kind: IntArray) -> IntArray:
+    """``[G]``: ranks by which chunks of one kind are sorted; equal ones for equal sends."""
+    cells, chunk = _cells(algorithm), algorithm.sends[:, 0]
+    # A sum of pseudo-random numbers stands for a set; sets with one sum would only cost messages.
+    code = (cells.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    code ^= code >> np.uint64(29)
+    code *= np.uint64(0xBF58476D1CE4E5B9)
+    code ^= code >> np.uint64(32)
+    total = np.zeros(len(kind), dtype=np.uint64)
+    np.add.at(total, chunk, code)
+    _, first, tree = np.unique(
+        np.column_stack([kind.astype(np.uint64), total]),
+        axis=0,
+        return_index=True,
+        return_inverse=True,
+    )
+    tree = tree.reshape(-1)
+    rank = first[tree]
+    # One chunk stands for its tree; kinds with one tree need no order.
+    chosen = np.zeros(len(kind), dtype=bool)
+    chosen[first] = True
+    several = np.bincount(kind[first], minlength=int(kind.max()) + 1) > 1
+    mine = np.flatnonzero(chosen[chunk] & several[kind[chunk]])
+    trees, of = np.unique(tree[chunk[mine]], return_inverse=True)
+    if not len(trees):
+        return rank
+    cell = numbered(np.column_stack([kind[chunk[mine]], cells[mine]]))
+    sizes = np.bincount(cell)
+    if float((sizes.astype(np.float64) ** 2).sum()) > _MOST_COMPARED:
+        return rank
+    place = first.copy()
+    place[trees] = _chained(of.reshape(-1), cell, kind[first[trees]])
+    return place[tree]
+
+
+def _chained(tree: IntArray, cell: IntArray, kind: IntArray) -> IntArray:
+    """``[T]``: ranks of trees; after each tree comes the one of its kind with most common cells.
+
+    Args:
+        tree: ``[N]``, with `cell` the cells of the trees.
+        cell: ``[N]``, different for different kinds.
+        kind: ``[T]``.
+    """
+    own = cell[np.argsort(tree, kind="stable")]
+    own_at = np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=len(kind)))])
+    users = tree[np.argsort(cell, kind="stable")]
+    counts = np.bincount(cell)
+    users_at = np.concatenate([[0], np.cumsum(counts)])
+    rank = np.full(len(kind), -1, dtype=np.int64)
+    left = kind.copy()
+    at = 0
+    for start in np.argsort(kind, kind="stable").tolist():
+        now = start
+        while left[now] >= 0:
+            rank[now], at, left[now] = at, at + 1, -1
+            cells = own[own_at[now] : own_at[now + 1]]
+            others = users[ranges(users_at[cells], counts[cells])]
+            others = others[left[others] >= 0]
+            if not len(others):
+                break
+            now = int(np.bincount(others).argmax())
+    return rank
+
+
+def _carried(rank: IntArray, own: Algorithm, carriers: Carriers) -> IntArray:
+    """``[G]``: ranks of all chunks: the images under one element are neighbours."""
+    mine = np.unique(own.sends[:, 0])
+    images = carriers.images(mine[np.argsort(rank[mine], kind="stable")])
+    found = np.full(len(rank), images.size, dtype=np.int64)
+    np.minimum.at(found, images.ravel(), np.arange(images.size))
+    return found
