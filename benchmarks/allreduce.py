@@ -21,9 +21,17 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from frontiers import Run, measure
-from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved, made_at
-
+from benchmarks.frontiers import Run, measure
+from benchmarks.tables import (
+    Costs,
+    Page,
+    add_options,
+    add_other,
+    earlier,
+    least_cost,
+    least_proved,
+    made_at,
+)
 from syncoll.results import Frontier
 
 TOPOLOGIES = (
@@ -169,8 +177,8 @@ def machines(
     for name, every in page.found.items():
         for steps, one in list(every.items())[:SHOWN]:
             known = before.get(name, {}).get(steps)
-            was = "" if known is None else gap(*known)
-            page.say(f"| {name} | {steps} | {was} | {gap(*one)} | {one[1]} |")
+            earlier_gap = "" if known is None else gap(*known)
+            page.say(f"| {name} | {steps} | {earlier_gap} | {gap(*one)} | {one[1]} |")
 
 
 if __name__ == "__main__":

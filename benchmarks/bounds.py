@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
@@ -78,7 +78,7 @@ def relaxations(topology: Topology, collective: Collective, steps: int | None, m
              ])  # fmt: skip
 
 
-def cut(topology: Topology, needs: tuple[Demand, ...], bound: Fraction, certificate: Priced) -> str:
+def cut(topology: Topology, needs: Sequence[Demand], bound: Fraction, certificate: Priced) -> str:
     """Around how many nodes a cut proves the bound."""
     began = time.perf_counter()
     found = find_cut(topology, needs, bound, certificate)

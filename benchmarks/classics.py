@@ -57,7 +57,7 @@ def proposals(
     values = resolve_options(record.options, options, f"seed {name}")
     found = record.load().propose(topology, collective, SeedLimits(), values)
     began = time.perf_counter()
-    for proposal in found:
+    for proposal in filter(None, found):
         seconds = time.perf_counter() - began
         algorithm = proposal.algorithm
         instance = collective.instantiate(

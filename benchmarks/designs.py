@@ -18,9 +18,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tables import RESULTS, Page, made_at
-
 import syncoll
+from benchmarks.tables import RESULTS, Page, made_at
 
 FAMILIES = (
     "torus(a,b,c)",

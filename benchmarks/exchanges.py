@@ -21,9 +21,8 @@ import random
 import time
 from fractions import Fraction
 
-from tables import Page, add_options, made_at
-
 import syncoll
+from benchmarks.tables import Page, add_options, made_at
 from syncoll.ledger import Observer
 from syncoll.trust.claims import check_claims
 

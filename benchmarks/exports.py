@@ -23,8 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.documents import StoredFile, read_file
 from syncoll.errors import ExportError
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager

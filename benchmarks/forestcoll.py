@@ -23,9 +23,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
-from tables import made_at
-
 from benchmarks.classics import box_rings, ring_algbw
+from benchmarks.tables import made_at
 from syncoll.model.fabric import Fabric
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
 from tests.oracles.fabrics import (

@@ -1,13 +1,14 @@
 """Whole frontiers: the points, for which algorithms each is proved optimal, and the seconds.
 
-Every row is one ``syncoll pareto`` as a person runs it: a process of its own, no store, the default
-limits on S and C, and a time limit.  Its file is read back, and every claim in it is checked as
-``syncoll check`` does; a claim that does not hold ends the benchmark. ``search`` is the time of the
-search, ``command`` of the whole process, ``check`` of the check of the file in this process.
+Every row is one ``syncoll pareto`` with a limit of work, so that it does not depend on the load: a
+process of its own, no store, the default limits on S and C.  Its file is read back, and every claim
+in it is checked as ``syncoll check`` does; a claim that does not hold ends the benchmark.
+``search`` is the time of the search, ``command`` of the whole process, ``check`` of the check of
+the file in this process.
 
 ::
 
-    python benchmarks/frontiers.py                   # the DGX-1 and the topologies named below
+    python benchmarks/frontiers.py                   # the machines of the SCCL paper
     python benchmarks/frontiers.py --topology 'ring(8)' --collective allgather
 """
 
@@ -25,8 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.documents import read_file
 from syncoll.results import Frontier, Point
 from syncoll.trust.claims import check_claims
@@ -44,6 +44,9 @@ TOPOLOGIES = (
     "dgx_a100",
     "amd_z52",
 )
+PAPER = ("dgx1", "amd_z52")
+"""The machines of the SCCL paper's tables."""
+
 COLLECTIVES = (
     "allgather",
     "gather",
@@ -78,7 +81,7 @@ class Run:
 def measure(
     topology: str,
     collective: str,
-    seconds: float,
+    seconds: float | None,
     more: Sequence[str],
     *,
     solver: bool = True,
@@ -87,6 +90,8 @@ def measure(
     """Runs the command and checks its file.
 
     Args:
+        seconds: the time limit; None for the limit among the options.
+        more: options of the command.
         solver: whether one is asked, whose answers are not to be kept.
         python: the interpreter; another one may have another version of syncoll.
 
@@ -98,7 +103,8 @@ def measure(
         file = Path(folder) / "frontier.json"
         command = [python, "-m", "syncoll", "pareto", topology, collective]
         command += ["--store", "none"] if solver else []
-        command += ["--time-limit", f"{seconds:g}s", "-o", str(file), *more]
+        command += [] if seconds is None else ["--time-limit", f"{seconds:g}s"]
+        command += ["-o", str(file), *more]
         began = time.perf_counter()
         done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
         wall = time.perf_counter() - began
@@ -209,21 +215,21 @@ def main() -> None:
     )
     parser.add_argument("--topology", action="append")
     parser.add_argument("--collective", action="append")
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
+    parser.add_argument("--work", type=float, default=30.0, help="of each search")
     parser.add_argument(
         "more", nargs="*", metavar="OPTION", help="after --: more options for syncoll pareto"
     )
     arguments = parser.parse_args()
     print(made_at())
-    print(f"{os.cpu_count()} cores; load before: {_load()}; time limit of each search: "
-          f"{arguments.time_limit:g} s\n")  # fmt: skip
+    print(f"{os.cpu_count()} cores; load before: {_load()}; --work {arguments.work:g}\n")
     print("| machine | collective | points (S, R/C) | proved for every C | proved by | left open "
           "| refutations by a solver | search s | command s | check s |")  # fmt: skip
     print("|---|---|---|--:|---|---|--:|--:|--:|--:|", flush=True)
     runs = []
-    for topology in arguments.topology or TOPOLOGIES:
+    options = ["--work", f"{arguments.work:g}", *arguments.more]
+    for topology in arguments.topology or PAPER:
         for collective in arguments.collective or COLLECTIVES:
-            runs.append(measure(topology, collective, arguments.time_limit, arguments.more))
+            runs.append(measure(topology, collective, None, options))
             print(row(runs[-1]), flush=True)
     _table(
         "| machine | collective | row of the paper (C, S, R) | (S, R/C) | dominated by (C, S, R) "

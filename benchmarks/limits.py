@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tables import made_at
+from benchmarks.tables import made_at
 
 RESULTS = Path(__file__).parent / "results" / "limits.md"
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
 from syncoll.lowerings._template import LiteralGroup, SumShape, Template

@@ -30,11 +30,11 @@ from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
-from tables import made_at
 
 import syncoll_multitree
 from benchmarks.papers.multitree.allreduces import BANDWIDTH, LATENCY, Made, algorithms, verified
 from benchmarks.papers.multitree.machines import Machine, bigraph, eight, fat_tree, grid, specs
+from benchmarks.tables import made_at
 from syncoll.model import Fabric, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.plugins.options import resolve_options
@@ -183,7 +183,7 @@ def orders_of_neighbours() -> None:
     names = [*(f"torus({sizes})" for sizes in tori), "hypercube(4)", "hypercube(6)"]
     circulants = [circulant(16, 1, 4), circulant(17, 1, 4), circulant(21, 1, 8),
                   circulant(25, 1, 7), circulant(27, 1, 3, 9), circulant(65, 1, 8)]  # fmt: skip
-    for topology in [*map(specs().topology, names), *circulants]:
+    for topology in [*(as_topology(specs().topology(name)) for name in names), *circulants]:
         quotient = TranslationQuotient(topology, find_translations(topology)[0])
         outer: list[int] = []
         others: list[int] = []
@@ -218,12 +218,13 @@ def the_seed() -> None:
     values = resolve_options(record.options, {"pipelined": False, "seconds": 1000.0}, "multitree")
     for name in ("torus(4,4)", "torus(8,8)", "torus(16,16)", "torus(8,8,8)"):
         began, times, made = time.process_time(), [], []
-        for proposal in record.load().propose(
+        proposed = record.load().propose(
             as_topology(specs().topology(name)),
             specs().collective("allgather"),
             SeedLimits(max_chunks=4),
             values,
-        ):
+        )
+        for proposal in filter(None, proposed):
             times.append(time.process_time() - began)
             made.append((proposal.algorithm.steps, proposal.algorithm.rounds, proposal.chunks))
         row(name, f"{times[0]:.2f}", made[0], f"{time.process_time() - began:.2f}", len(made),

@@ -20,8 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.documents import write_atomically
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager

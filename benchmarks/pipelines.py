@@ -20,9 +20,17 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
-from processes import pareto, process
-from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved, made_at
-
+from benchmarks.processes import pareto, process
+from benchmarks.tables import (
+    Costs,
+    Page,
+    add_options,
+    add_other,
+    earlier,
+    least_cost,
+    least_proved,
+    made_at,
+)
 from syncoll.results import Frontier
 
 SMALL: tuple[tuple[str, str], ...] = tuple(

@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution

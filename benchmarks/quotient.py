@@ -15,8 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from tables import made_at
-
+from benchmarks.tables import made_at
 from syncoll.formula import Limits
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager

@@ -20,10 +20,10 @@ import os
 import time
 from fractions import Fraction
 from statistics import median
-
-from tables import Page, add_options, made_at
+from typing import Any
 
 import syncoll
+from benchmarks.tables import Page, add_options, made_at
 from syncoll.repairing.cost_delta import bound_for, percent
 from syncoll.repairing.survey import Surveyed
 from syncoll.results import Frontier
@@ -64,13 +64,21 @@ def main() -> None:
         page.write(None)
 
 
+def _last_gap(one: Surveyed) -> Fraction:
+    """The gap of a repaired machine with any number of steps."""
+    assert one.repair is not None
+    gap = one.repair.losses[-1].gap
+    assert gap is not None
+    return gap
+
+
 def survey(page: Page, machine: str, collective: str, seconds: float, compared: int) -> None:
     """One machine: a row for each failure, the worst first.
 
     Args:
         compared: number of failures, of the largest gaps, that are searched from nothing too.
     """
-    quiet = {"progress": "none", "store": "none"}
+    quiet: dict[str, Any] = {"progress": "none", "store": "none"}
     began = time.perf_counter()
     whole = syncoll.pareto(machine, collective, time_limit=WHOLE_SECONDS, **quiet)
     spent, asked = time.perf_counter() - began, whole.source
@@ -87,7 +95,7 @@ def survey(page: Page, machine: str, collective: str, seconds: float, compared: 
     row(page, *head, "from", "s", "from nothing")
     row(page, *["---"] * (len(head) + 3))
     gaps, worst, times = [], Fraction(0), []
-    by_gap = sorted(found.worst, key=lambda one: one.repair.losses[-1].gap, reverse=True)
+    by_gap = sorted(found.worst, key=_last_gap, reverse=True)
     searched = by_gap[:compared]
     for one in (*found.fatal, *found.worst):
         if one.repair is None:

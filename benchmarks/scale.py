@@ -25,9 +25,8 @@ from fractions import Fraction
 from math import exp, log
 from pathlib import Path
 
-from processes import Process, pareto, process
-from tables import least_cost, made_at
-
+from benchmarks.processes import Process, pareto, process
+from benchmarks.tables import least_cost, made_at
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier
 

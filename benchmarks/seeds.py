@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from tables import made_at
+from benchmarks.tables import made_at
 
 RESULTS = Path(__file__).parent / "results" / "seeds.md"
 
@@ -51,7 +52,9 @@ def seeds() -> str:
     return ",".join(PluginManager.discover().seeds)
 
 
-def run(machine: str, collective: str, more: tuple[str, ...], limit: str) -> tuple[float, dict]:
+def run(
+    machine: str, collective: str, more: tuple[str, ...], limit: str
+) -> tuple[float, dict[str, Any]]:
     command = [sys.executable, "-m", "syncoll", "pareto", machine, collective, *more]
     command += ["--time-limit", limit, "--format", "json", "--progress", "none"]
     began = time.perf_counter()
@@ -68,7 +71,7 @@ def run(machine: str, collective: str, more: tuple[str, ...], limit: str) -> tup
     return seconds, json.loads(done.stdout)
 
 
-def points(document: dict) -> str:
+def points(document: dict[str, Any]) -> str:
     return ", ".join(f"({p['steps']}, {p['bandwidth']})" for p in document["points"])
 
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tables import made_at
+from benchmarks.tables import made_at
 
 RESULTS = Path(__file__).parent / "results" / "startup.md"
 IMPORT = [sys.executable, "-c", "from ortools.sat.python import cp_model"]

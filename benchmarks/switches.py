@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import argparse
 import time
-
-from allreduce import costs, end, mean, mean_gap, ratio
-from frontiers import measure
-from tables import Costs, Page, add_options, add_other, earlier, made_at
+from typing import Any
 
 import syncoll
+from benchmarks.allreduce import costs, end, mean, mean_gap, ratio
+from benchmarks.frontiers import measure
+from benchmarks.tables import Costs, Page, add_options, add_other, earlier, made_at
 from syncoll.errors import VerificationError
 from syncoll.results import Frontier
 
@@ -86,7 +86,8 @@ def main() -> None:
 
 def repairs(page: Page, seconds: float) -> None:
     """Rows of two boxes with a failure."""
-    machine, quiet = "dgx_h100(boxes=2,nvls=true)", {"progress": "none", "store": "none"}
+    machine = "dgx_h100(boxes=2,nvls=true)"
+    quiet: dict[str, Any] = {"progress": "none", "store": "none"}
     whole = syncoll.pareto(machine, "allreduce", time_limit=seconds, **quiet)
     for broken in DAMAGED:
         began = time.perf_counter()

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import networkx as nx
-from tables import made_at
 
+from benchmarks.tables import made_at
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
@@ -221,7 +221,8 @@ def schedules(table: Table) -> None:
     options = {option.name: option.default for option in RECORD.options}
     began = time.perf_counter()
     points: dict[int, tuple[Fraction, int, int, str, float]] = {}
-    for proposal in RECORD.load().propose(topology, collective, SeedLimits(seconds=20.0), options):
+    proposed = RECORD.load().propose(topology, collective, SeedLimits(seconds=20.0), options)
+    for proposal in filter(None, proposed):
         algorithm = proposal.algorithm.tightened(topology)
         seconds = time.perf_counter() - began
         require_valid(

@@ -22,10 +22,9 @@ from math import exp, log
 from pathlib import Path
 from statistics import median
 
-from frontiers import COLLECTIVES, TOPOLOGIES, scope
-from processes import Process, pareto
-from tables import made_at
-
+from benchmarks.frontiers import COLLECTIVES, TOPOLOGIES, scope
+from benchmarks.processes import Process, pareto
+from benchmarks.tables import made_at
 from syncoll.results import Frontier
 
 

@@ -96,8 +96,8 @@ def _algbw(instance: Instance) -> Fraction:
     """Data over the time of all rounds, in GB/s."""
     fabric = instance.topology.fabric
     assert fabric is not None
-    data = instance.topology.num_nodes * instance.chunks * fabric.chunk_bandwidth
-    return Fraction(data) / instance.rounds
+    data = Fraction(instance.topology.num_nodes * instance.chunks * fabric.chunk_bandwidth)
+    return Fraction(data / instance.rounds)
 
 
 def gain_claim(says: str, where: str, paper: float, ours: float) -> Claim:

@@ -254,9 +254,9 @@ def _of_messages(work: Workload, nodes: int) -> tuple[IntArray, IntArray]:
     """The dependencies of each send: the union over the sends in its message."""
     sends = work.sends
     keys = (sends[:, 3] * nodes + sends[:, 1]) * nodes + sends[:, 2]
-    _, message = np.unique(keys, return_inverse=True)
+    message: IntArray = np.unique(keys, return_inverse=True)[1]
     owner = np.repeat(message, np.diff(work.first_need))
     pairs = np.unique(owner * len(sends) + work.needs)
     owner, need = np.divmod(pairs, len(sends))
-    low, high = np.searchsorted(owner, message), np.searchsorted(owner, message, side="right")
+    low, high = (np.searchsorted(owner, message, side=side) for side in ("left", "right"))
     return np.concatenate([[0], np.cumsum(high - low)]), need[ranges(low, high - low)]
