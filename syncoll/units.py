@@ -12,6 +12,8 @@ __all__ = [
     "format_bandwidth",
     "format_size",
     "format_time",
+    "gigabytes",
+    "microseconds",
     "parse_bandwidth",
     "parse_limit",
     "parse_memory",
@@ -151,6 +153,21 @@ def format_time(seconds: Fraction) -> str:
 def format_bandwidth(rate: Fraction) -> str:
     """Bytes per second for people, in powers of ten as bandwidths are given: ``171.4 GB/s``."""
     return _shown(rate, _RATES, ("GB/s", "MB/s", "kB/s", "B/s"))
+
+
+def gigabytes(rate: Fraction | float | None) -> str:
+    """A rate in GB/s with four digits; a dash for None."""
+    return "-" if rate is None else f"{float(rate) / 1e9:.4g}"
+
+
+def microseconds(seconds: Fraction | float) -> str:
+    """Microseconds with about four digits.
+
+    >>> [microseconds(Fraction(x, 10**9)) for x in (2750, 123456, 12345678)]
+    ['2.75', '123.5', '12346']
+    """
+    value = float(seconds) * 1e6
+    return f"{value:.{2 if value < 100 else 1 if value < 1000 else 0}f}"
 
 
 def _shown(value: Fraction, factors: Mapping[str, Fraction], units: Sequence[str]) -> str:

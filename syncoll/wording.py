@@ -13,6 +13,7 @@ __all__ = [
     "argument",
     "arguments_as_options",
     "counted",
+    "few",
     "gap",
     "in_short",
     "nearness",
@@ -41,6 +42,16 @@ def counted(number: SupportsInt, noun: str, plural: str = "") -> str:
     ('1 step', '0 steps', '2 NVLinks', '3 topologies')
     """
     return f"{number} {noun if number == 1 else plural or _plural(noun)}"
+
+
+def few(things: Sequence[object], most: int = 8, between: str = ", ") -> str:
+    """The first things of many, and a sign that there are others.
+
+    >>> few([1, 2, 3]), few([1, 2, 3], 2), few("abc", 2, " ")
+    ('1, 2, 3', '1, 2, …', 'a b …')
+    """
+    shown = between.join(map(str, things[:most]))
+    return shown if len(things) <= most else f"{shown}{between}…"
 
 
 def nearness(cost: Fraction, bound: Fraction, *, in_table: bool = False) -> str:

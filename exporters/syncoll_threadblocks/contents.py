@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from syncoll.wording import few
 from syncoll_threadblocks.program import Place, Program
 from syncoll_threadblocks.schedule import Schedule
 
@@ -88,5 +89,4 @@ def _add(program: Program, place: Place, one: Value, other: Value) -> Value:
 def rank_names(mask: int) -> str:
     """The ranks of a bit mask in errors: ``ranks 0, 2``."""
     ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
-    shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
-    return f"rank{'s' if len(ranks) != 1 else ''} {shown}" if ranks else "no rank"
+    return f"rank{'s' if len(ranks) != 1 else ''} {few(ranks)}" if ranks else "no rank"

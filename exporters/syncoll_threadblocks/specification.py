@@ -34,7 +34,7 @@ import numpy as np
 from syncoll.arrays import BoolArray
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.wording import counted, runs_in_words
+from syncoll.wording import counted, few, runs_in_words
 from syncoll_threadblocks.contents import Value
 
 __all__ = ["STANDARD", "OwnSpecification", "Specification", "masks_of"]
@@ -319,5 +319,4 @@ def _ranks(mask: int) -> str:
 def _chunks(numbers: Sequence[int]) -> str:
     if not numbers:
         return "no chunk"
-    shown = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
-    return f"{counted(len(numbers), 'chunk')} ({shown})"
+    return f"{counted(len(numbers), 'chunk')} ({few(numbers)})"

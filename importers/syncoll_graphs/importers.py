@@ -10,6 +10,7 @@ from syncoll.importing import Cables, TextError, parse_rate
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
+from syncoll.wording import few
 from syncoll_graphs.graphs import Edge, ImportedGraph, graphml_graph, node_link_graph
 
 __all__ = ["GraphmlImporter", "NodeLinkImporter"]
@@ -165,8 +166,8 @@ def _others(graph: ImportedGraph) -> str:
     names = sorted({key for edge in graph.edges for key in edge.attributes} - {"label", "id"})
     if not names:
         return "edges have no other attributes"
-    few = ", ".join(shown(name)[1:-1] for name in names[:8]) + (", …" if len(names) > 8 else "")
-    return f"edges have {few}: the option bandwidth=NAME chooses one"
+    there = few([shown(name)[1:-1] for name in names])
+    return f"edges have {there}: the option bandwidth=NAME chooses one"
 
 
 def _label(edge: Edge) -> str:

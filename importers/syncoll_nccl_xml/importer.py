@@ -22,6 +22,7 @@ from syncoll.importing import TextError, rate_option
 from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, OptionValue
+from syncoll.wording import few
 from syncoll_nccl_xml.graph import Cards, NcclGraph, Vertex
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
@@ -110,8 +111,8 @@ class _Machine:
         graph.thin(hooks.values())
         cables, switches = graph.cables()
         if self.cards.others:
-            few = ", ".join(self.cards.others[:8]) + (", …" if len(self.cards.others) > 8 else "")
-            self.notes.append(f"Left out: network interfaces that are no PCI devices ({few}).")
+            others = few(self.cards.others)
+            self.notes.append(f"Left out: network interfaces that are no PCI devices ({others}).")
         return Imported(
             cables.fabric(),
             tuple(self.notes),

@@ -62,6 +62,24 @@ class RoundsBound:
         of_sums = self.certificate is not None and self.certificate.argument.of_sums
         return self.reading.mirrored and not of_sums
 
+    def link_prices(self, topology: Topology) -> list[tuple[int, int | None, Fraction]]:
+        """Position of the link set, step (None where one price is for all steps) and total price.
+
+        A cut is a price for each link set that covers it, such that they cost 1 together.
+        """
+        prices = {} if self.certificate is None else self.certificate.prices
+        if self.method == "cut":
+            room = sum((topology.bounds[i].chunks_per_round for i, _ in prices), Fraction(0))
+            prices = {place: price / room for place, price in prices.items()}
+
+        def in_time(step: int) -> int | None:
+            if self.steps is None:
+                return None
+            # A mirrored proof is about the algorithm run backwards.
+            return self.steps - 1 - step if self.mirrored else step
+
+        return [(i, in_time(step), price) for (i, step), price in sorted(prices.items())]
+
     def renumbered(self, bounds: Sequence[int]) -> RoundsBound:
         """The same on a topology whose bounds have other positions: `bounds[i]` for i."""
         proof = self.certificate

@@ -25,7 +25,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from syncoll.errors import UsageError
 from syncoll.units import parse_limit, parse_memory, parse_size
@@ -33,97 +33,78 @@ from syncoll.verbs.declaration import Parameter
 
 __all__ = ["Usage", "add", "add_parameter", "name_in"]
 
-_T = TypeVar("_T")
-
-
 # Values -------------------------------------------------------------------------------------------
 
 
-def _parsed(parse: Callable[[str], _T], text: str) -> _T:
-    """The value of a text; an error is an error of the parser of arguments."""
-    try:
-        return parse(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _matching(pattern: str, expected: str) -> Callable[[str], re.Match[str]]:
+    """A reader of texts that match; `expected`: the end of the error for others."""
+
+    def read(text: str) -> re.Match[str]:
+        match = re.fullmatch(pattern, text)
+        if match is None:
+            raise UsageError(f"{text!r} is not {expected}")
+        return match
+
+    return read
 
 
-def _duration(text: str) -> float:
-    """Seconds from texts such as ``90``, ``1.5s``, ``2min``, ``1h``."""
-    return float(_parsed(parse_limit, text))
-
-
-def _size(text: str) -> int:
-    """Bytes from texts such as ``512``, ``64KiB`` or ``1MB``."""
-    return _parsed(parse_size, text)
-
-
-def _size_or_none(text: str) -> int:
-    """The same, or 0."""
-    return 0 if re.fullmatch(r"0+", text) else _size(text)
-
-
-def _memory(text: str) -> int:
-    """Bytes from texts such as ``4GiB`` or ``500MB``."""
-    return _parsed(parse_memory, text)
+_number = _matching(r"[0-9]{1,9}(\.[0-9]{1,9})?", "a number of units, such as 30")
+_whole = _matching(r"[0-9]{1,9}", "a whole number from 0 to 999999999")
+_numbers = _matching(
+    r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*",
+    "a point; write its number from 0, or S,R,C such as 3,7,6",
+)
 
 
 def _work(text: str) -> float:
-    """Units of work, a number."""
-    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of units, such as 30")
-    return float(text)
+    """Units of work."""
+    return float(_number(text)[0])
 
 
 def _amount(text: str) -> int:
     """A whole number of at least 0."""
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 999999999")
-    return int(text)
+    return int(_whole(text)[0])
 
 
 def _count(text: str) -> int:
     """A whole number of at least 1."""
     if _amount(text) == 0:
-        raise argparse.ArgumentTypeError("it must be at least 1")
+        raise UsageError("it must be at least 1")
     return int(text)
+
+
+def _point(text: str) -> tuple[int, ...]:
+    """A number, or S, R and C."""
+    return tuple(int(part) for part in _numbers(text).groups() if part is not None)
+
+
+def _size_or_none(text: str) -> int:
+    """Bytes, or 0."""
+    return 0 if re.fullmatch(r"0+", text) else parse_size(text)
+
+
+def _named(text: str, hint: str = "") -> str:
+    """The name of a file or a folder, with the slash at its end."""
+    if not text:
+        raise UsageError(f"the name of the file is empty{hint}")
+    return text
 
 
 def _output_file(text: str) -> Path:
     """The name of a file to write."""
-    if not text:
-        raise argparse.ArgumentTypeError("the name of the file is empty")
-    return Path(text)
+    return Path(_named(text))
 
 
 def _output_folder(text: str) -> Path:
     """The name of a folder to write into."""
     if text == "-":
-        raise argparse.ArgumentTypeError(
-            "a folder cannot be written to standard output; give its name"
-        )
+        raise UsageError("a folder cannot be written to standard output; give its name")
     return _output_file(text)
 
 
 def _store_name(text: str) -> str:
     """The name of a store, or ``none``."""
-    if not text:
-        raise argparse.ArgumentTypeError("the name of the file is empty; write none for no store")
-    return text
-
-
-def _point(text: str) -> tuple[int, ...]:
-    """A number, or S, R and C."""
-    match = re.fullmatch(r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a point; write its number from 0, or S,R,C such as 3,7,6"
-        )
-    return tuple(int(part) for part in match.groups() if part is not None)
-
-
-def _output_name(text: str) -> str:
-    """The name of a file or a folder, with the slash at its end."""
-    return str(_output_file(text)) and text
+    return _named(text, "; write none for no store")
 
 
 def _classics(text: str) -> bool | list[str]:
@@ -131,7 +112,9 @@ def _classics(text: str) -> bool | list[str]:
     return text == "all" or ([] if text == "none" else text.split(","))
 
 
-_VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
+_Reader = Callable[[str], object] | None
+
+_VALUES: dict[str, tuple[str, _Reader]] = {
     name: (metavar, read)
     for metavar, read, names in (
         ("C", _count, "chunks max-chunks"),
@@ -143,10 +126,10 @@ _VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
         ("N", _count, "depth factor jobs most ranks repeats threads"),
         ("N", _work, "work"),
         ("P", _count, "nodes"),
-        ("SIZE", _size, "packet size trace-size"),
+        ("SIZE", parse_size, "packet size trace-size"),
         ("SIZE", _size_or_none, "header max-bytes min-bytes"),
-        ("SIZE", _memory, "memory-limit"),
-        ("TIME", _duration, "point-limit search-limit time-limit"),
+        ("SIZE", parse_memory, "memory-limit"),
+        ("TIME", lambda text: float(parse_limit(text)), "point-limit search-limit time-limit"),
         ("TIME", None, "alpha overhead"),
         ("BANDWIDTH", None, "beta reduction"),
         ("FILE", Path, "file path source"),
@@ -169,7 +152,12 @@ _VALUES: dict[str, tuple[str, Callable[[str], object] | None]] = {
 }
 """By name of an option the metavariable of its value, and its reader; without one it is a text."""
 
-_READERS = {"DIR": _output_folder, "FOLDER": _output_folder, "OUT": _output_name, "MACHINE": str}
+_READERS = {
+    "DIR": _output_folder,
+    "FOLDER": _output_folder,
+    "OUT": _named,
+    "MACHINE": str,
+}
 """By metavariable the reader of values, for an option of any name."""
 
 _SHORT = {"chunks": "-C", "steps": "-S", "rounds": "-R", "output": "-o", "ranks": "-n"}
@@ -190,6 +178,18 @@ def name_in(usage: str) -> str:
     return str(match[2]).lstrip("-")
 
 
+def _safe(read: _Reader) -> _Reader:
+    """A reader whose errors are those of the parser of arguments."""
+
+    def safe(text: str) -> object:
+        try:
+            return read(text) if read else text
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read and safe
+
+
 def add(parser: argparse._ActionsContainer, declared: Mapping[str, str], **how: Any) -> None:
     """Adds arguments to a parser or a group, see the module.
 
@@ -201,8 +201,8 @@ def add(parser: argparse._ActionsContainer, declared: Mapping[str, str], **how: 
         match = _USAGE.fullmatch(usage)
         assert match is not None, usage
         short, name, value, several, default = match.groups()
-        read = _READERS.get(value) or _VALUES.get(name.lstrip("-"), ("", None))[1]
-        own: dict[str, Any] = {"action": "store_true"} if value is None else {"type": read}
+        read: Any = _READERS.get(value) or _VALUES.get(name.lstrip("-"), ("", None))[1]
+        own: dict[str, Any] = {"action": "store_true"} if value is None else {"type": _safe(read)}
         if value is not None and "|" in value and not value.isupper():
             own["choices"] = value.split("|")
             if name.startswith("-"):

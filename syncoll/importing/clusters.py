@@ -22,6 +22,7 @@ from syncoll.importing.rates import parse_rate
 from syncoll.model import Fabric, FabricLink
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.spec import limits
+from syncoll.wording import few
 
 __all__ = ["CARD", "LANES", "REACH", "join_boxes", "nearest_nodes", "used_cards"]
 
@@ -131,7 +132,7 @@ def _few(cards: Sequence[NetworkCard]) -> str:
 
 
 def _some(told: Sequence[str]) -> str:
-    return "; ".join(told[:_MOST_SHOWN]) + ("; …" if len(told) > _MOST_SHOWN else "")
+    return few(told, _MOST_SHOWN, "; ")
 
 
 def _node(imported: Imported, node: int) -> str:

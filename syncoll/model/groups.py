@@ -12,7 +12,7 @@ import numpy as np
 from syncoll.errors import ModelError
 from syncoll.model.instance import Instance
 from syncoll.model.topology import Topology
-from syncoll.wording import counted
+from syncoll.wording import counted, few
 
 __all__ = ["chunks_of", "group_of", "groups_of", "instance_within", "listed"]
 
@@ -53,10 +53,10 @@ def group_of(instance: Instance, number: int) -> Group:
     """One of the groups; raises ModelError, which lists them, for an unknown number."""
     groups = groups_of(instance)
     if not 0 <= number < len(groups):
-        there = ", ".join(f"{i} ({listed(group)})" for i, group in enumerate(groups[:8]))
+        there = few([f"{i} ({listed(group)})" for i, group in enumerate(groups)])
         raise ModelError(
             f"there is no group {number}; {instance.collective} has "
-            f"{counted(len(groups), 'group')} of nodes: {there}{', …' * (len(groups) > 8)}"
+            f"{counted(len(groups), 'group')} of nodes: {there}"
         )
     return groups[number]
 
@@ -69,8 +69,7 @@ def chunks_of(instance: Instance, nodes: Group) -> list[int]:
 
 def listed(nodes: Group) -> str:
     """Nodes in words, at most eight of them."""
-    shown = ", ".join(map(str, nodes[:8])) + (", …" if len(nodes) > 8 else "")
-    return f"nodes {shown}"
+    return f"nodes {few(nodes)}"
 
 
 def _topology_within(topology: Topology, nodes: Group) -> Topology:

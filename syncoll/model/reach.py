@@ -12,6 +12,7 @@ from syncoll.arrays import IntArray
 from syncoll.errors import ModelError, Origin
 from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
+from syncoll.wording import few
 
 __all__ = ["Reach"]
 
@@ -116,5 +117,4 @@ class Reach:
 
 
 def _nodes(nodes: list[int]) -> str:
-    shown = ", ".join(str(n) for n in nodes[:6]) + (", …" if len(nodes) > 6 else "")
-    return f"node {shown}" if len(nodes) == 1 else f"nodes {shown}"
+    return f"node {nodes[0]}" if len(nodes) == 1 else f"nodes {few(nodes, 6)}"

@@ -1,4 +1,4 @@
-"""Pages of an algorithm, of a point, and of one (S, R, C): the answer, and the formula."""
+"""Pages of an algorithm and of a point."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 
-from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
-from syncoll.pages.page import PageParts, paged, table
-from syncoll.results import Point, Solution
-from syncoll.results.solution import Explanation
-from syncoll.wording import counted, nearness
+from syncoll.pages.page import PageParts, paged
+from syncoll.results import Point
+from syncoll.wording import counted, few, nearness
 
-__all__ = ["algorithm_page", "explanation_page", "point_summary", "solution_page"]
+__all__ = ["algorithm_page", "point_summary"]
 
 _FIRST_SENDS = 4
 
@@ -31,10 +29,9 @@ def algorithm_page(instance: Instance, algorithm: Algorithm) -> PageParts:
     if isinstance(algorithm, OrbitAlgorithm):
         carriers, algorithm = algorithm.carriers, algorithm.representative
         own = np.unique(algorithm.sends[:, 0]).tolist()
-        numbers = ", ".join(map(str, own[:8])) + (", …" if len(own) > 8 else "")
         noun = "chunk" if len(own) == 1 else "chunks"
         yield (
-            f"the {counted(algorithm.num_sends, 'send')} of {noun} {numbers}; "
+            f"the {counted(algorithm.num_sends, 'send')} of {noun} {few(own)}; "
             f"{carriers.order} automorphisms, the identity among them, carry these to all others"
         )
     by_step: dict[int, dict[tuple[int, int], list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -78,87 +75,3 @@ def _carried(instance: Instance, algorithm: Algorithm, send: int, chunk: int) ->
     if (carried == instance.pre[chunk]).all():
         return f"{chunk}(all)"
     return f"{chunk}({'+'.join(str(n) for n in carried.nonzero()[0].tolist())})"
-
-
-@paged
-def solution_page(solution: Solution) -> PageParts:
-    """The answer to one (S, R, C), with the encoding, the backend and the seconds."""
-    instance, outcome = solution.instance, solution.outcome
-    question = (
-        f"{instance.collective} on {instance.topology.name} with C = {instance.chunks}, "
-        f"S = {instance.steps}, R = {instance.rounds}"
-    )
-    if solution.algorithm is not None:
-        yield algorithm_page(instance, solution.algorithm)
-        yield ""
-        yield f"sat: {question}; verified."
-        if solution.restriction is not None:
-            order = solution.restriction.order
-            yield f"Found among the algorithms that a group of order {order} preserves."
-    elif outcome.verdict is Verdict.UNSAT:
-        yield f"unsat: {question} has no algorithm."
-        if min(instance.steps, instance.rounds) < instance.least_steps:
-            noun = "step" if instance.steps < instance.least_steps else "round"
-            yield (
-                f"No algorithm with C = {instance.chunks} has fewer than "
-                f"{counted(instance.least_steps, noun)}."
-            )
-            return
-    elif outcome.reason is StopReason.NOT_SYMMETRIC:
-        yield f"unknown: {question} has no symmetric algorithm; others may exist."
-        yield outcome.message
-    else:
-        yield f"unknown: {question} was not decided ({outcome.reason})."
-        if outcome.message:  # the document has all of it, such as the stack of a crash
-            yield outcome.message.partition("\n")[0]
-    yield f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}."
-
-
-def _effort(solution: Solution) -> str:
-    size = ""
-    if solution.size.variables or solution.size.constraints:
-        size = (
-            f": {counted(solution.size.variables, 'variable')}, "
-            f"{counted(solution.size.constraints, 'constraint')}"
-        )
-    phases = [(name, f"{value:.2f}") for name, value in solution.seconds.items()]
-    parts = ", ".join(f"{name} {value}" for name, value in phases if float(value))
-    if solution.restriction is not None:
-        whole = solution.restriction.whole
-        size += f" (without symmetry {whole.variables} and {whole.constraints})"
-    total = sum(solution.seconds.values())
-    return f"{size}; {total:.2f} seconds" + (f" ({parts})" if parts else "")
-
-
-@paged
-def explanation_page(found: Explanation) -> PageParts:
-    """The formula after each stage, and whether the backend takes it."""
-    instance = found.instance
-    yield (
-        f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
-        f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
-        f"in all, at least {counted(instance.least_steps, 'step')}\n"
-    )
-    if found.note:
-        yield f"{found.note}\n"
-    rows = [
-        {
-            "after": stage.name,
-            ">Booleans": stage.size.booleans,
-            ">integers": stage.size.integers,
-            ">clauses": stage.size.clauses,
-            ">cardinality": stage.size.cardinalities,
-            ">linear": stage.size.linears,
-            ">difference": stage.size.differences,
-            ">literals": stage.size.literals,
-            ">seconds": f"{stage.seconds:.3f}",
-        }
-        for stage in found.stages
-    ]
-    yield table(rows, ("seconds", "literals", "difference", "cardinality", "linear"))
-    yield from (f"{stage.name}: {stage.summary}" for stage in found.stages)
-    takes = ", ".join(found.features)
-    yield f"backend {found.backend}: {found.summary}; takes {takes}"
-    for name, ok, why in found.answers:
-        verdict = "yes" if ok else "no"
-        yield f"{name.replace('_', ' ')} this: {verdict}" + (f": {why}" if why else "")

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from syncoll.pages.page import PageParts, paged, short_fraction, table
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
+from syncoll.units import format_size, microseconds
 from syncoll.wording import counted, in_short, nearness, runs_in_words
 
 if TYPE_CHECKING:
-    from syncoll.pages.times import MessageTimes
+    from syncoll.simulating.message_times import MessageTimes
 
-__all__ = ["families_table", "is_member", "member_of", "open_lines", "optimal_for", "proved_of"]
-
-
-def is_member(family: Family, steps: int, bandwidth: Fraction) -> bool:
-    """Whether a member has exactly these costs."""
-    m = family.within(steps)
-    return m is not None and family.steps.at(m) == steps and family.bandwidth(m) == bandwidth
+__all__ = ["families_table", "open_lines", "optimal_for", "proved_of", "time_cells"]
 
 
-def member_of(point: Point, frontier: Frontier) -> Family | None:
-    """The family that has a member with the costs of the point."""
-    for family in frontier.families:
-        if is_member(family, point.steps, point.bandwidth):
-            return family
-    return None
+def time_cells(seconds: Sequence[Fraction]) -> dict[str, str]:
+    """The cells of times for the sizes of `MessageTimes`."""
+    from syncoll.simulating.message_times import SHOWN_SIZES  # checks load no simulation
+
+    names = (f">{format_size(size)} us" for size in SHOWN_SIZES)
+    return dict(zip(names, map(microseconds, seconds), strict=True))
 
 
 @paged
@@ -47,7 +42,7 @@ def families_table(frontier: Frontier, times: MessageTimes | None = None) -> Pag
         sends.append(family.wave.algorithm.num_sends)
         rows.append(
             {
-                **({} if times is None else times.of_family(family)),
+                **({} if times is None else time_cells(times.of_family(family))),
                 ">steps S": family.steps,
                 ">rounds R": family.rounds_needed,
                 ">chunks C": family.chunks,
@@ -85,7 +80,7 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     best = "optimal for every C"
     found: dict[str, list[int]] = {best: []}
     for proof in () if frontier.evidence is None else frontier.evidence.proofs:
-        if proof.best is None or not is_member(family, proof.steps, proof.best):
+        if proof.best is None or not family.has(proof.steps, proof.best):
             continue
         words = best if proof.scope is Scope.ALL else nearness(proof.best, proof.bound)
         if proof.scope is Scope.CHUNKS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncoll.documents import StoredFile
 from syncoll.pages.algorithm import algorithm_page
-from syncoll.pages.families import families_table, member_of, open_lines, optimal_for
+from syncoll.pages.families import families_table, open_lines, optimal_for, time_cells
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
@@ -24,15 +24,16 @@ __all__ = [
 @paged
 def frontier_page(frontier: Frontier) -> PageParts:
     """A frontier: its points, the proved bounds, and the regions that are not settled."""
-    from syncoll.pages.times import times_of  # checks load no simulation
+    from syncoll.simulating.message_times import times_of  # checks load no simulation
 
     times = times_of(frontier)
-    points = [point for point in frontier.points if member_of(point, frontier) is None]
-    timed = [dict[str, str]()] * len(points) if times is None else times.of_points(points)
+    families = frontier.families
+    points = [p for p in frontier.points if not any(f.has(p.steps, p.bandwidth) for f in families)]
+    timed = [None] * len(points) if times is None else times.of_points(points)
     most, proved = frontier.max_chunks, proved_column(frontier)
     rows = [
         {
-            **first,
+            **({} if seconds is None else time_cells(seconds)),
             ">steps S": p.steps,
             ">rounds R": p.rounds,
             ">chunks C": p.chunks,
@@ -44,10 +45,10 @@ def frontier_page(frontier: Frontier) -> PageParts:
             "found by": f"{p.encoding}/{p.backend}",
             ">seconds": f"{p.seconds:.2f}",
         }
-        for p, first in zip(points, timed, strict=True)
+        for p, seconds in zip(points, timed, strict=True)
     ]
     yield f"{frontier.collective} on {frontier.topology.name}"
-    if rows or frontier.families:
+    if rows or families:
         yield ""
     if rows:
         optional = ("seconds", "sends", "R by step", "found by", "rounds R", proved[1:], "chunks C")
@@ -56,7 +57,7 @@ def frontier_page(frontier: Frontier) -> PageParts:
     if times is not None:
         how = formula = "S alpha + (R/C) L beta"
         if points and times.simulates(points):
-            how = f"simulated, of pipelines {formula}" if frontier.families else "simulated"
+            how = f"simulated, of pipelines {formula}" if families else "simulated"
         yield f"Times are {how}; sizes are of the message, {times.message}."
     alone = frontier.scope == BOUNDS_ALONE
     if alone:
@@ -69,8 +70,7 @@ def frontier_page(frontier: Frontier) -> PageParts:
     elif frontier.impossible:
         yield f"Impossible: {frontier.impossible}."
     else:
-        families = len(frontier.families)
-        pipelines = f" and {counted(families, 'pipeline')}" if families else ""
+        pipelines = f" and {counted(len(families), 'pipeline')}" if families else ""
         yield (
             f"{counted(len(frontier.points), 'verified point')}{pipelines} "
             f"in {frontier.seconds:.1f} s; searched: {frontier.scope}."

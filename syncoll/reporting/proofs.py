@@ -7,7 +7,6 @@ from typing import Any
 
 from syncoll.certificates import Certificate, Cut, Parts
 from syncoll.model import Topology
-from syncoll.pages.bounds import prices_of
 from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.results import Frontier
 from syncoll.wording import counted
@@ -61,7 +60,7 @@ def certificate_entry(one: Certificate, topology: Topology, room: ByteRoom) -> d
             cut; ``parts``: for each node its part.
     """
     bound = one.bound
-    priced = prices_of(bound, topology)
+    priced = bound.link_prices(topology)
     values = sorted({price for _, _, price in priced})
     number = {price: i for i, price in enumerate(values)}
     prices = room.take(

@@ -9,7 +9,6 @@ from syncoll.documents import VERSION
 from syncoll.errors import SyncollError
 from syncoll.pages.families import open_lines, proved_of
 from syncoll.pages.frontier import ruled_out
-from syncoll.pages.times import SHOWN_SIZES, gigabytes
 from syncoll.reporting.markup import (
     Markup,
     code,
@@ -25,9 +24,10 @@ from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import MESSAGES, Times
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
+from syncoll.simulating.message_times import SHOWN_SIZES
 from syncoll.spec.parser import parse_reference
 from syncoll.spec.source import Source
-from syncoll.units import format_size
+from syncoll.units import format_size, gigabytes
 from syncoll.version import __version__
 from syncoll.wording import counted, gap
 

@@ -160,6 +160,11 @@ class Family:
         m = self.within(steps)
         return None if m is None else self.bandwidth(m)
 
+    def has(self, steps: int, bandwidth: Fraction) -> bool:
+        """Whether a member has exactly these costs."""
+        m = self.within(steps)
+        return m is not None and self.steps.at(m) == steps and self.bandwidth(m) == bandwidth
+
     def beats(self, steps: int, bandwidth: Fraction) -> bool:
         """Whether a member is better in one of the costs and no worse in the other."""
         m = self.within(steps)

@@ -1,4 +1,4 @@
-"""Solution: the outcome of an instance; Explanation: the formula that solvers would get."""
+"""Solution: the outcome of an instance."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from syncoll.model import Algorithm, Instance
 
 __all__ = [
     "NO_FORMULA",
-    "ExplainedStage",
-    "Explanation",
     "Restriction",
     "Solution",
     "undecided",
@@ -140,37 +138,3 @@ def _bare(original: _T) -> _T:
     for name in [name for name in vars(result) if name not in names]:
         del vars(result)[name]
     return result
-
-
-@dataclass(frozen=True)
-class ExplainedStage:
-    """The formula after the encoding, or after a lowering, of this name."""
-
-    name: str
-    summary: str
-    size: FormulaSize
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """The formula that a solver would get.
-
-    Args:
-        note: why another instance is decided instead; may be empty.
-        encoding: its name.
-        backend: the name of the first backend.
-        summary: the backend's summary.
-        features: the features that the backend takes.
-        stages: the encoding, then each lowering.
-        answers: whether the backend can and should run this: the question, yes or no, the reason.
-    """
-
-    instance: Instance
-    note: str
-    encoding: str
-    backend: str
-    summary: str
-    features: tuple[str, ...]
-    stages: tuple[ExplainedStage, ...]
-    answers: tuple[tuple[str, bool, str], ...]

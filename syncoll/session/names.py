@@ -66,23 +66,13 @@ class Names:
         return readers(self.plugins.importers, self.tell)[importer](file, settings)
 
     def topology(self, what: str | Topology | Fabric) -> Topology:
-        """A topology by its name, or itself; of a physical network the links between its nodes.
-
-        Raises:
-            SpecError: if it does not exist, or has an error.
-            ModelError: if a network of switches makes no topology.
-        """
+        """See `syncoll.topology`.  Raises `ModelError` if a network of switches makes none."""
         from syncoll.routing import as_topology
 
         return as_topology(self._network(what))
 
     def fabric(self, what: str | Topology | Fabric) -> Fabric:
-        """The physical network of a topology, with its switches.
-
-        Raises:
-            SpecError: if it does not exist, or has an error.
-            ModelError: if its links share bandwidth, and the switches are unknown.
-        """
+        """See `syncoll.fabric`."""
         from syncoll.model import Fabric
 
         return Fabric.of(self._network(what))
@@ -104,15 +94,7 @@ class Names:
         return self.specs.family(_name(what, "topology"))
 
     def collective(self, what: str | Collective, *values: object, **named: object) -> Collective:
-        """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.
-
-        Args:
-            values: arguments of the name.
-            named: arguments of it with a name.
-
-        Raises:
-            SpecError: if there is no such, or it is wrong.
-        """
+        """See `syncoll.collective`."""
         from syncoll.model import Collective
 
         if isinstance(what, Collective):

@@ -28,6 +28,9 @@ _COUNTED_BY_RANK = (Kind.ALLGATHER, Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.GATH
 
 _FLOAT_BYTES = 4
 
+_EXACT = 1 + 1e-8
+"""The factor for the rounding of times and of lower bounds."""
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -136,6 +139,19 @@ class Comparison:
     def floor(self, number: int) -> float | None:
         """A lower bound on the seconds for a size, by its index; None if unknown."""
         return self.floors[number] if self.floors else None
+
+    def fits(self, size: int, chunks: int) -> bool:
+        """Whether a message is cut into equal chunks of whole elements; runtimes refuse others."""
+        return not self.message.node_bytes(size) / chunks % _FLOAT_BYTES
+
+    @property
+    def optimal_classic(self) -> str | None:
+        """A classic that meets the lower bounds on the times of all algorithms."""
+        for one in self.classics if self.floors else ():
+            pairs = zip(map(float, one.seconds), self.floors, strict=True)
+            if all(seconds <= floor * _EXACT for seconds, floor in pairs):
+                return one.classic
+        return None
 
     def timed(self, name: str) -> Timed:
         """The algorithm at a place; raises `UsageError` if the place does not exist."""

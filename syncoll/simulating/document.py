@@ -1,16 +1,25 @@
-"""A comparison as the document ``syncoll/simulation/2``."""
+"""Comparisons in documents: all times, and the fastest algorithm for each message."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, Literal
 
-from syncoll.documents import simulation as records
+from syncoll.documents import recommendation as answers, simulation as records
 from syncoll.documents.plan import MessageRecord
 from syncoll.documents.record import rounded, written
 from syncoll.simulating.comparison import Comparison, Timed
 from syncoll.version import __version__
 
-__all__ = ["simulation_document"]
+__all__ = ["recommended", "simulation_document"]
+
+_SAME = 1.001
+"""Times that differ by at most this factor count as equal."""
+
+_NEARLY = 1.02
+"""The factor by which an algorithm of fewer chunks may be slower than the fastest.  Runtimes need
+thread blocks and messages for chunks, and simulated times do not count them."""
 
 
 def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]:
@@ -72,3 +81,35 @@ def _best(number: int, compared: Comparison) -> records.BestRecord:
         None if classic is None else classic.name,
         rounded(compared.speedup(number)),
     )
+
+
+def recommended(compared: Comparison) -> Iterator[answers.RecommendedRecord]:
+    """The fastest algorithm for each message.
+
+    It cuts the message into equal chunks of whole elements, if any algorithm does: runtimes refuse
+    other messages.  Of the algorithms that are nearly as fast it has the fewest chunks.
+    """
+    for number, size in enumerate(compared.sizes):
+        every = [*compared.algorithms, *compared.classics]
+        every = [x for x in every if compared.fits(size, x.algorithm.chunks)] or every
+        least = min(one.seconds[number] for one in every)
+        fastest = [x for x in every if x.seconds[number] <= least * Fraction(_SAME)]
+        is_classic = all(one.classic for one in fastest)
+        near = [x for x in every if x.seconds[number] <= least * Fraction(_NEARLY)]
+        best = min(
+            (one for one in near if bool(one.classic) == is_classic),
+            key=lambda one: (one.algorithm.chunks, one.seconds[number]),
+        )
+        classics = [one for one in every if one.classic]
+        classic = min(classics, key=lambda one: one.seconds[number], default=None)
+        one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
+        yield answers.RecommendedRecord(
+            *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),
+            bool(best.classic),
+            seconds,
+            size / seconds if seconds else None,
+            None if classic is None else classic.name,
+            float(classic.seconds[number]) / seconds if classic and seconds else None,
+            floor,
+            seconds / floor if floor else None,
+        )

@@ -18,13 +18,14 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import ChunkClasses
-from syncoll.model import UNREACHABLE, Instance, ranges
+from syncoll.model import UNREACHABLE, Collective, Instance, ranges
+from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Timing
 
-__all__ = ["floors", "with_floors"]
+__all__ = ["floors", "floors_by_cuts", "with_floors"]
 
 _MOST_CLASSES = 1 << 14
 """With more kinds of chunks, latencies only count by the least number of steps."""
@@ -76,6 +77,17 @@ def floors(
     rates = np.array([float(cost / network.unit) for _, cost in least])
     lockstep = [float((latencies + rates * size).min()) * _ROUNDING for size in rounded]
     return tuple(map(max, found, lockstep))
+
+
+def floors_by_cuts(
+    collective: Collective, network: PhysicalNetwork, sizes: Sequence[int]
+) -> tuple[float, ...]:
+    """Lower bounds on the seconds for messages by latencies and cuts, without a search."""
+    nodes = network.topology.num_nodes
+    chunks = collective.least_chunks(nodes) or 1
+    instance = collective.instantiate(network.topology, chunks=chunks, steps=nodes, rounds=nodes)
+    message = message_of_collective(collective, nodes)
+    return floors(instance, network, [message.node_bytes(size) for size in sizes])
 
 
 def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:

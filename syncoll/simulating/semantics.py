@@ -10,7 +10,7 @@ from fractions import Fraction
 from syncoll.errors import UsageError
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.units import parse_time
-from syncoll.wording import argument
+from syncoll.wording import argument, few
 
 __all__ = [
     "Injection",
@@ -234,10 +234,9 @@ def _lanes_of(slow: Slow, network: PhysicalNetwork) -> list[int]:
         and all(want in (None, end) for want, end in zip(wanted, lane.ends, strict=True))
     ]
     if not found:
-        some = ", ".join(lane.name for lane in network.lanes[:6])
+        some = few([lane.name for lane in network.lanes], 6)
         raise UsageError(
             f"{argument('slow')}: {network.topology.name} has no lane "
             f"{slow.source}->{slow.destination}; its lanes are {some}"
-            + (", …" if len(network.lanes) > 6 else "")
         )
     return found

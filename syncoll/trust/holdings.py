@@ -22,6 +22,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
+from syncoll.wording import few
 
 __all__ = ["Copies", "Partials", "Violation", "disjoint_parts"]
 
@@ -225,5 +226,4 @@ def _nodes(mask: int) -> str:
     nodes = [n for n in range(mask.bit_length()) if mask >> n & 1]
     if not nodes:
         return "no node"
-    shown = ", ".join(str(n) for n in nodes[:8]) + (", …" if len(nodes) > 8 else "")
-    return f"node{'s' if len(nodes) > 1 else ''} {shown}"
+    return f"node{'s' if len(nodes) > 1 else ''} {few(nodes)}"

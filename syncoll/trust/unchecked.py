@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from syncoll.results import Evidence, Frontier, Refuted
-from syncoll.wording import argument
+from syncoll.wording import argument, few
 
 __all__ = ["Unchecked", "unchecked"]
-
-_MOST_NAMED = 8
-"""The number of C named in a message."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +34,14 @@ def unchecked(
         seen = {c for one in evidence.shapes for c in one.compared}
         believed = sorted(seen - {point.chunks for point in frontier.points})
         if believed and not evidence.scaling:
-            yield Unchecked("shapes", f"the chunks of C = {_named(believed)}", how)
+            yield Unchecked("shapes", f"the chunks of C = {few(believed)}", how)
         lost = [
             c
             for c in range(1, evidence.max_chunks + 1)
             if c not in seen and (not evidence.scaling or evidence.shapes[0].shape.allows(c))
         ]
         if lost:
-            text = f"that the collective is not defined for C = {_named(lost)}"
+            text = f"that the collective is not defined for C = {few(lost)}"
             yield Unchecked("undefined", text, how)
     if on_word:
         how = f"search again with {argument('proofs', 'DIR')}"
@@ -53,8 +50,3 @@ def unchecked(
         count = f"{len(on_word)} refutation{'s' if len(on_word) > 1 else ''}"
         backends = ", ".join(dict.fromkeys(one.backend for one in on_word))
         yield Unchecked("refutations", f"{count}, on the word of {backends}", how)
-
-
-def _named(chunks: Sequence[int]) -> str:
-    """Numbers of chunks in a message, the first of many."""
-    return ", ".join(map(str, chunks[:_MOST_NAMED])) + (", …" if len(chunks) > _MOST_NAMED else "")

@@ -12,10 +12,10 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.model import Topology
 from syncoll.pages import Page
 from syncoll.pages.algorithm import point_summary
-from syncoll.pages.times import microseconds
 from syncoll.planning import CostModel
 from syncoll.results import Point
 from syncoll.simulating import Semantics, physical_network, simulated_seconds
+from syncoll.units import microseconds
 from syncoll.verbs.asking import session_for
 
 F = Fraction
@@ -140,7 +140,7 @@ def test_times_of_a_frontier_equal_a_simulation() -> None:
 
 
 def test_times_of_many_sends_are_by_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("syncoll.pages.times._MOST_SENDS", 10)
+    monkeypatch.setattr("syncoll.simulating.message_times._MOST_SENDS", 10)
     frontier = frontier_by(syncoll.topology("mi300x"), "allreduce", "all_pairs")
     (point,) = frontier.points
     network = physical_network(frontier.topology)

@@ -26,7 +26,7 @@ from syncoll.ledger.incumbents import MOST_LISTED, belonging, few_steps
 from syncoll.ledger.proof_state import with_claims
 from syncoll.ledger.request import Strategy
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.pages.families import is_member, open_lines
+from syncoll.pages.families import open_lines
 from syncoll.planning.members import fastest_member
 from syncoll.plugins import PluginManager, SeedLimits, resolve_options
 from syncoll.results import (
@@ -80,7 +80,7 @@ def test_closed_form_and_members_agree_up_to_the_bandwidth_bound(cube: Family) -
         member = cube.member(m)
         assert (member.steps, member.rounds, member.chunks) == (m + 3, m + 3, 3 * m + 3)
         assert member.bandwidth == cube.bandwidth(m) == cube.cost_within(m + 3)
-        assert is_member(cube, member.steps, member.bandwidth)
+        assert cube.has(member.steps, member.bandwidth)
         require_valid(member.instance, member.algorithm)
     assert cube.cost_within(2) is None
     assert cube.beats(5, Fraction(1))
@@ -223,7 +223,7 @@ def test_a_frontier_shows_keeps_and_checks_a_family_once(
     }
     proved = {proof.steps for proof in frontier.evidence.proofs if proof.scope_text == "all"}
     assert {4, 6, 8, 10, 12} <= proved
-    assert all(is_member(family, steps, cost) for steps, cost in costs.items())
+    assert all(family.has(steps, cost) for steps, cost in costs.items())
 
 
 def test_a_changed_family_in_a_file_is_refused(saved: Path, tmp_path: Path) -> None:

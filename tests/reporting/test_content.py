@@ -11,7 +11,6 @@ import pytest
 
 import syncoll
 from syncoll.model import invert
-from syncoll.pages.bounds import prices_of
 from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.reporting.traffic import arrived, traffic
 from tests.oracles.orbits import random_orbit
@@ -100,7 +99,7 @@ def test_proofs_equal_the_frontier(dgx1: Path) -> None:
         assert Fraction(written["bandwidth"]) == one.bandwidth
         limits, steps, values = unpacked(written["prices"]).reshape(3, -1).tolist()
         prices = [Fraction(written["values"][i]) for i in values]
-        expected = [(i, s or 0, p) for i, s, p in prices_of(one.bound, frontier.topology)]
+        expected = [(i, s or 0, p) for i, s, p in one.bound.link_prices(frontier.topology)]
         assert list(zip(limits, steps, prices, strict=True)) == expected
         # No round costs more than 1, in whichever step.
         rooms = [Fraction(data["network"]["limits"]["room"][i]) for i in limits]

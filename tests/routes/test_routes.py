@@ -14,7 +14,6 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates.chunk_classes import ChunkClasses, DemandView
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
-from syncoll.pages.families import is_member
 from syncoll.plugins import SeedLimits
 from syncoll.testing.instances import random_topology
 from syncoll.trust import violations
@@ -81,7 +80,7 @@ def test_proposals_are_valid_and_improve() -> None:
             steps, cost = algorithm.steps, Fraction(algorithm.rounds, made.chunks)
             if made.family is not None:
                 require_family(made.family)
-                assert is_member(made.family, steps, cost)
+                assert made.family.has(steps, cost)
                 assert all(made.family.limit < other for other in limits)
                 limits.append(made.family.limit)
                 continue

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import syncoll
 from syncoll import documents
 from syncoll.errors import UsageError
-from syncoll.pages import Page
-from syncoll.pages.bounds import bounds_page, price_records
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.results import LowerBounds
 from syncoll.verbs.asking import What, Where, verb
 from syncoll.verbs.result import Result
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.verbs.frontier import CheckedResult
@@ -25,9 +25,33 @@ __all__ = ["BoundsResult"]
 class BoundsResult(Result, LowerBounds):
     """Proved lower bounds."""
 
-    def page(self, *, prices: bool = False) -> Page:
-        """The bounds; `prices`: and the prices that prove them."""
-        return bounds_page(self, with_prices=prices)
+    @paged
+    def page(self, *, prices: bool = False) -> PageParts:
+        """Proved bounds on S and R/C; `prices`: and the prices that prove each."""
+        yield f"{self.collective} on {self.topology.name}, C = {self.chunks}"
+        yield f"steps: at least {self.steps} (distances)"
+        yield f"bandwidth cost with any number of steps: at least {self.bandwidth}"
+        rows = [
+            {">steps S": s, ">R/C at least": one.rounds / self.chunks, ">R at least": one.rounds}
+            for s, one in self.by_steps
+        ]
+        if rows:
+            yield ""
+            yield table(rows)
+        else:
+            yield f"no algorithm has S <= {self.max_steps}"
+        if self.more:
+            yield self.more
+        if prices:
+            for s, bound in (*self.by_steps, (None, self.any_steps)):
+                steps = "any number of steps" if s is None else counted(s, "step")
+                if bound.rounds == 0:
+                    yield f"no price is needed to prove R >= {bound.rounds} for {steps}"
+                    continue
+                yield f"R >= {bound.rounds} for {steps}, by {bound.argument}"
+                for price in self.prices(s):
+                    when = "" if bound.steps is None else f", step {price['step']}"
+                    yield f"  {price['links']}{when}: {price['price']}"
 
     def prices(self, steps: int | None = None) -> list[dict[str, Any]]:
         """The prices on links and steps that prove a bound, except zeros.
@@ -41,7 +65,15 @@ class BoundsResult(Result, LowerBounds):
         bound = self.any_steps if steps is None else dict(self.by_steps).get(steps)
         if bound is None:
             raise UsageError(f"steps is {steps!r}; expected one of {[s for s, _ in self.by_steps]}")
-        return price_records(bound, self.topology)
+        sets = self.topology.bounds
+        return [
+            {
+                "links": sets[i].label or " ".join(f"{a}->{b}" for a, b in sets[i].links),
+                "step": step or 0,
+                "price": str(price),
+            }
+            for i, step, price in bound.link_prices(self.topology)
+        ]
 
     def document(self, *, prices: bool = False) -> dict[str, Any]:
         """The bounds, without their certificates; `prices`: with the prices that prove them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -11,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import syncoll
 from syncoll.cli.command import ask
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_json, print_page
+from syncoll.cli.output import print_value
 from syncoll.documents.folder import INDEX
 from syncoll.documents.sniff import holds_forest, kind_in
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.live.tasks import counting
 from syncoll.pages import Page
 from syncoll.pages.frontier import machine_words
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.progress import tracked
-from syncoll.session import Session
-from syncoll.verbs.result import picked
+from syncoll.verbs.result import Shown, picked
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.runtime.exported import VerifiedExports
-    from syncoll.verbs.asking import Where
+    from syncoll.session import Session
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,41 +36,18 @@ def run(arguments: argparse.Namespace) -> int:
         if file.is_dir():
             return _check_folder(arguments)
         if holds_forest(file):
-            return _check_forest(arguments)
-    checked = ask(arguments)
-    if arguments.format == "json":
-        print_json({**checked.document(), "file": str(file)})
-    else:
-        print_page(checked.page())
-    return Exit.UNCHECKED if checked.unchecked else Exit.OK
-
-
-def _check_forest(arguments: argparse.Namespace) -> int:
-    """Checks a file of forests."""
-    file = arguments.source
-    if arguments.proofs is not None:
-        raise UsageError(f"--proofs is about refutations, and {file} has trees")
-    found = syncoll.load_forest(file, arguments.topology)
-    about = found.collective
-    if found.slowest.collective.rooted:
-        about += f"(root={int(found.slowest.forest.roots[0])})"
-    asked = (arguments.collective or about).replace(" ", "")
-    if asked not in (about, found.collective):
-        raise VerificationError(f"{file}: it is about {about}, not {asked}")
-    document = _forest_document(file, found)
-    if arguments.format == "json":
-        print_json(document)
-    else:
-        machine = "" if arguments.topology is None else found.topology
-        page = found.page().text().text("Every tree and every cut holds.")
-        page.text(machine_words(machine))
-        for one in document["not_checked"]:
-            page.text(f"Not checked: {one['what']}; `{one['how']}` computes it anew.")
-        print_page(page)
+            page, document = _forest(arguments)
+        else:
+            checked = ask(arguments)
+            page, document = checked.page(), _document(file, checked)
+    print_value(arguments, Shown(page, lambda: document))
     return Exit.OK if document["fully_checked"] else Exit.UNCHECKED
 
 
-def _forest_document(file: Path, found: syncoll.ForestsResult) -> dict[str, Any]:
+def _document(file: Path, found: syncoll.CheckedResult | syncoll.ForestsResult) -> dict[str, Any]:
+    """The document of a checked file."""
+    if isinstance(found, syncoll.CheckedResult):
+        return {**found.document(), "file": str(file)}
     unchecked = []
     if found.any_roots is not None:
         how = f"syncoll forest {quote(found.topology)} --collective allreduce"
@@ -86,11 +64,30 @@ def _forest_document(file: Path, found: syncoll.ForestsResult) -> dict[str, Any]
     }
 
 
+def _forest(arguments: argparse.Namespace) -> tuple[Page, dict[str, Any]]:
+    """The page and the document of a file of forests."""
+    file = arguments.source
+    if arguments.proofs is not None:
+        raise UsageError(f"--proofs is about refutations, and {file} has trees")
+    found = syncoll.load_forest(file, arguments.topology)
+    about = found.collective
+    if found.slowest.collective.rooted:
+        about += f"(root={int(found.slowest.forest.roots[0])})"
+    asked = (arguments.collective or about).replace(" ", "")
+    if asked not in (about, found.collective):
+        raise VerificationError(f"{file}: it is about {about}, not {asked}")
+    document = _document(file, found)
+    page = found.page().text().text("Every tree and every cut holds.")
+    page.text(machine_words("" if arguments.topology is None else found.topology))
+    for one in document["not_checked"]:
+        page.text(f"Not checked: {one['what']}; `{one['how']}` computes it anew.")
+    return page, document
+
+
 def _check_folder(arguments: argparse.Namespace) -> int:
     """Checks all frontiers, bounds and forests of a folder, and the exports of a plan."""
-    from syncoll.pages.verified import verified_page  # only for a folder
+    from syncoll.verbs.verify.result import VerifiedResult  # only for a folder
     from syncoll.verbs.verify.shell import reported
-    from syncoll.verification import verification_document
 
     folder = arguments.source
     for name in ("collective", "topology", "proofs"):
@@ -103,41 +100,20 @@ def _check_folder(arguments: argparse.Namespace) -> int:
             f"{folder} has no file ending in .json; expected frontiers, bounds or forests, or the "
             f"{INDEX} of a plan"
         )
-    documents, rows, forests, points, bounds = [], [], 0, 0, 0
-    for file in tracked(files, str):
-        if holds_forest(file):
-            forests += 1
-            document = _forest_document(file, syncoll.load_forest(file))
-            proved: tuple[object, ...] = ("", "", "", "")
-        else:
-            checked = _check_frontier(arguments.session, file)
-            document, found = {**checked.document(), "file": str(file)}, checked.frontier
-            points += len(found.points)
-            bounds += document["bounds"]
-            proved = found.least_steps, found.least_bandwidth, len(found.points), document["bounds"]
-        documents.append(document)
-        missing = ", ".join(one["what"] for one in document["not_checked"])
-        rows.append((document["collective"], document["topology"], *proved, missing))
-    whole = all(one["fully_checked"] for one in documents)
-    code = Exit.OK if whole else Exit.UNCHECKED
-    if arguments.format == "json":
-        exported = {} if exports is None else {"exports": verification_document(folder, exports)}
-        print_json({"schema": "syncoll/check/1", "files": documents, **exported})
-    elif rows:
-        kinds = [
-            f"{counted(len(rows) - forests, 'file')} with {counted(points, 'point')} and "
-            f"{counted(bounds, 'bound')}"
-        ] * (len(rows) > forests)
-        kinds += [counted(forests, "forest")] * (forests > 0)
-        verdict = "Everything claimed holds" if whole else "Nothing wrong was found"
-        page = Page().text(f"Checked: {', '.join(kinds)}. {verdict}.").text()
-        numbers = (">S >=", ">R/C >=", ">points", ">bounds")
-        print_page(page.table(("collective", "topology", *numbers, "not checked"), rows))
-    if exports is None:
-        return code
-    if arguments.format != "json":
-        print_page(verified_page(exports))
-    return min(reported(exports), code, key=(Exit.IMPOSSIBLE, Exit.UNCHECKED, Exit.OK).index)
+    found = [_checked(arguments, file) for file in tracked(files, str)]
+    documents = [_document(*pair) for pair in zip(files, found, strict=True)]
+    page = Page()
+    document: dict[str, Any] = {"schema": "syncoll/check/1", "files": documents}
+    code = Exit.OK if all(one["fully_checked"] for one in documents) else Exit.UNCHECKED
+    if documents:
+        page.add(_folder_page(documents))
+    if exports is not None:
+        executed = VerifiedResult(exports, folder)
+        page.add(executed.page())
+        document["exports"] = executed.document()
+    print_value(arguments, Shown(page, lambda: document))
+    codes = (Exit.IMPOSSIBLE, Exit.UNCHECKED, Exit.OK)
+    return code if exports is None else min(reported(exports), code, key=codes.index)
 
 
 def _exports_of(session: Session, folder: Path) -> VerifiedExports:
@@ -154,15 +130,48 @@ def _exports_of(session: Session, folder: Path) -> VerifiedExports:
     return verify_plan(folder, index, session.plugins, topology=topology, collective=collective)
 
 
-def _check_frontier(session: Session, file: Path) -> syncoll.CheckedResult:
-    """Checks a frontier or bounds of a folder, on the topology of its name if that is known."""
-    found = syncoll.load(file)
+def _checked(
+    arguments: argparse.Namespace, file: Path
+) -> syncoll.CheckedResult | syncoll.ForestsResult:
+    """A checked file of a folder; frontiers on the topology of their name if that is known."""
+    if holds_forest(file):
+        return syncoll.load_forest(file)
+    found, topology = syncoll.load(file), None
     if not isinstance(found, syncoll.FrontierResult):
         raise UsageError(f"{file}: neither a frontier nor bounds nor a forest")
-    topology: Where | None = None
     with suppress(SpecError):
-        topology = session.topology(found.topology.name)
+        topology = arguments.session.topology(found.topology.name)
     try:
         return found.check(topology=topology)
     except VerificationError as error:
         raise VerificationError(f"{file}: {error}") from error
+
+
+@paged
+def _folder_page(documents: list[dict[str, Any]]) -> PageParts:
+    """A row for each file; forests have no numbers."""
+    searched = [one for one in documents if "points" in one]
+    kinds = []
+    if searched:
+        points = counted(sum(len(one["points"]) for one in searched), "point")
+        bounds = counted(sum(one["bounds"] for one in searched), "bound")
+        kinds.append(f"{counted(len(searched), 'file')} with {points} and {bounds}")
+    if forests := len(documents) - len(searched):
+        kinds.append(counted(forests, "forest"))
+    is_whole = all(one["fully_checked"] for one in documents)
+    verdict = "Everything claimed holds" if is_whole else "Nothing wrong was found"
+    yield f"Checked: {', '.join(kinds)}. {verdict}.\n"
+    yield table(
+        [
+            {
+                "collective": one["collective"],
+                "topology": one["topology"],
+                ">S >=": one.get("steps", ""),
+                ">R/C >=": Fraction(one["bandwidth"]) if "points" in one else "",
+                ">points": len(one["points"]) if "points" in one else "",
+                ">bounds": one.get("bounds", ""),
+                "not checked": ", ".join(each["what"] for each in one["not_checked"]),
+            }
+            for one in documents
+        ]
+    )

@@ -12,9 +12,8 @@ from syncoll.session.settings import SolverOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 
 if TYPE_CHECKING:
-    from syncoll.results.solution import ExplainedStage
     from syncoll.searching import decided_as
-    from syncoll.verbs.explain.result import ExplanationResult
+    from syncoll.verbs.explain.result import ExplainedStage, ExplanationResult
 
 __all__ = ["explain"]
 

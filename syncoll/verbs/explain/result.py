@@ -3,22 +3,83 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from syncoll.pages.algorithm import explanation_page
-from syncoll.results.solution import Explanation
+from syncoll.formula import FormulaSize
+from syncoll.model import Instance
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.verbs.result import Result, picked
+from syncoll.wording import counted
 
-__all__ = ["ExplanationResult"]
+__all__ = ["ExplainedStage", "ExplanationResult"]
 
 _SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ExplanationResult(Result, Explanation):
-    """The input of a solver, stage by stage."""
+class ExplainedStage(NamedTuple):
+    """The formula after the encoding, or after a lowering, of this name."""
 
-    page = explanation_page
+    name: str
+    summary: str
+    size: FormulaSize
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExplanationResult(Result):
+    """The input of a solver, stage by stage.
+
+    Args:
+        note: why another instance is decided instead; may be empty.
+        encoding: its name.
+        backend: the name of the first backend.
+        summary: the backend's summary.
+        features: the features that the backend takes.
+        stages: the encoding, then each lowering.
+        answers: whether the backend can and should run this: the question, yes or no, the reason.
+    """
+
+    instance: Instance
+    note: str
+    encoding: str
+    backend: str
+    summary: str
+    features: tuple[str, ...]
+    stages: tuple[ExplainedStage, ...]
+    answers: tuple[tuple[str, bool, str], ...]
+
+    @paged
+    def page(self) -> PageParts:
+        """The formula after each stage, and whether the backend takes it."""
+        instance = self.instance
+        yield (
+            f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
+            f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
+            f"in all, at least {counted(instance.least_steps, 'step')}\n"
+        )
+        if self.note:
+            yield f"{self.note}\n"
+        rows = [
+            {
+                "after": stage.name,
+                ">Booleans": stage.size.booleans,
+                ">integers": stage.size.integers,
+                ">clauses": stage.size.clauses,
+                ">cardinality": stage.size.cardinalities,
+                ">linear": stage.size.linears,
+                ">difference": stage.size.differences,
+                ">literals": stage.size.literals,
+                ">seconds": f"{stage.seconds:.3f}",
+            }
+            for stage in self.stages
+        ]
+        yield table(rows, ("seconds", "literals", "difference", "cardinality", "linear"))
+        yield from (f"{stage.name}: {stage.summary}" for stage in self.stages)
+        takes = ", ".join(self.features)
+        yield f"backend {self.backend}: {self.summary}; takes {takes}"
+        for name, ok, why in self.answers:
+            verdict = "yes" if ok else "no"
+            yield f"{name.replace('_', ' ')} this: {verdict}" + (f": {why}" if why else "")
 
     def document(self) -> dict[str, Any]:
         """The stages with their sizes."""

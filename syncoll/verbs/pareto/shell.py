@@ -30,12 +30,11 @@ def _show_times(frontier: FrontierResult, arguments: argparse.Namespace) -> None
     """Prints the fastest point for each of the sizes of --optimise-for."""
     if arguments.optimise_for is None or not frontier:
         return
-    from syncoll.pages.simulation import fastest_page
-
     times = {"sizes": arguments.optimise_for, "alpha": arguments.alpha, "beta": arguments.beta}
     try:
         with interrupted_at(deadline_of(arguments.time_limit)):
-            page = fastest_page(syncoll.simulate(frontier, **times, factor=2, classics=False))
+            times |= {"factor": 2, "classics": False}
+            page = syncoll.simulate(frontier, **times).fastest_page()
     except OutOfTimeError:
         note("syncoll: no time was left to simulate the points; `syncoll simulate` does that")
         return

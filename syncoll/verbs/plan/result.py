@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from syncoll import values
 from syncoll.documents import to_text, write_new_folder
 from syncoll.pages.page import PageParts, paged, table
-from syncoll.pages.times import gigabytes, microseconds
 from syncoll.planning import (
     NeverBest,
     Picture,
@@ -21,7 +20,7 @@ from syncoll.planning import (
     ends,
     plan_document,
 )
-from syncoll.units import format_bandwidth, format_size, format_time
+from syncoll.units import format_bandwidth, format_size, format_time, gigabytes, microseconds
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.result import Tabular, columns_of, picked
 from syncoll.wording import counted

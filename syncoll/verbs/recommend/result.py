@@ -18,19 +18,23 @@ from syncoll.documents.recommendation import (
     VariantRecord,
 )
 from syncoll.documents.record import written
-from syncoll.pages import Page
-from syncoll.pages.recommend import recommendation_page
+from syncoll.pages.page import PageParts, paged, table
 from syncoll.plugins import resolve_options
 from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.session import Session
+from syncoll.units import format_size, gigabytes, microseconds
 from syncoll.verbs.asking import session_of
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.plan.result import PlanResult
 from syncoll.verbs.result import Tabular, columns_of
 from syncoll.verbs.simulate.result import SimulationResult
 from syncoll.version import __version__
+from syncoll.wording import counted, gap
 
 __all__ = ["RecommendationResult", "require_exporter", "style_after"]
+
+_FASTER = 0.95
+"""An algorithm that the message does not fit is named if it takes at most this part of the time."""
 
 
 def style_after(progress: str) -> Any:
@@ -75,10 +79,56 @@ class RecommendationResult(Tabular):
         """A row for each message."""
         return [structs.asdict(one) for one in self.recommended]
 
-    def page(self) -> Page:
-        """The table of algorithms, and remarks."""
-        about = self.recommended, self.optimal, self.variants
-        return recommendation_page(self.frontier, self.compared, *about)
+    @paged
+    def page(self) -> PageParts:
+        """The fastest algorithm for each message, and remarks."""
+        frontier, compared = self.frontier, self.compared
+        topology = compared.network.topology
+        nodes = counted(topology.num_nodes, "node")
+        yield f"{frontier.collective} on {topology.name}, {nodes}; simulated times"
+        over = bool(compared.classics)
+        yield table([_row(one, over) for one in self.recommended], ("over", "GB/s"))
+        yield (
+            "GB/s: message over time (algbw); gap: from a proved lower bound on the time of every "
+            "algorithm (2x: twice the bound)"
+            f"{'; speed-up: over the fastest classic' if over else ''}"
+        )
+        yield compared.message.sentence
+        for name in dict.fromkeys(one.where for one in self.recommended):
+            stored = compared.timed(name).algorithm
+            found = [one.backend for one in frontier.points if one.algorithm is stored.algorithm]
+            by = f", by {found[0]}" if found and found[0] else ""
+            yield f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}"
+        for number, one in enumerate(self.recommended):
+            size, least = format_size(one.message_bytes), compared.best(number)
+            if not compared.fits(one.message_bytes, one.chunks):
+                yield (
+                    f"{one.where} does not cut {size} into {one.chunks} equal chunks of whole "
+                    "elements; a runtime may refuse this size."
+                )
+            elif float(least.seconds[number]) < one.seconds * _FASTER:
+                yield (
+                    f"{least.name} (C = {least.algorithm.chunks}) would take "
+                    f"{microseconds(least.seconds[number])} us for {size}, but does not cut it "
+                    "into equal chunks of whole elements."
+                )
+        yield ""
+        if self.optimal is not None:
+            yield f"Nothing can be gained: {self.optimal} is proved optimal here."
+        elif over and all(one.is_classic for one in self.recommended):
+            yield "No algorithm that was found and fits these messages is faster than the classics."
+        elif not frontier.complete:
+            why = (
+                "The search was interrupted" if frontier.interrupted else "Not all gaps are closed"
+            )
+            yield f"{why}; a longer search may find faster algorithms."
+        for variant in self.variants:
+            here, there = map(microseconds, (variant.floor_here, variant.floor))
+            yield (
+                f"The variant {variant.argument} of this machine may be faster: at "
+                f"{format_size(variant.message_bytes)} its lower bound is {there} us, not {here} "
+                "us."
+            )
 
     def document(self) -> dict[str, Any]:
         """The recommendation as JSON."""
@@ -137,3 +187,17 @@ class RecommendationResult(Tabular):
         finally:
             write_new_folder(Path(folder), files)
         return found
+
+
+def _row(one: RecommendedRecord, compared: bool) -> dict[str, str]:
+    row = {
+        ">message": format_size(one.message_bytes),
+        "algorithm": one.where,
+        ">time (us)": microseconds(one.seconds),
+        ">GB/s": gigabytes(one.algbw),
+        ">gap": gap(one.seconds, one.floor) if one.floor else "-",
+    }
+    if compared:
+        row[">speed-up"] = "-" if one.speedup is None else f"{one.speedup:.3g}x"
+        row["over"] = (one.classic or "-").partition("[")[0]
+    return row

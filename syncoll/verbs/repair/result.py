@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
-from syncoll.pages.repair import repair_page, survey_page
-from syncoll.repairing.cost_delta import Loss, Repair
+from syncoll.pages.frontier import frontier_page, proved_column
+from syncoll.pages.page import PageParts, paged, table
+from syncoll.repairing.cost_delta import Loss, Repair, percent
 from syncoll.repairing.document import repair_document, survey_document
-from syncoll.repairing.survey import Survey
+from syncoll.repairing.survey import Survey, Surveyed
+from syncoll.repairing.warm_start_seeds import KEPT, MENDED
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.result import Tabular, columns_of, picked
+from syncoll.wording import argument, counted, nearness, runs_in_words
 
 __all__ = ["RepairResult", "SurveyResult"]
 
@@ -26,7 +30,6 @@ class RepairResult(Tabular, Repair):
 
     frontier: FrontierResult
 
-    page = repair_page
     document = repair_document
     columns: ClassVar = columns_of(
         "int steps, str whole now bound, float lost lost_for_good gap, str found_by"
@@ -36,12 +39,52 @@ class RepairResult(Tabular, Repair):
         """A row for each number of steps, and a last one (steps None) for any number."""
         return map(_record, self.losses)
 
+    @paged
+    def page(self) -> PageParts:
+        """The loss, the part of it that is proved, and the frontier of the damaged machine."""
+        machine = self.machine
+        yield f"{self.frontier.collective} on {machine.whole.name}, {machine.words}"
+        yield ""
+        proved = proved_column(self.frontier)
+        rows = [
+            {
+                ">steps S": "any" if one.steps is None else one.steps,
+                **_costs(one, proved),
+                "found by": one.found_by,
+            }
+            for one in self.losses
+        ]
+        yield table(rows, ("found by", "R/C whole"))
+        before, after = self.whole.least_steps, self.frontier.least_steps
+        if after != before:
+            yield f"At least {counted(after, 'step')} now, {before} before."
+        names = {point.backend for point in self.frontier.points}
+        yield (
+            "lost: increase of the least R/C that was found; lost for good: the part of it that no "
+            "algorithm can avoid, by the proved bound"
+        )
+        words = {
+            KEPT: "kept: the algorithm of the whole machine, which still works",
+            MENDED: "mended: an algorithm of the whole machine, rerouted around the damage",
+        }
+        for name, text in words.items():
+            if name in names:
+                yield text
+        if len(machine.nodes) == 1:
+            yield f"1 node takes part; node 0 is the former node {machine.nodes[0]}"
+        elif machine.lost_nodes:
+            yield (
+                f"{len(machine.nodes)} nodes take part; nodes 0 to {len(machine.nodes) - 1} are "
+                f"the former nodes {runs_in_words(machine.nodes)}"
+            )
+        yield ""
+        yield frontier_page(self.frontier)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyResult(Tabular, Survey):
     """Every single failure of a machine, and its cost."""
 
-    page = survey_page
     document = survey_document
     columns: ClassVar = columns_of(
         "str broken, int alike steps, float whole, str exact_whole, float now, str exact_now, "
@@ -59,6 +102,92 @@ class SurveyResult(Tabular, Survey):
             yield from ({**first, **_record(loss)} for loss in losses)
             if not losses:
                 yield first
+
+    @paged
+    def page(self) -> PageParts:
+        """The loss by each single failure, the worst first."""
+        whole = self.whole
+        yield (
+            f"{whole.collective} on {whole.topology.name}, without one of its "
+            f"{counted(self.failures, self.kind.removesuffix('s'), self.kind)}"
+        )
+        yield ""
+        known = {*self.fatal, *self.left_out}
+        waiting = [one for one in self.surveyed if one.repair is None and one not in known]
+        rows = [_failure(one, "impossible") for one in self.fatal]
+        rows += [_failure(one) for one in self.worst]
+        rows += [_failure(one, "left out") for one in self.left_out]
+        rows += [_failure(one, "not yet") for one in waiting]
+        yield table(rows, ("R/C whole", "alike", "S >=", "proved >=", "R/C now"))
+        yield (
+            "R/C: the least found with any number of steps; alike: failures that a symmetry takes "
+            "to each other; S >=: no algorithm has fewer steps"
+        )
+        yield (
+            "lost for good: the increase of R/C that no algorithm can avoid, by the proved bound; "
+            "gap: distance of the least R/C found from this bound (2x: twice the bound)"
+        )
+        if self.worst:
+            yield from self._worst_words("worst so far" if waiting else "worst")
+        yield from (f"{one.words}: {one.refused}" for one in self.fatal)
+        for one in self.left_out:
+            yield f"{one.words}: left out, nothing is proved: {one.left_out}"
+        vain = [one for one in self.worst if one.any_steps is None or one.any_steps.now is None]
+        if vain:
+            yield (
+                f"R/C now -: no algorithm was found for {counted(len(vain), 'failure')} within "
+                f"{argument('search_limit')}; algorithms may exist"
+            )
+        if waiting:
+            reason = "interrupted" if self.interrupted else f"{argument('time_limit')} is over"
+            yield (
+                f"not yet: {counted(len(waiting), 'failure')} of {len(self.surveyed)} were not "
+                f"searched ({reason})"
+            )
+
+    def _worst_words(self, which: str) -> Iterator[str]:
+        """The failure that costs most, for any S and for each S."""
+        worst = self.worst[0]
+        loss = worst.any_steps
+        assert loss is not None
+        if loss.lost is not None:
+            yield f"The {which} is {worst.words}: {percent(loss.lost)}."
+        for point in self.whole.points:
+            steps = point.steps
+            lost = [
+                (line.bound is None, line.lost is None, line.lost or 0, one.words)
+                for one in self.worst
+                if one.repair is not None
+                for line in one.repair.losses
+                if line.steps == steps
+            ]
+            if lost:
+                never, none, share, words = max(lost, key=lambda one: one[:3])
+                cost = "nothing was found" if none else percent(Fraction(share))
+                cost = "no algorithm is left" if never else cost
+                yield f"With at most {counted(steps, 'step')} the {which} is {words}: {cost}."
+
+
+def _costs(loss: Loss, proved: str = ">proved >=") -> dict[str, object]:
+    return {
+        ">R/C whole": "-" if loss.whole is None else loss.whole,
+        ">R/C now": "-" if loss.now is None else loss.now,
+        ">lost": percent(loss.lost),
+        proved: "impossible" if loss.bound is None else loss.bound,
+        ">lost for good": "all" if loss.bound is None else percent(loss.lost_for_good),
+    }
+
+
+def _failure(one: Surveyed, reason: str = "") -> dict[str, object]:
+    """A row of a survey, with the reason why costs are missing."""
+    loss, repair = one.any_steps, one.repair
+    row: dict[str, object] = {"broken": one.words, ">alike": one.failure.images, ">S >=": reason}
+    if reason or loss is None or repair is None:
+        return row
+    row |= {">S >=": repair.frontier.least_steps, **_costs(loss), "gap": "-"}
+    if loss.now is not None and loss.bound is not None:
+        row["gap"] = nearness(loss.now, loss.bound, in_table=True)
+    return row
 
 
 def _record(loss: Loss) -> dict[str, Any]:

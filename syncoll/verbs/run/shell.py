@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import syncoll
 from syncoll.cli.command import ask
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_json, print_page, print_text
+from syncoll.cli.output import note, print_text, print_value
 from syncoll.documents import WITH_ALGORITHMS, StoredFile, read_file
 from syncoll.documents.chosen import chosen
 from syncoll.errors import ExecutionError
-from syncoll.pages.execution import execution_page, mpi_page
+from syncoll.pages import Page
 from syncoll.planning import message_of
 from syncoll.trust.data import dtype_of
-from syncoll.verbs.result import picked
+from syncoll.verbs.result import Shown, picked
 from syncoll.verbs.run import SHORT_TYPES, SIZE
+from syncoll.verbs.run.result import execution_page, mpi_page
 from syncoll.wording import counted
 
 
@@ -27,74 +29,72 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.dtype = SHORT_TYPES.get(arguments.dtype, arguments.dtype)
     stored = read_file(file, WITH_ALGORITHMS, "run")
     if arguments.point is not None:
-        taken = chosen(stored, arguments.point, file, "run")
-        stored = replace(stored, algorithms=taken)
+        stored = replace(stored, algorithms=chosen(stored, arguments.point, file, "run"))
     try:
         done: list[Any] = ask(arguments, source=stored)
     except ExecutionError as error:
         note(f"syncoll: {file}: {error}")
         return Exit.UNDECIDED if error.timed_out else Exit.BAD_INPUT
-    if arguments.via == "mpi":
-        return _over_mpi(arguments, stored, done)
-    message, width = message_of(stored.instances), dtype_of(arguments.dtype).itemsize
-    asked = SIZE if arguments.size is None else arguments.size
-    total = int(message.input_bytes(asked, width) * message.per_input)
-    about = _about(arguments, stored)
-    if arguments.format == "json":
-        algorithms = [one.document() for one in done]
-        schema = "syncoll/execution/2"
-        print_json({"schema": schema, **about, "message_bytes": total, "algorithms": algorithms})
-    else:
-        how = f", reduced with {arguments.op}" if about["operation"] else ""
-        print_text(
-            f"{stored.kind}: {stored.collective} on {stored.topology.name}; a message of "
-            f"{counted(total, 'byte')} of {arguments.dtype}{how}\n"
-        )
-        print_page(execution_page([(one.stored, one) for one in done]))
-    for one in done:
-        if one.mismatch is not None:
-            note(f"syncoll: {file}: {one.stored.where}: {one.mismatch.message}")
-    return Exit.OK if all(one.ok for one in done) else Exit.BAD_INPUT
-
-
-def _about(arguments: argparse.Namespace, stored: StoredFile) -> dict[str, Any]:
+    over_mpi = arguments.via == "mpi"
+    if over_mpi and not stored.algorithms:
+        print_text(f"{file}: no algorithm in it; nothing to run")
+    if over_mpi and not done:  # or another rank prints it
+        return Exit.OK
     combining = any(one.instance.combining for one in stored.algorithms)
-    return {
-        "file": str(arguments.source),
+    about = {
+        "file": str(file),
         "kind": stored.kind,
         "topology": stored.topology.name,
         "collective": stored.collective,
         "operation": arguments.op if combining else None,
         **picked(arguments, "dtype seed"),
     }
+    shown = _over_mpi(about, done) if over_mpi else _in_memory(arguments, stored, about, done)
+    print_value(arguments, shown)
+    for where, reason in _mismatches(done, over_mpi=over_mpi):
+        note(f"syncoll: {file}: {where}: {reason}")
+    return Exit.OK if all(one.ok for one in done) else Exit.BAD_INPUT
 
 
-def _over_mpi(arguments: argparse.Namespace, stored: StoredFile, done: list[Any]) -> int:
-    if not stored.algorithms:
-        print_text(f"{arguments.source}: no algorithm in it; nothing to run")
-    if not done:  # or another rank prints it
-        return Exit.OK
+def _in_memory(
+    arguments: argparse.Namespace, stored: StoredFile, about: dict[str, Any], done: list[Any]
+) -> Shown:
+    message, width = message_of(stored.instances), dtype_of(arguments.dtype).itemsize
+    asked = SIZE if arguments.size is None else arguments.size
+    total = int(message.input_bytes(asked, width) * message.per_input)
+    how = f", reduced with {arguments.op}" if about["operation"] else ""
+    page = Page().text(
+        f"{stored.kind}: {stored.collective} on {stored.topology.name}; a message of "
+        f"{counted(total, 'byte')} of {arguments.dtype}{how}\n"
+    )
+    document = {"schema": "syncoll/execution/2", **about, "message_bytes": total}
+    algorithms = [one.document() for one in done]
+    return Shown(page.add(execution_page(done)), lambda: {**document, "algorithms": algorithms})
+
+
+def _over_mpi(about: dict[str, Any], done: list[Any]) -> Shown:
     job, result = done[0].job, done[0].result
     per_input = message_of(one.instance for one in job.work).per_input
-    if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/mpi-execution/2",
-                "version": syncoll.__version__,
-                **_about(arguments, stored),
-                "machines": result.hosts,
-                **picked(result, "ranks cores library mpi4py ok"),
-                "shows": "correctness" if result.hosts == 1 else "correctness and speed",
-                "messages": [int(size * per_input) for size in job.sizes],
-                "repeats": job.repeats,
-                "algorithms": [one.document() for one in done],
-            }
-        )
-    else:
-        print_page(mpi_page(job, result))
-    for compared in done:
-        for run in compared.runs:
-            if run.mismatch is not None:
-                where = f"{compared.where} with a message of {int(run.size * per_input)} bytes"
-                note(f"syncoll: {arguments.source}: {where}: {run.mismatch}")
-    return Exit.OK if result.ok else Exit.BAD_INPUT
+    document = {
+        "schema": "syncoll/mpi-execution/2",
+        "version": syncoll.__version__,
+        **about,
+        "machines": result.hosts,
+        **picked(result, "ranks cores library mpi4py ok"),
+        "shows": "correctness" if result.hosts == 1 else "correctness and speed",
+        "messages": [int(size * per_input) for size in job.sizes],
+        "repeats": job.repeats,
+        "algorithms": [one.document() for one in done],
+    }
+    return Shown(mpi_page(job, result), lambda: document)
+
+
+def _mismatches(done: list[Any], *, over_mpi: bool) -> Iterator[tuple[str, str]]:
+    """The place and the words of each wrong result."""
+    for one in done:
+        if not over_mpi and one.mismatch is not None:
+            yield one.stored.where, one.mismatch.message
+        for run in one.document()["runs"] if over_mpi else ():
+            if run["mismatch"] is not None:
+                size = run["message_bytes"]
+                yield f"{one.where} with a message of {size} bytes", run["mismatch"]

@@ -19,7 +19,7 @@ others: the automorphisms of the machine, or of the machine and a collective.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from syncoll.deadline import interrupted_at
 from syncoll.verbs.asking import What, Where, deadline_of, session_for, verb
@@ -28,12 +28,17 @@ from syncoll.verbs.declaration import Shell
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from syncoll import documents
+    from syncoll.documents.record import written
+    from syncoll.documents.written_problem import interconnect_record
     from syncoll.model import Collective, Fabric, Topology
-    from syncoll.pages.collective import least_size
+    from syncoll.pages.collective import collective_page, least_size
+    from syncoll.pages.frontier import stored_page
+    from syncoll.pages.topology import topology_page
+    from syncoll.spec.kinds import kind_of
     from syncoll.symmetry import find_symmetry
     from syncoll.verbs.result import Displayable, Shown
     from syncoll.verbs.show.result import SymmetryResult
-    from syncoll.verbs.show.showing import shown
 
 __all__ = ["show", "symmetry_of"]
 
@@ -69,7 +74,47 @@ def show(
     >>> print(str(show("ring(3)")).splitlines()[2])
     ring(3): 3 nodes, 6 directed links, diameter 1
     """
-    return shown(session_for(), what, nodes, chunks, width)
+    session, thing, doc = session_for(), cast("Any", what), ""
+    if isinstance(thing, Displayable):
+        return Shown(thing.page(), lambda: thing.document())
+    if isinstance(thing, str | Path):
+        thing = str(thing)
+        kind = kind_of(session.specs, thing)
+        if kind == "file":
+            stored = documents.read_file(Path(thing), (*documents.KINDS, "forest"), "show")
+            return Shown(stored_page(stored), lambda: dict(stored.document))
+        doc = session.specs.definition(kind, thing).doc  # type: ignore[arg-type]
+        thing = session.topology(thing) if kind == "topology" else session.collective(thing)
+    if isinstance(thing, Collective):
+        size = least_size(thing, nodes, chunks)
+        return Shown(collective_page(thing, *size, doc), lambda: _collective_document(thing, *size))
+    topology = session.topology(thing)
+    return Shown(topology_page(topology, doc, width), lambda: _topology_document(topology))
+
+
+def _topology_document(topology: Topology) -> dict[str, Any]:
+    return {
+        "schema": "syncoll/topology/1",
+        "topology": topology.name,
+        "nodes": topology.num_nodes,
+        "interconnect": written(interconnect_record(topology)),
+    }
+
+
+def _collective_document(collective: Collective, nodes: int, chunks: int) -> dict[str, Any]:
+    relation = collective.tabulate(nodes, chunks)
+    return {
+        "schema": "syncoll/collective/1",
+        "collective": collective.name,
+        "nodes": nodes,
+        "chunks": chunks,
+        "global_chunks": len(relation.pre),
+        "combining": collective.combining,
+        "inverse_of": collective.dual.name if collective.dual else None,
+        "composed_of": [[part.name for part in way] for way in collective.ways],
+        "pre": [row.nonzero()[0].tolist() for row in relation.pre],
+        "post": [row.nonzero()[0].tolist() for row in relation.post],
+    }
 
 
 @verb

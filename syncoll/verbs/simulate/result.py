@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,14 +12,22 @@ from syncoll import values
 from syncoll.documents import StoredAlgorithm, write_atomically
 from syncoll.errors import SpecError, UsageError
 from syncoll.model import Instance
-from syncoll.pages import Page
-from syncoll.pages.simulation import simulation_page
+from syncoll.pages.page import Page, PageParts, paged, table
 from syncoll.runtime import kind_of
 from syncoll.session import Session
-from syncoll.simulating import Comparison, simulation_document, trace_content
+from syncoll.simulating import (
+    Comparison,
+    Semantics,
+    Sharing,
+    Timed,
+    Timing,
+    simulation_document,
+    trace_content,
+)
+from syncoll.units import format_bandwidth, format_size, format_time, microseconds
 from syncoll.verbs.asking import What
 from syncoll.verbs.result import Tabular, columns_of
-from syncoll.wording import argument
+from syncoll.wording import argument, counted, gap
 
 __all__ = ["SimulationResult", "classics_of"]
 
@@ -43,13 +52,88 @@ class SimulationResult(Tabular, Comparison):
         each = self.document()["algorithms"]
         return [{**one, **row} for one in each for row in one["measurements"]]
 
-    def page(self, *, all_classics: bool = False) -> Page:
+    @paged
+    def page(self, *, all_classics: bool = False) -> PageParts:
         """Tables as nccl-tests prints them, and the fastest for each size.
 
         Args:
-            all_classics: whether each form of a classic has a table of its own.
+            all_classics: whether each form of a classic has a table of its own, in place of a table
+                with the fastest form at each size.
         """
-        return simulation_page(self, self.collective, all_classics=all_classics)
+        network, topology = self.network, self.network.topology
+        latency = format_time(network.greatest_latency)
+        alpha = f"latencies up to {latency}" if network.states_latency else f"alpha {latency}"
+        unit = f"a chunk per round at {format_bandwidth(network.unit)}"
+        stated = [network.states_latency, network.states_bandwidth]
+        source = f", as {topology.name} is described" if any(stated) else ""
+        yield (
+            f"{self.collective} on {topology.name}: {counted(len(network.lanes), 'lane')}, {alpha},"
+            f" {unit}{source}; {_semantics_words(self.semantics)}"
+        )
+        yield self.message.sentence
+        for one in (*self.algorithms, *(self.classics if all_classics else ())):
+            stored = one.algorithm
+            yield f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}"
+            yield self._measured([one] * len(self.sizes))
+        names = () if all_classics else dict.fromkeys(one.classic for one in self.classics)
+        for name in names:
+            own = [one for one in self.classics if one.classic == name]
+            times = zip(*(one.seconds for one in own), strict=True)
+            chosen = [own[each.index(min(each))] for each in times]
+            which = sorted({one.algorithm.bandwidth for one in chosen}, reverse=True)
+            costs = ", ".join(map(str, which))
+            yield f"{name}, the best at each size of {counted(len(own), 'form')} (R/C = {costs})"
+            yield self._measured(chosen)
+        yield self.fastest_page()
+        yield from (f"{name} is left out: {why}" for name, why in self.left_out.items())
+
+    @paged
+    def fastest_page(self) -> PageParts:
+        """Only the table of the fastest algorithm for each size."""
+        rows = [self._best_row(number) for number in range(len(self.sizes))]
+        yield table(rows, ("at least (us)", "its time (us)", "gap"))
+        how = "by latencies and the proved bound"
+        if self.semantics.timing is Timing.LOCKSTEP:
+            how = "by latencies and the proved bounds for each number of steps"
+        yield (
+            f"at least: a lower bound for every algorithm, {how}; gap: distance from it (2x: twice "
+            "the bound)"
+        )
+
+    def _measured(self, each: list[Timed]) -> Page:
+        """The table of an algorithm, or of the fastest of several at each size."""
+        measured = [list(self.measured(one))[number] for number, one in enumerate(each)]
+        return table(
+            [
+                {
+                    ">message (B)": row.size,
+                    ">count": row.count,
+                    ">type": "float",
+                    ">redop": self.redop,
+                    ">time (us)": _digits(row.seconds, 10**6),
+                    ">algbw (GB/s)": _digits(row.algbw, Fraction(1, 10**9)),
+                    ">busbw (GB/s)": _digits(row.busbw, Fraction(1, 10**9)),
+                }
+                for row in measured
+            ]
+        )
+
+    def _best_row(self, number: int) -> dict[str, str]:
+        """The fastest algorithm for a size and, if there are classics, the fastest of them."""
+        best, classic = self.best(number), self.best_classic(number)
+        speedup, floor = self.speedup(number), self.floor(number)
+        row = {
+            ">message": format_size(self.sizes[number]),
+            "fastest": best.name,
+            ">time (us)": microseconds(best.seconds[number]),
+            ">at least (us)": microseconds(floor) if floor else "-",
+            ">gap": gap(float(best.seconds[number]), floor) if floor else "-",
+        }
+        if classic is not None:
+            row["fastest classic"] = classic.name
+            row[">its time (us)"] = microseconds(classic.seconds[number])
+            row[">speed-up"] = "-" if speedup is None else f"{float(speedup):.2f}"
+        return row
 
     def document(self) -> dict[str, Any]:
         """The times as JSON."""
@@ -83,6 +167,37 @@ class SimulationResult(Tabular, Comparison):
             Path(path), trace_content({one: self.simulation(one, exact) for one in chosen})
         )
         return chosen
+
+
+def _digits(value: Fraction | None, scale: Fraction | int) -> str:
+    """Two decimals as nccl-tests prints; three significant digits below 1; a dash for None."""
+    if value is None:
+        return "-"
+    number = float(value * scale)
+    return f"{number:.2f}" if number >= 1 or not number else f"{number:.3g}"
+
+
+def _semantics_words(semantics: Semantics) -> str:
+    """How the network is taken to behave, in a line."""
+    words = [str(semantics.timing)]
+    if semantics.timing is Timing.ASYNCHRONOUS:
+        fair = semantics.sharing is Sharing.FAIR
+        words.append("fair sharing" if fair else f"in turn, {semantics.switching}")
+    if semantics.packet is not None:
+        words.append(f"packets of {semantics.packet} + {semantics.header} bytes")
+    elif semantics.header:
+        words.append(f"{semantics.header} bytes of header for each send")
+    if semantics.injection != "free":
+        words.append("lockstep injection")
+    if semantics.depth is not None:
+        words.append(f"connections of depth {semantics.depth}")
+    if semantics.reduction:
+        words.append(f"reductions at {format_bandwidth(1 / semantics.reduction)}")
+    if semantics.overhead:
+        words.append(f"{format_time(semantics.overhead)} a call")
+    words += [f"slow {one}" for one in semantics.slow]
+    words += [f"late {one}" for one in semantics.late]
+    return ", ".join(words)
 
 
 def classics_of(

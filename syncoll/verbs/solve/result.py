@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from syncoll.documents.outcome import outcome_document
 from syncoll.errors import UsageError
-from syncoll.formula import Verdict
-from syncoll.pages.algorithm import solution_page
+from syncoll.formula import StopReason, Verdict
+from syncoll.pages.algorithm import algorithm_page
+from syncoll.pages.page import PageParts, paged
 from syncoll.results import Solution
 from syncoll.session import Session
 from syncoll.verbs.asking import deadline_of, session_of, verb
 from syncoll.verbs.result import Result
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.proofs.refute import Refuting
@@ -31,8 +33,55 @@ class SolutionResult(Result, Solution):
 
     session: Session | None = None
 
-    page = solution_page
     document = outcome_document
+
+    @paged
+    def page(self) -> PageParts:
+        """The answer to one (S, R, C), with the encoding, the backend and the seconds."""
+        instance, outcome = self.instance, self.outcome
+        question = (
+            f"{instance.collective} on {instance.topology.name} with C = {instance.chunks}, "
+            f"S = {instance.steps}, R = {instance.rounds}"
+        )
+        if self.algorithm is not None:
+            yield algorithm_page(instance, self.algorithm)
+            yield ""
+            yield f"sat: {question}; verified."
+            if self.restriction is not None:
+                order = self.restriction.order
+                yield f"Found among the algorithms that a group of order {order} preserves."
+        elif outcome.verdict is Verdict.UNSAT:
+            yield f"unsat: {question} has no algorithm."
+            if min(instance.steps, instance.rounds) < instance.least_steps:
+                noun = "step" if instance.steps < instance.least_steps else "round"
+                yield (
+                    f"No algorithm with C = {instance.chunks} has fewer than "
+                    f"{counted(instance.least_steps, noun)}."
+                )
+                return
+        elif outcome.reason is StopReason.NOT_SYMMETRIC:
+            yield f"unknown: {question} has no symmetric algorithm; others may exist."
+            yield outcome.message
+        else:
+            yield f"unknown: {question} was not decided ({outcome.reason})."
+            if outcome.message:  # the document has all of it, such as the stack of a crash
+                yield outcome.message.partition("\n")[0]
+        yield f"Encoding {self.encoding}, backend {self.backend}{self._effort()}."
+
+    def _effort(self) -> str:
+        size = ""
+        if self.size.variables or self.size.constraints:
+            size = (
+                f": {counted(self.size.variables, 'variable')}, "
+                f"{counted(self.size.constraints, 'constraint')}"
+            )
+        phases = [(name, f"{value:.2f}") for name, value in self.seconds.items()]
+        parts = ", ".join(f"{name} {value}" for name, value in phases if float(value))
+        if self.restriction is not None:
+            whole = self.restriction.whole
+            size += f" (without symmetry {whole.variables} and {whole.constraints})"
+        total = sum(self.seconds.values())
+        return f"{size}; {total:.2f} seconds" + (f" ({parts})" if parts else "")
 
     @property
     def found(self) -> StoredResult:

@@ -22,6 +22,8 @@ __all__ = ["open_store"]
 
 SHELL = Shell(options={"--clear": "delete everything in it"})
 
+NO_STORE = "there is no store: it is turned off (`none`), or cannot be opened"
+
 
 @verb
 def open_store(store: str | Path | None = None) -> Store:
@@ -38,5 +40,5 @@ def open_store(store: str | Path | None = None) -> Store:
     """
     found = session_for({} if store is None else {"store": store}).store()
     if found is None:
-        raise UsageError("there is no store: it is turned off (`none`), or cannot be opened")
+        raise UsageError(NO_STORE)
     return found

@@ -6,10 +6,12 @@ import argparse
 from pathlib import Path
 
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_json, print_text
+from syncoll.cli.output import note, print_value
 from syncoll.errors import FileFormatError, UsageError
+from syncoll.pages import Page
 from syncoll.store import Store, default_path, delete_damaged
-from syncoll.verbs.result import picked
+from syncoll.verbs.result import Shown, picked
+from syncoll.verbs.store import NO_STORE
 from syncoll.wording import counted
 
 
@@ -18,25 +20,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.clear:
         _delete_if_damaged(arguments.session.settings.store_name)
     store = arguments.session.store()
+    page, document = Page(), {"schema": "syncoll/store/1", "file": None}
     if store is None:
-        if arguments.format == "json":
-            print_json({"schema": "syncoll/store/1", "file": None})
-        else:
-            print_text("there is no store: it is turned off (`none`), or cannot be opened")
-        return Exit.OK
-    with store:
-        if arguments.clear:
-            store.clear()
-        found = store.describe()
-    if arguments.format == "json":
-        numbers = picked(found, "bytes version sat unsat unknown certificates")
-        print_json({"schema": "syncoll/store/1", "file": str(found.path), **numbers})
-        return Exit.OK
-    print_text(f"{found.path}: {found.bytes / 1000:.0f} kB, version {found.version}")
-    print_text(
-        f"  {counted(found.sat, 'algorithm')}, {counted(found.unsat, 'refutation')}, "
-        f"{found.unknown} not decided in time, {counted(found.certificates, 'certificate')}"
-    )
+        page.text(NO_STORE)
+    else:
+        with store:
+            if arguments.clear:
+                store.clear()
+            found = store.describe()
+        document |= {"file": str(found.path)}
+        document |= picked(found, "bytes version sat unsat unknown certificates")
+        page.text(f"{found.path}: {found.bytes / 1000:.0f} kB, version {found.version}").text(
+            f"  {counted(found.sat, 'algorithm')}, {counted(found.unsat, 'refutation')}, "
+            f"{found.unknown} not decided in time, {counted(found.certificates, 'certificate')}"
+        )
+    print_value(arguments, Shown(page, lambda: document))
     return Exit.OK
 
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from syncoll.pages.verified import verified_page
+    from syncoll.plugins import ExporterRecord
     from syncoll.runtime.exported import VerifiedExports
-    from syncoll.verbs.result import Shown
-    from syncoll.verification import exporter_for, verification_document, verified
+    from syncoll.verbs.verify.result import VerifiedResult
+    from syncoll.verification import exporter_for, verified
 
 __all__ = ["verify"]
 
@@ -50,7 +50,7 @@ def verify(
     in_order: bool = False,
     to: str | None = None,
     options: Mapping[str, object] | None = None,
-) -> Shown:
+) -> VerifiedResult:
     """Replays every algorithm of a file, or executes an exported file.
 
     Args:
@@ -70,19 +70,32 @@ def verify(
     """
     session, file = session_for(), Path(path)
     record = exporter_for(session.plugins, session.tell, file, to)
-    about: dict[str, Any] = {
-        "topology": None if topology is None else session.topology(topology),
-        "collective": None if collective is None else session.collective(collective),
-        "chunks": chunks,
-        "in_order": in_order,
-        "options": options or {},
-    }
-    found = verified(session.plugins, file, record, **about)
-    if isinstance(found, VerifiedExports):
-        for where, reason in found.wrong:
+    how = {"chunks": chunks, "in_order": in_order, "options": options or {}}
+    done = examined(file, record, topology, collective, **how)
+    if isinstance(done.found, VerifiedExports):
+        for where, reason in done.found.wrong:
             raise VerificationError(f"{where}: {reason}")
-        for where, reason in found.unchecked:
+        for where, reason in done.found.unchecked:
             raise UncheckedError(f"{where}: {reason}")
-    meant = about["collective"]
-    expected = None if meant is None else meant.name
-    return Shown(verified_page(found), lambda: verification_document(file, found, expected))
+    return done
+
+
+@verb
+def examined(
+    file: Path,
+    record: ExporterRecord | None,
+    topology: Where | None,
+    collective: What | None,
+    **how: Any,
+) -> VerifiedResult:
+    """The contents of a file, in which exports may be wrong.
+
+    Args:
+        record: the exporter of the file.
+        how: further keywords of `syncoll.verification.verified`.
+    """
+    session = session_for()
+    where = None if topology is None else session.topology(topology)
+    meant = None if collective is None else session.collective(collective)
+    found = verified(session.plugins, file, record, topology=where, collective=meant, **how)
+    return VerifiedResult(found, file, None if meant is None else meant.name)

@@ -7,32 +7,26 @@ import argparse
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, options_given
 from syncoll.cli.output import note, print_value
-from syncoll.pages.verified import verified_page
 from syncoll.runtime.exported import VerifiedExports, exporter_of
-from syncoll.verbs.result import Shown
-from syncoll.verification import exporter_for, verification_document, verified
+from syncoll.verbs.result import picked
+from syncoll.verbs.verify import examined
+from syncoll.verification import exporter_for
 
 more = add_exporter_options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    session, file, name = arguments.session, arguments.path, arguments.collective
+    session, file = arguments.session, arguments.path
     record = exporter_for(session.plugins, session.tell, file, arguments.to)
-    found = verified(
-        session.plugins,
-        file,
-        record,
-        topology=None if arguments.topology is None else session.topology(arguments.topology),
-        collective=None if name is None else session.collective(name),
-        chunks=arguments.chunks,
-        in_order=arguments.in_order,
-        options=options_given(arguments)
-        if record is None
-        else exporter_options(arguments, record, reading=file),
-    )
-    document = verification_document(file, found, name)
-    print_value(arguments, Shown(verified_page(found), lambda: document))
+    how = picked(arguments, "topology collective chunks in_order")
+    if record is None:
+        how["options"] = options_given(arguments)
+    else:
+        how["options"] = exporter_options(arguments, record, reading=file)
+    done = examined(file, record, **how)
+    print_value(arguments, done)
+    found = done.found
     if not isinstance(found, VerifiedExports):
         return Exit.OK
     code = reported(found)

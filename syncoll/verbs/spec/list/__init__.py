@@ -6,12 +6,16 @@ their arguments and defaults.  `syncoll show NAME` shows one of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, get_args
 
+from syncoll.pages.page import Page, PageParts, paged
 from syncoll.verbs.asking import session_for, verb
 
 if TYPE_CHECKING:
-    from syncoll.pages.specs import definitions, specs_page
+    from collections.abc import Sequence
+
+    from syncoll.spec import DefinitionSummary, Kind
     from syncoll.verbs.result import Shown, picked
 
 __all__ = ["list_specs"]
@@ -21,8 +25,19 @@ __all__ = ["list_specs"]
 def list_specs() -> Shown:
     """The topologies, collectives, relations and searches that come with syncoll."""
     session = session_for()
-    specs = session.specs
-    for problem in specs.problems():
+    for problem in session.specs.problems():
         session.tell(str(problem))
-    found = [picked(one, "kind name signature doc") for one in definitions(specs)]
-    return Shown(specs_page(specs), lambda: {"schema": "syncoll/specs/1", "definitions": found})
+    found = [one for kind in get_args(Kind) for one in session.specs.names(kind)]
+    entries = [picked(one, "kind name signature doc") for one in found]
+    return Shown(_page(found), lambda: {"schema": "syncoll/specs/1", "definitions": entries})
+
+
+@paged
+def _page(found: Sequence[DefinitionSummary]) -> PageParts:
+    """A line for each definition, with the first sentence of its documentation."""
+    docs = (re.split(r"(?<=[.])\s", " ".join(one.doc.split()), maxsplit=1)[0] for one in found)
+    pairs = zip(found, docs, strict=True)
+    rows = [(one.kind, one.signature, doc.removesuffix(".")) for one, doc in pairs]
+    yield Page().table(("kind", "name", "what it is"), rows)
+    yield "`syncoll show NAME` shows a machine or a collective, `syncoll search NAME` runs a"
+    yield "search, and files of your own use all of them by name."

@@ -1,4 +1,4 @@
-"""Microseconds of a frontier's algorithms for three sizes of the message.
+"""Seconds of a frontier's algorithms for three sizes of the message.
 
 The machine has to state latencies and bandwidths.  Times are simulated as `syncoll simulate` does;
 of many sends, and of pipelines, they are S alpha + (R/C) L beta.
@@ -14,14 +14,14 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import SyncollError
 from syncoll.planning import CostModel, fastest_member, message_of, unit_bandwidth
 from syncoll.results import Family, Frontier, Point
-from syncoll.simulating import PhysicalNetwork, Semantics, SimulatedSeconds, physical_network
-from syncoll.units import format_size
+from syncoll.simulating.network import PhysicalNetwork, physical_network
+from syncoll.simulating.semantics import Semantics
+from syncoll.simulating.simulation import SimulatedSeconds
 
-__all__ = ["SHOWN_SIZES", "MessageTimes", "gigabytes", "microseconds", "times_of"]
+__all__ = ["SHOWN_SIZES", "MessageTimes", "times_of"]
 
 SHOWN_SIZES = (4 << 10, 1 << 20, 256 << 20)
 """Sizes of messages with a time in tables and reports."""
-_NAMES = [f">{format_size(size)} us" for size in SHOWN_SIZES]
 _MOST_SENDS = 150_000
 """Sends that are simulated within about half a second."""
 _MOST_LINKS = 20_000
@@ -40,26 +40,23 @@ class MessageTimes:
         """Whether the points have few sends together, and are simulated."""
         return sum(point.algorithm.num_sends for point in points) <= _MOST_SENDS
 
-    def of_points(self, points: Sequence[Point]) -> list[dict[str, str]]:
-        """The cells of each point, by the names of their columns."""
+    def of_points(self, points: Sequence[Point]) -> list[Sequence[Fraction]]:
+        """The seconds of each point, for each size."""
         if self.simulates(points):
             simulated = SimulatedSeconds(self.network, Semantics())
             each = (StoredAlgorithm(point.instance, point.algorithm, "") for point in points)
-            found = [[*map(microseconds, simulated(one, self.sizes))] for one in each]
-        else:
-            found = [[self._formula(x.steps, x.bandwidth, L) for L in self.sizes] for x in points]
-        return [dict(zip(_NAMES, cells, strict=True)) for cells in found]
+            return [simulated(one, self.sizes) for one in each]
+        return [[self._formula(x.steps, x.bandwidth, size) for size in self.sizes] for x in points]
 
-    def of_family(self, family: Family) -> dict[str, str]:
-        """The cells of a family: at each size the time of its fastest member."""
+    def of_family(self, family: Family) -> list[Fraction]:
+        """The seconds of the fastest member of a family, for each size."""
         alpha, unit = self.network.greatest_latency, self.network.unit
         fastest = [(fastest_member(family, alpha, size / unit), size) for size in self.sizes]
-        cells = [self._formula(family.steps.at(m), family.bandwidth(m), L) for m, L in fastest]
-        return dict(zip(_NAMES, cells, strict=True))
+        return [self._formula(family.steps.at(m), family.bandwidth(m), L) for m, L in fastest]
 
-    def _formula(self, steps: int, cost: Fraction, size: Fraction) -> str:
+    def _formula(self, steps: int, cost: Fraction, size: Fraction) -> Fraction:
         model = CostModel(self.network.greatest_latency, self.network.unit)
-        return microseconds(model.seconds(steps, cost, size))
+        return model.seconds(steps, cost, size)
 
 
 def times_of(frontier: Frontier) -> MessageTimes | None:
@@ -77,18 +74,3 @@ def times_of(frontier: Frontier) -> MessageTimes | None:
     if not message.per_node or not network.greatest_latency:
         return None
     return MessageTimes(network, message.words, tuple(map(message.node_bytes, SHOWN_SIZES)))
-
-
-def gigabytes(rate: Fraction | float | None) -> str:
-    """A rate in GB/s with four digits; a dash for None."""
-    return "-" if rate is None else f"{float(rate) / 1e9:.4g}"
-
-
-def microseconds(seconds: Fraction | float) -> str:
-    """Microseconds with about four digits.
-
-    >>> [microseconds(Fraction(x, 10**9)) for x in (2750, 123456, 12345678)]
-    ['2.75', '123.5', '12346']
-    """
-    value = float(seconds) * 1e6
-    return f"{value:.{2 if value < 100 else 1 if value < 1000 else 0}f}"

@@ -1,0 +1,68 @@
+"""Verified files, and exports that were executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from syncoll.documents import StoredFile
+from syncoll.pages.page import PageParts, paged
+from syncoll.runtime.exported import VerifiedExports
+from syncoll.verbs.result import Result
+from syncoll.verification import Verified, verification_document
+from syncoll.wording import counted
+
+__all__ = ["VerifiedResult"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VerifiedResult(Result):
+    """The verified contents of a file; of exports also errors.
+
+    Args:
+        expected: the name of the expected collective, if one was given.
+    """
+
+    found: Verified
+    file: Path
+    expected: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The verified algorithms or files."""
+        return verification_document(self.file, self.found, self.expected)
+
+    @paged
+    def page(self) -> PageParts:
+        """A line for each algorithm that was replayed, each export, or the refuted instance."""
+        found = self.found
+        if isinstance(found, VerifiedExports):
+            yield from _exports(found)
+            return
+        if not isinstance(found, StoredFile):
+            yield f"refutation: {found.claim}"
+            lemmas = counted(found.proof.lemmas_checked, "lemma")
+            yield f"  proved: {lemmas} checked, encoding {found.encoding}"
+            return
+        yield f"{found.kind}: {found.collective} on {found.topology.name}"
+        for one in found.algorithms:
+            instance = one.instance
+            yield (
+                f"  {one.where}: verified, C = {instance.chunks}, S = {instance.steps}, "
+                f"R = {instance.rounds}, {counted(one.algorithm.num_sends, 'send')}"
+            )
+        if not found.algorithms:
+            yield "  the file has no algorithm to verify"
+
+
+def _exports(found: VerifiedExports) -> Iterator[str]:
+    for where, one in found.checked:
+        placement = {None: "", True: ", in place", False: ", out of place"}[one.in_place]
+        facts = ", ".join(f"{name} {value}" for name, value in one.facts.items())
+        done = "executed" if one.result_checked else "read, but its result was NOT checked"
+        meant = f", as {found.meant} asks" if found.meant is not None else ""
+        yield (
+            f"{where}: {done}, {one.format}: {one.collective} of {one.num_nodes} "
+            f"ranks{placement}{meant}" + (f"; {facts}" if facts else "")
+        )
