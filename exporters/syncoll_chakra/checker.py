@@ -98,7 +98,8 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
             f"{silent.where}: the chunks that its rank starts and ends with are missing; "
             f"{telling[0].where} has them"
         )
-    claims, starts, ends = set(), [], []
+    claims, starts, ends = set(), list[frozenset[int]](), list[frozenset[int]]()
+    sizes = set[tuple[int, ...] | None]()
     for trace in traces:
         metadata = trace.metadata
         chunks = metadata.integer("syncoll_chunks", low=1, high=_MOST_CHUNKS)
@@ -111,13 +112,21 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
                 )
         starts.append(frozenset(metadata.integers("syncoll_starts", below=chunks)))
         ends.append(frozenset(metadata.integers("syncoll_ends", below=chunks)))
+        each = metadata.integers("syncoll_sizes", below=_MOST_BYTES, distinct=False)
+        sizes.add(tuple(each) or None)
     if len(claims) > 1:
         raise VerificationError(
             f"the files of one folder are for different collectives: {sorted(claims)}"
         )
     ((name, combining, chunks),) = claims
-    expected = Expected(combining, chunks, tuple(starts), tuple(ends))
+    known = sizes.pop()
+    expected = Expected(combining, chunks, tuple(starts), tuple(ends), known)
     require_stated(expected, name, traces[0].where)
+    if sizes or (known is not None and (len(known) != chunks or 0 in known)):
+        raise VerificationError(
+            f"{traces[0].where}: syncoll_sizes differs from file to file, or is not a size above 0 "
+            f"for each of {chunks} chunks"
+        )
     return expected
 
 
@@ -226,15 +235,15 @@ class Attributes:
             raise self._wrong(f"attribute {name} is {value}; expected {low} to {high}")
         return value
 
-    def integers(self, name: str, *, below: int) -> list[int]:
-        """A list of different integers from 0 on; empty if missing."""
+    def integers(self, name: str, *, below: int, distinct: bool = True) -> list[int]:
+        """A list of integers from 0 on, by default of different ones; empty if missing."""
         value = self._values.get(name, [])
         if not isinstance(value, list) or any(type(one) is not int for one in value):
             raise self._wrong(f"attribute {name} is not a list of integers")
         for one in value:
             if not 0 <= one < below:
                 raise self._wrong(f"attribute {name} has {one}; expected 0 to {below - 1}")
-        if len(set(value)) < len(value):
+        if distinct and len(set(value)) < len(value):
             raise self._wrong(f"attribute {name} lists a number twice")
         return value
 
@@ -338,6 +347,7 @@ def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> 
         size,
         tuple(attributes.integers("syncoll_reads", below=most)),
         tuple(attributes.integers("syncoll_inputs", below=most)),
+        chunks=tuple(attributes.integers("syncoll_chunks", below=most)) or None,
     )
 
 

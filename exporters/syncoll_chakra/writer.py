@@ -1,17 +1,18 @@
-"""Writes an algorithm as traces: sends and receives of one chunk each, and reductions.
+"""Writes an algorithm as traces: sends and receives of messages, and reductions.
 
 Receives wait for nothing; they are posted from the start.  With ``steps=strict`` a send also waits
-for all operations of its rank in earlier steps.
+for all operations of its rank in earlier steps; with ``steps=relaxed`` for the sends of the step
+before on its lane, so that late sends take no bandwidth from early ones.
 
-Nodes also state their inputs (``syncoll_reads``: nodes; ``syncoll_inputs``: chunks of the rank's
-own data), and the metadata the chunks that the rank starts and must end with, so that a checker can
-follow the data.
+For checkers that follow the data, nodes state their inputs (``syncoll_reads``: nodes;
+``syncoll_inputs``: chunks of the rank's own data) and their chunks (``syncoll_chunks``).  The
+metadata state the chunks that the rank starts and must end with, and the sizes of chunks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from io import BytesIO
 from typing import Any
@@ -28,9 +29,10 @@ from syncoll.runtime import (
     Kind,
     Layout,
     LoweredAlgorithm,
+    MessageRuns,
     MessageSizes,
+    lanes_out,
     lower,
-    message_tags,
     rank_nodes,
 )
 
@@ -61,6 +63,7 @@ _MESSAGES: dict[str, Fields] = {
         "id": (1, "uint64", False),
         "name": (2, "string", False),
         "type": (3, "int32", False),  # an enumeration, which is the same on the wire
+        "ctrl_deps": (4, "uint64", True),
         "data_deps": (5, "uint64", True),
         "attr": (10, "AttributeProto", True),
     },
@@ -114,9 +117,9 @@ class ChakraExporter:
         lowered = lower(replace(request, in_place=False))
         sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))
         strict = options["steps"] == "strict"
-        tags = message_tags(lowered)
+        runs = MessageRuns.in_(lowered)
         files = {
-            f"{request.name}.{rank}.et": _trace(request, lowered, rank, sizes, tags, strict)
+            f"{request.name}.{rank}.et": _trace(request, lowered, rank, sizes, runs, strict)
             for rank in range(len(lowered.ranks))
         }
         return Exported(files, (*_use(request, lowered.layout), *sizes.notes))
@@ -138,25 +141,30 @@ def _trace(
     lowered: LoweredAlgorithm,
     rank: int,
     sizes: MessageSizes,
-    tags: list[int],
+    runs: MessageRuns,
     strict: bool,
 ) -> bytes:
     """One rank's file."""
     # Newer versions of ASTRA-sim scale chunks to the simulated size if P divides them.
     collective = lowered.layout.collective
     scalable = collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
-    parts = [delimited(_metadata(request, lowered.layout, rank))]
+    parts = [delimited(_metadata(request, lowered.layout, rank, sizes))]
     step, earlier, pending = -1, list[int](), list[int]()
-    for planned in rank_nodes(request, lowered, rank):
+    lanes, order = lanes_out(request.instance.topology), dict[int, _Lane]()
+    for planned in rank_nodes(request, lowered, runs, rank):
         operation = planned.operation
         if operation.step != step:
             step, earlier = operation.step, pending
-        waits = set(planned.reads)
+        waits, after = set(planned.reads), list[int]()
+        if operation.action is Action.SEND and not strict:
+            assert operation.peer is not None
+            lane = order.setdefault(lanes[rank, operation.peer], _Lane())
+            after = lane.before(planned.number, step)
         if strict and operation.action is Action.SEND:
             if pending is earlier:  # the first of its step: later sends wait for the sends alone
                 pending = []
             waits |= set(earlier)
-        node = _node(planned, sorted(waits))
+        node = _node(planned, sorted(waits), after)
         if operation.message is not None:
             # ASTRA-sim pairs messages by ranks, tag and size.  Newer versions demand the part of a
             # chunk in the whole, and then take the size of the simulated collective; -1 makes them
@@ -164,11 +172,11 @@ def _trace(
             end = "comm_dst" if operation.action is Action.SEND else "comm_src"
             for name, kind, value in (
                 ("comm_type", "int64_val", int(node.type)),
-                ("comm_size", "int64_val", sizes.bytes_of(operation.chunk)),
+                ("comm_size", "int64_val", sizes.bytes_of(planned.chunks)),
                 (end, "int32_val", operation.peer),
-                ("comm_tag", "int32_val", tags[operation.message]),
-                ("msg_chunk_cnt", "int32_val", 1),
-                ("msg_chunk_idx", "int32_val", int(sizes.numbers[operation.chunk])),
+                ("comm_tag", "int32_val", runs.tags[runs.of[operation.message]]),
+                ("msg_chunk_cnt", "int32_val", len(planned.chunks)),
+                ("msg_chunk_idx", "int32_val", int(sizes.numbers[planned.chunks[0]])),
                 ("total_chunk_cnt", "int32_val", sizes.count),
             ):
                 set_attribute(node, name, kind, value if scalable or "chunk" not in name else -1)
@@ -181,7 +189,23 @@ def _trace(
     return b"".join(parts)
 
 
-def _metadata(request: ExportRequest, layout: Layout, rank: int) -> Any:
+@dataclass
+class _Lane:
+    """The sends of a lane so far: of the step before, and of the current one."""
+
+    step: int = -1
+    earlier: list[int] = field(default_factory=list)
+    own: list[int] = field(default_factory=list)
+
+    def before(self, number: int, step: int) -> list[int]:
+        """The sends of the step before, for a send of a step."""
+        if step != self.step:
+            self.step, self.earlier, self.own = step, self.own, []
+        self.own.append(number)
+        return self.earlier
+
+
+def _metadata(request: ExportRequest, layout: Layout, rank: int, sizes: MessageSizes) -> Any:
     instance, metadata = request.instance, new_metadata()
     metadata.version = _SCHEMA_VERSION
     for name, kind, value in (
@@ -193,28 +217,34 @@ def _metadata(request: ExportRequest, layout: Layout, rank: int) -> Any:
         ("syncoll_chunks", "int64_val", instance.num_chunks),
         ("syncoll_starts", "uint64_list", np.flatnonzero(instance.pre[:, rank]).tolist()),
         ("syncoll_ends", "uint64_list", np.flatnonzero(instance.post[:, rank]).tolist()),
+        ("syncoll_sizes", "uint64_list", sizes.each.tolist()),
     ):
         set_attribute(metadata, name, kind, value)
     return metadata
 
 
 _WORDS = {
-    Action.SEND: ("send chunk {} to {}", NodeType.SEND),
-    Action.RECEIVE: ("receive chunk {} from {}", NodeType.RECEIVE),
-    Action.REDUCE: ("reduce chunk {}", NodeType.COMPUTE),
+    Action.SEND: ("send {} to {}", NodeType.SEND),
+    Action.RECEIVE: ("receive {} from {}", NodeType.RECEIVE),
+    Action.REDUCE: ("reduce {}", NodeType.COMPUTE),
 }
 
 
-def _node(planned: GraphNode, waits: list[int]) -> Any:
+def _node(planned: GraphNode, waits: list[int], after: list[int]) -> Any:
     operation = planned.operation
     words, kind = _WORDS[operation.action]
     node = new_node()
     node.id, node.type = planned.number, kind
-    node.name = f"{words.format(operation.chunk, operation.peer)}, step {operation.step}"
+    first, *others = planned.chunks
+    moved = f"chunks {first} to {others[-1]}" if others else f"chunk {first}"
+    node.name = f"{words.format(moved, operation.peer)}, step {operation.step}"
     node.data_deps.extend(waits)
+    node.ctrl_deps.extend(after)
     set_attribute(node, "syncoll_step", "int64_val", operation.step)
     if planned.reads:
         set_attribute(node, "syncoll_reads", "uint64_list", list(planned.reads))
     if planned.inputs:
         set_attribute(node, "syncoll_inputs", "uint64_list", list(planned.inputs))
+    if operation.action is not Action.RECEIVE and planned.several:
+        set_attribute(node, "syncoll_chunks", "uint64_list", planned.chunks)
     return node

@@ -44,14 +44,15 @@ class GoalChecker:
         return checked("GOAL", graphs, expected, instance, rendezvous=True)
 
 
+_MOST_BYTES = (1 << 63) - 1
 _HEAD = re.compile(r"collective ([a-z]+) chunks ([0-9]{1,9}) combining (yes|no)")
 _RUN = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-_READ = re.compile(r"chunk ([0-9]{1,9})|([a-zA-Z][a-zA-Z0-9_]*)")
+_READ = re.compile(r"chunk ([0-9]{1,9}(?:-[0-9]{1,9})?)|([a-zA-Z][a-zA-Z0-9_]*)")
 
 
 @dataclass
 class Notes:
-    """The notes read so far; the collective, and the inputs of the next operation, if stated."""
+    """The notes read so far: of the collective, and of the next operation."""
 
     where: str
     collective: str = ""
@@ -60,6 +61,8 @@ class Notes:
     starts: dict[int, frozenset[int]] = field(default_factory=dict)
     ends: dict[int, frozenset[int]] = field(default_factory=dict)
     reads: str | None = None
+    moves: tuple[int, ...] | None = None
+    sizes: tuple[int, ...] | None = None
 
     def take(self, text: str, rank: int | None, line: int) -> None:
         """Takes a note, in a rank's lines or (None) outside; VerificationError if out of place."""
@@ -78,23 +81,42 @@ class Notes:
             raise VerificationError(
                 f"{place}: a note without //@ collective before it; expected that above num_ranks"
             )
-        if rank is None or word not in ("starts", "ends", "reads"):
+        if word == "sizes" and rank is None and not self.starts and self.sizes is None:
+            self.sizes = self._sizes(rest.split(), place)
+            return
+        if rank is None or word not in ("starts", "ends", "reads", "chunks"):
             raise VerificationError(
                 f"{place}: unexpected note {word[:40]!r}; in the lines "
-                "of a rank there are //@ starts, //@ ends and //@ reads"
+                "of a rank there are //@ starts, //@ ends, //@ chunks and //@ reads"
             )
         if word == "reads":
             if self.reads is not None:
                 raise VerificationError(f"{place}: two notes //@ reads for one operation")
             self.reads = rest
             return
+        if word == "chunks":
+            if self.moves is not None:
+                raise VerificationError(f"{place}: two notes //@ chunks for one operation")
+            self.moves = tuple(self._numbers(rest, place))
+            return
         table = self.starts if word == "starts" else self.ends
         if rank in table:
             raise VerificationError(f"{place}: rank {rank} has two notes {word}")
-        table[rank] = self._numbers(rest, place)
+        table[rank] = frozenset(self._numbers(rest, place))
 
-    def _numbers(self, text: str, place: str) -> frozenset[int]:
-        found: set[int] = set()
+    def _sizes(self, words: list[str], place: str) -> tuple[int, ...]:
+        """The size of each chunk."""
+        found: dict[int, int] = {}
+        for chunks, size in zip(words[::2], words[1::2], strict=False):
+            if not size.isdecimal() or len(size) > 19 or not 0 < int(size) <= _MOST_BYTES:
+                raise VerificationError(f"{place}: {size[:40]!r} is no size of a chunk, in bytes")
+            found.update(dict.fromkeys(self._numbers(chunks, place), int(size)))
+        if len(words) % 2 or sorted(found) != list(range(self.chunks)):
+            raise VerificationError(f"{place}: expected a size for each of {self.chunks} chunks")
+        return tuple(found[chunk] for chunk in range(self.chunks))
+
+    def _numbers(self, text: str, place: str) -> dict[int, None]:
+        found: dict[int, None] = {}
         for part in text.split():
             run = _RUN.fullmatch(part)
             first, last = (int(run[1]), int(run[2] or run[1])) if run else (0, -1)
@@ -103,29 +125,32 @@ class Notes:
                     f"{place}: {part[:40]!r} is neither a chunk nor a range; expected numbers "
                     f"below {self.chunks}, or FIRST-LAST"
                 )
-            if not found.isdisjoint(range(first, last + 1)):
+            if not found.keys().isdisjoint(range(first, last + 1)):
                 raise VerificationError(f"{place}: a chunk is named twice")
-            found.update(range(first, last + 1))
-        return frozenset(found)
+            found.update(dict.fromkeys(range(first, last + 1)))
+        return found
 
     def read(
         self, labels: Mapping[str, int], place: str
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The inputs of the next operation: operations of its rank by their labels, and own chunks.
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]:
+        """The inputs of the next operation: operations of its rank by their labels, and own chunks;
+        and its chunks, None if not stated.
 
         Raises VerificationError at `place` on an unknown label or chunk, or one named twice.
         """
         text, self.reads = self.reads or "", None
+        moves, self.moves = self.moves, None
         nodes, chunks, at = list[int](), list[int](), 0
         while at < len(text):
             match = _READ.match(text, at)
             if match is None or text[match.end() : match.end() + 1] not in ("", " "):
                 raise VerificationError(
-                    f"{place}: it reads {text[:40]!r}; expected labels and `chunk NUMBER`"
+                    f"{place}: it reads {text[:40]!r}; expected labels, `chunk NUMBER` and "
+                    "`chunk FIRST-LAST`"
                 )
             at = match.end() + 1
             if match[1] is not None:
-                chunks.append(int(match[1]))
+                chunks += self._numbers(match[1], place)
             elif match[2] in labels:
                 nodes.append(labels[match[2]])
             else:
@@ -134,7 +159,7 @@ class Notes:
                 )
         if len(set(nodes)) < len(nodes) or len(set(chunks)) < len(chunks):
             raise VerificationError(f"{place}: it reads one input twice")
-        return tuple(nodes), tuple(chunks)
+        return tuple(nodes), tuple(chunks), moves
 
     def expected(self, num_ranks: int) -> Expected | None:
         """The demands, None if not stated; VerificationError if only some ranks have any."""
@@ -147,7 +172,7 @@ class Notes:
         starts, ends = (
             tuple(table[rank] for rank in range(num_ranks)) for table in (self.starts, self.ends)
         )
-        return Expected(self.combining, self.chunks, starts, ends)
+        return Expected(self.combining, self.chunks, starts, ends, self.sizes)
 
 
 _ITEM = re.compile(
@@ -274,8 +299,9 @@ class _Reader:
     def end(self) -> None:
         if not self.inside:
             raise self.wrong("} outside of a rank")
-        if self.notes.reads is not None:
-            raise self.wrong("a note //@ reads without an operation after it")
+        if self.notes.reads is not None or self.notes.moves is not None:
+            word = "chunks" if self.notes.reads is None else "reads"
+            raise self.wrong(f"a note //@ {word} without an operation after it")
         nodes = {}
         for i, node in enumerate(self.nodes):
             waits = tuple(self.waits.get(i, ()))
@@ -293,7 +319,7 @@ class _Reader:
         if label in self.labels:
             raise self.wrong(f"two operations are called {label}; only the first would count")
         place = f"{self.where}, line {self.line}"
-        reads, inputs = self.notes.read(self.labels, place)
+        reads, inputs, moves = self.notes.read(self.labels, place)
         kind, peer, tag, size = NodeKind.COMPUTE, -1, -1, 0
         for name in ("cpu", "nic", "core", "time"):
             if item[name] is not None:
@@ -305,7 +331,9 @@ class _Reader:
         if label:
             self.labels[label] = len(self.nodes)
         number = len(self.nodes)
-        self.nodes.append(MessageNode(number, name, kind, (), (), peer, tag, size, reads, inputs))
+        self.nodes.append(
+            MessageNode(number, name, kind, (), (), peer, tag, size, reads, inputs, chunks=moves)
+        )
 
     def message(self, item: re.Match[str]) -> tuple[int, int, int]:
         """Peer, tag and size."""

@@ -1,20 +1,24 @@
-"""Writes an algorithm as a GOAL schedule: sends and receives of one chunk each, and calculations.
+"""Writes an algorithm as a GOAL schedule: sends and receives of messages, and calculations.
 
 Receives wait for nothing; they are posted from the start.  With ``steps=strict`` the sends of a
-step also wait for all operations of the rank in earlier steps, by a calculation of no time.
+step also wait for all operations of the rank in earlier steps, by a calculation of no time; with
+``steps=relaxed`` the sends on one lane start in the plan's order.
 
 Comments that begin with ``//@`` are for checkers that follow the data.  They state the chunks that
-the ranks start and must end with, and the inputs of the next operation.
+the ranks start and must end with, the sizes of chunks, and the chunks and inputs of the next
+operation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import PLACE
@@ -22,9 +26,10 @@ from syncoll.runtime import (
     Action,
     GraphNode,
     LoweredAlgorithm,
+    MessageRuns,
     MessageSizes,
+    lanes_out,
     lower,
-    message_tags,
     rank_nodes,
 )
 
@@ -45,7 +50,7 @@ class GoalExporter:
             request,
             lowered,
             sizes,
-            message_tags(lowered),
+            MessageRuns.in_(lowered),
             options["steps"] == "strict",
             float(options["reduction"]),
             options["nics"] == "peer",
@@ -54,14 +59,21 @@ class GoalExporter:
         return Exported({f"{request.name}.goal": writer.text().encode()}, (use, *sizes.notes))
 
 
-def _runs(numbers: Sequence[int]) -> str:
-    """Increasing numbers, consecutive ones as runs:  ``0-3 7``."""
-    if not numbers:
-        return ""
-    array = np.asarray(numbers)
-    breaks = np.flatnonzero(np.diff(array) != 1) + 1
-    parts = np.split(array, breaks)
-    return "".join(f" {p[0]}-{p[-1]}" if len(p) > 1 else f" {p[0]}" for p in parts)
+def _ranges(numbers: Iterable[int]) -> list[str]:
+    """Numbers, increasing and consecutive ones as ranges:  ``0-3 7``."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return [f"{a}-{b}" if a < b else f"{a}" for a, b in found]
+
+
+def _sizes(each: IntArray) -> str:
+    """The size of each chunk, equal ones of consecutive chunks as a range: ``0-3 1024 4 1023``."""
+    cuts = [0, *(np.flatnonzero(np.diff(each)) + 1).tolist(), len(each)]
+    return " ".join(f"{_ranges(range(a, b))[0]} {each[a]}" for a, b in pairwise(cuts))
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,7 @@ class _Writer:
     request: ExportRequest
     lowered: LoweredAlgorithm
     sizes: MessageSizes
-    tags: list[int]
+    runs: MessageRuns
     strict: bool
     rate: float
     nic_by_peer: bool
@@ -83,19 +95,21 @@ class _Writer:
             f"// {self.request.name}",
             f"//@ collective {layout.collective.kind} chunks {instance.num_chunks} "
             f"combining {combining}",
+            f"//@ sizes {_sizes(self.sizes.each)}",
             f"num_ranks {len(self.lowered.ranks)}",
         ]
         for rank in range(len(self.lowered.ranks)):
             lines += ["", f"rank {rank} {{"]
             for word, array in (("starts", instance.pre), ("ends", instance.post)):
-                lines.append(f"//@ {word}{_runs(np.flatnonzero(array[:, rank]).tolist())}")
+                lines.append(" ".join([f"//@ {word}", *_ranges(np.flatnonzero(array[:, rank]))]))
             lines += self.rank_lines(rank)
             lines.append("}")
         return "\n".join(lines) + "\n"
 
     def rank_lines(self, rank: int) -> list[str]:
-        nodes = rank_nodes(self.request, self.lowered, rank)
-        nics = self.nics(rank, nodes)
+        nodes = rank_nodes(self.request, self.lowered, self.runs, rank)
+        nics, lanes = self.nics(rank, nodes), lanes_out(self.request.instance.topology)
+        before: dict[int, str] = {}
         lines: list[str] = []
         step, pending = -1, list[str]()
         barrier = ""
@@ -110,17 +124,26 @@ class _Writer:
                     lines += [f"{barrier} requires {other}" for other in pending]
                     pending = [barrier]
             lines += self.operation(node, label, nics)
-            if self.strict and operation.action is Action.SEND and barrier:
-                lines.append(f"{label} requires {barrier}")
+            if operation.action is Action.SEND:
+                assert operation.peer is not None
+                lane = lanes[rank, operation.peer]
+                if self.strict and barrier:
+                    lines.append(f"{label} requires {barrier}")
+                elif not self.strict and lane in before:
+                    lines.append(f"{label} irequires {before[lane]}")
+                before[lane] = label
             pending.append(label)
         return lines or ["calc 0"]  # a rank without operations needs a line, too
 
     def operation(self, node: GraphNode, label: str, nics: Mapping[int, int]) -> list[str]:
         operation = node.operation
-        size = self.sizes.bytes_of(operation.chunk)
+        size = self.sizes.bytes_of(node.chunks)
         lines = []
         if node.reads or node.inputs:
-            read = [*(f"l{i + 1}" for i in node.reads), *(f"chunk {c}" for c in node.inputs)]
+            read = [*(f"l{i + 1}" for i in node.reads)]
+            read += [f"chunk {part}" for part in _ranges(node.inputs)]
+            if node.several:
+                lines.append(f"//@ chunks {' '.join(_ranges(node.chunks))}")
             lines.append(f"//@ reads {' '.join(read)}")
         if operation.action is Action.REDUCE:
             lines.append(f"{label}: calc {math.ceil(size / self.rate) if self.rate else 0}")
@@ -129,7 +152,7 @@ class _Writer:
             assert operation.peer is not None
             verb, way = ("send", "to") if operation.action is Action.SEND else ("recv", "from")
             nic = f" nic {nics[operation.peer]}" if nics else ""
-            tag = self.tags[operation.message]
+            tag = self.runs.tags[self.runs.of[operation.message]]
             lines.append(f"{label}: {verb} {size}b {way} {operation.peer} tag {tag}{nic}")
         lines += [f"{label} requires l{i + 1}" for i in node.reads]
         return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -29,12 +29,14 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True)
 class Expected:
-    """The chunks with which ranks start, and that they must end with; reduced if combining."""
+    """The chunks with which ranks start, and that they must end with; reduced if combining.  The
+    sizes of chunks, in bytes, if they are stated."""
 
     combining: bool
     num_chunks: int
     starts: tuple[frozenset[int], ...]
     ends: tuple[frozenset[int], ...]
+    sizes: tuple[int, ...] | None = field(default=None, compare=False)
 
     def name(self) -> str:
         """The runtimes' name of the collective; ``custom`` if they have none."""
@@ -157,34 +159,40 @@ def checked(
     )
 
 
-Content = tuple[int, int]
-"""A chunk, and a bit mask of the ranks whose contributions are reduced; 0 for plain data."""
+Content = dict[int, int]
+"""For each chunk a bit mask of the ranks whose contributions are reduced; 0 for plain data."""
 
 
 def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expected) -> None:
     """Raises VerificationError unless the ranks produce the result for any durations.
 
-    The result of a node is a chunk with the set of ranks whose contributions are in it.  Sends and
-    computations state their inputs; the result of a receive is the content of its message.
+    The result of a node is chunks, each with the set of ranks whose contributions are in it.  Sends
+    and computations state their inputs; the result of a receive is the content of its message.
     """
     _require_ordered(graphs, played)
-    contents: dict[Place, Content | None] = {}
-    sizes: dict[int, int] = {}
+    contents: dict[Place, Content] = {}
+    sizes: dict[tuple[int, ...], int] = {}
+    if expected.sizes is not None:
+        sizes = {(chunk,): size for chunk, size in enumerate(expected.sizes)}
     for place in played.order:
         graph, number = graphs[place[0]], place[1]
         node = graph.nodes[number]
         if node.kind is NodeKind.RECEIVE:
-            if node.reads or node.inputs:
+            if node.reads or node.inputs or node.chunks:
                 raise graph.wrong(number, "it states inputs, but a receive has none")
             contents[place] = contents[played.senders[place]]
             continue
         content = contents[place] = _read(graph, number, expected, contents)
         if node.kind is NodeKind.SEND:
-            if content is None or len(node.reads) + len(node.inputs) != 1:
-                raise graph.wrong(number, "a send must read exactly one input")
-            if (size := sizes.setdefault(content[0], node.size)) != node.size:
+            moved = tuple(sorted(content))
+            if not moved:
+                raise graph.wrong(number, "a send must read exactly one input for each chunk")
+            known = [sizes.get((chunk,), 0) for chunk in moved]
+            size = sum(known) if all(known) else sizes.setdefault(moved, node.size)
+            if size != node.size:
                 differ = f"{node.size} bytes here, and {size} elsewhere"
-                raise graph.wrong(number, f"chunk {content[0]} has {differ}")
+                shown = f"chunk {moved[0]} has" if len(moved) == 1 else f"{len(moved)} chunks have"
+                raise graph.wrong(number, f"{shown} {differ}")
     _require_ends(graphs, expected, contents)
 
 
@@ -202,8 +210,8 @@ def _require_ordered(graphs: Sequence[RankGraph], played: Played) -> None:
 
 
 def _read(
-    graph: RankGraph, number: int, expected: Expected, contents: Mapping[Place, Content | None]
-) -> Content | None:
+    graph: RankGraph, number: int, expected: Expected, contents: Mapping[Place, Content]
+) -> Content:
     """The content of a send's message, or of a computation's result."""
     rank, node = graph.rank, graph.nodes[number]
     parts: list[Content] = []
@@ -211,41 +219,52 @@ def _read(
         if other not in node.data_waits and not waits_for(graph, number, other):
             raise graph.wrong(number, f"it reads the result of node {other} without waiting for it")
         part = contents[rank, other]
-        if part is None or graph.nodes[other].kind is NodeKind.SEND:
+        if not part or graph.nodes[other].kind is NodeKind.SEND:
             raise graph.wrong(number, f"it reads the result of node {other}, which has none")
         parts.append(part)
     for chunk in node.inputs:
         if chunk not in expected.starts[rank]:
             own = f"chunk {chunk} of its own data, but the rank does not start with it"
             raise graph.wrong(number, f"it reads {own}")
-        parts.append((chunk, 1 << rank if expected.combining else 0))
-    if not parts:
-        return None
-    total, mask = parts[0]
-    for chunk, more in parts[1:]:
-        if not expected.combining:
+        parts.append({chunk: 1 << rank if expected.combining else 0})
+    wanted = node.chunks
+    if wanted is None:
+        wanted = tuple(dict.fromkeys(chunk for part in parts for chunk in part))
+        if len(wanted) > 1:
+            raise graph.wrong(number, f"it adds chunk {wanted[1]} to chunk {wanted[0]}")
+    for part in parts:
+        if part.keys().isdisjoint(wanted):
+            raise graph.wrong(number, f"it reads chunk {next(iter(part))} and has no use for it")
+    found: Content = {}
+    for chunk in wanted:
+        masks = [part[chunk] for part in parts if chunk in part]
+        if not masks:
+            raise graph.wrong(number, f"it has chunk {chunk}, but none of its inputs has it")
+        if len(masks) > 1 and node.kind is NodeKind.SEND:
+            raise graph.wrong(number, "a send must read exactly one input for each chunk")
+        if len(masks) > 1 and not expected.combining:
             raise graph.wrong(number, "it reduces data, but the collective only moves them")
-        if chunk != total:
-            raise graph.wrong(number, f"it adds chunk {chunk} to chunk {total}")
-        if mask & more:
-            ranks = rank_names(mask & more)
-            raise graph.wrong(number, f"it adds the contribution of {ranks} twice")
-        mask |= more
-    return total, mask
+        total = 0
+        for mask in masks:
+            if total & mask:
+                ranks = rank_names(total & mask)
+                raise graph.wrong(number, f"it adds the contribution of {ranks} twice")
+            total |= mask
+        found[chunk] = total
+    return found
 
 
 def _require_ends(
-    graphs: Sequence[RankGraph], expected: Expected, contents: Mapping[Place, Content | None]
+    graphs: Sequence[RankGraph], expected: Expected, contents: Mapping[Place, Content]
 ) -> None:
     contributors = masks_of(expected.starts)
     found: list[dict[int, int]] = [{} for _ in graphs]
-    complete: set[tuple[int, Content]] = {
-        (rank, content) for (rank, _), content in contents.items() if content is not None
-    }
+    complete: set[tuple[int, int, int]] = set()
     for (rank, _), content in contents.items():
-        if content is not None:
-            best = found[rank].get(content[0], 0)
-            found[rank][content[0]] = max(best, content[1], key=int.bit_count)
+        for chunk, mask in content.items():
+            complete.add((rank, chunk, mask))
+            best = found[rank].get(chunk, 0)
+            found[rank][chunk] = max(best, mask, key=int.bit_count)
     for graph in graphs:
         rank = graph.rank
         for chunk in sorted(expected.ends[rank]):
@@ -253,7 +272,7 @@ def _require_ends(
             own = (
                 (1 << rank if expected.combining else 0) if chunk in expected.starts[rank] else None
             )
-            if own == wanted or (rank, (chunk, wanted)) in complete:
+            if own == wanted or (rank, chunk, wanted) in complete:
                 continue
             most = found[rank].get(chunk, own or 0)
             if expected.combining:

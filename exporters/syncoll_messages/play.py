@@ -44,6 +44,7 @@ class MessageNode:
         reads: nodes whose results it reads, if stated in the file.
         inputs: chunks of the rank's own data that it reads, if stated in the file.
         starts_after: the nodes that must have started before it starts.
+        chunks: the chunks of a send or of a result, if stated in the file.
     """
 
     number: int
@@ -57,6 +58,7 @@ class MessageNode:
     reads: tuple[int, ...]
     inputs: tuple[int, ...]
     starts_after: tuple[int, ...] = ()
+    chunks: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

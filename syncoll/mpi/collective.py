@@ -10,9 +10,25 @@ from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.buffers import Buffers, buffers_of, message
 from syncoll.mpi.communicators import mpi, private
-from syncoll.mpi.program import BufferShares, RankProgram, Region, program_of, shares_of, split
+from syncoll.mpi.program import (
+    BufferShares,
+    RankProgram,
+    Region,
+    Transfer,
+    program_of,
+    shares_of,
+    split,
+)
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
+from syncoll.runtime import (
+    Kind,
+    Layout,
+    LoweredAlgorithm,
+    MessageRuns,
+    StandardCollective,
+    kind_of,
+    lower,
+)
 from syncoll.trust.data import ReduceOp
 from syncoll.trust.data.workload import Array
 from syncoll.wording import counted
@@ -49,14 +65,14 @@ class MpiCollective:
         """P, the size of its communicators."""
         self.working: str = ""
         """The current activity of a running call, for other threads."""
-        self._lowered: dict[bool, LoweredAlgorithm] = {}
+        self._lowered: dict[bool, tuple[LoweredAlgorithm, MessageRuns]] = {}
         self._bound: tuple[tuple[int, np.dtype[Any], bool], RankProgram, Array] | None = None
         self._lower(in_place=False)
 
     @property
     def layout(self) -> Layout:
         """Place of each chunk in the buffers of each rank."""
-        return self._lower(in_place=False).layout
+        return self._lower(in_place=False)[0].layout
 
     def shares(self, total: int) -> BufferShares:
         """The number of elements of each rank's buffers.
@@ -118,14 +134,33 @@ class MpiCollective:
         def view(region: Region) -> Array:
             return arrays[region.buffer][region.start : region.stop]
 
+        def whole(transfer: Transfer) -> Array:
+            """The memory into which a message is received."""
+            if len(transfer.regions) == 1:
+                return view(transfer.regions[0])
+            return np.empty(sum(r.stop - r.start for r in transfer.regions), buffers.dtype)
+
+        def packed(transfer: Transfer) -> Array:
+            parts = [view(region) for region in transfer.regions]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+        def unpack(transfer: Transfer, data: Array) -> None:
+            if len(transfer.regions) > 1:
+                ends = np.cumsum([r.stop - r.start for r in transfer.regions])[:-1]
+                for region, part in zip(transfer.regions, np.split(data, ends), strict=True):
+                    np.copyto(view(region), part)
+
         own = private(comm)
         with np.errstate(all="ignore"):  # as MPI does; overflows are the caller's responsibility
             for step in program.steps:
                 self.working = f"step {step.number}"
-                pending = [own.Irecv(message(view(t.region)), t.peer, t.tag) for t in step.receives]
-                pending += [own.Isend(message(view(t.region)), t.peer, t.tag) for t in step.sends]
+                arriving = [(t, whole(t)) for t in step.receives]
+                pending = [own.Irecv(message(data), t.peer, t.tag) for t, data in arriving]
+                pending += [own.Isend(message(packed(t)), t.peer, t.tag) for t in step.sends]
                 if pending:
                     module.Request.Waitall(pending)
+                for t, data in arriving:
+                    unpack(t, data)
                 for local in step.locals:
                     if len(local.sources) == 1:
                         np.copyto(view(local.target), view(local.sources[0]))
@@ -139,12 +174,13 @@ class MpiCollective:
             arrays[0][:length] = arrays[0][before : before + length].copy()
         self.working = ""
 
-    def _lower(self, *, in_place: bool) -> LoweredAlgorithm:
+    def _lower(self, *, in_place: bool) -> tuple[LoweredAlgorithm, MessageRuns]:
         if in_place not in self._lowered:
             request = ExportRequest(
                 "mpi", self.instance.collective, self.instance, self.algorithm, in_place
             )
-            self._lowered[in_place] = lower(request, zero_copy=True)
+            lowered = lower(request, zero_copy=True)
+            self._lowered[in_place] = lowered, MessageRuns.in_(lowered)
         return self._lowered[in_place]
 
     def _is_in_place(self, rank: int, buffers: Buffers) -> bool:
@@ -206,8 +242,8 @@ class MpiCollective:
         self._require_lengths(rank, total, buffers, in_place=in_place)
         key = total, buffers.dtype, in_place
         if self._bound is None or self._bound[0] != key:
-            lowered = self._lower(in_place=in_place)
-            program = program_of(lowered, rank, shares_of(lowered.layout, total))
+            lowered, runs = self._lower(in_place=in_place)
+            program = program_of(lowered, runs, rank, shares_of(lowered.layout, total))
             self._bound = key, program, np.empty(program.scratch, buffers.dtype)
         return self._bound[1:]
 

@@ -2,8 +2,8 @@
 
 `syncoll.runtime.lower` lists the sends, receives, reductions and copies of every rank, in slots of
 whole chunks.  Lowered for zero copy, no message is received into a slot that is read in the same
-step.  So all messages of a step are concurrent, directly between buffers; reductions and copies
-follow when all have arrived.
+step.  So all messages of a step are concurrent, between buffers; reductions and copies follow when
+all have arrived.  Neighbouring chunks are one message, and one reduction or copy.
 
 A rank that has begun a step has posted all of its messages, and a message only waits until the two
 ranks at its ends begin its step.  So the ranks that are furthest behind can always continue, and no
@@ -24,9 +24,8 @@ from syncoll.runtime import (
     Kind,
     Layout,
     LoweredAlgorithm,
-    Operation,
+    MessageRuns,
     Slot,
-    message_tags,
 )
 
 __all__ = [
@@ -99,9 +98,10 @@ class Region:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A message; its tag is its number from one end to the other, the same at both."""
+    """A message: regions in a row.  Its tag is its number from one end to the other, the same at
+    both."""
 
-    region: Region
+    regions: tuple[Region, ...]
     peer: int
     tag: int
 
@@ -132,39 +132,97 @@ class RankProgram:
     scratch: int
 
 
-def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> RankProgram:
+def program_of(
+    lowered: LoweredAlgorithm, runs: MessageRuns, rank: int, shares: BufferShares
+) -> RankProgram:
     """The program of a rank for data of one length; empty chunks are left out."""
     mine = lowered.ranks[rank].operations
-    tags = message_tags(lowered)
-    regions = _regions(lowered.layout, rank, mine, shares)
+    regions = _regions(lowered, runs, rank, shares)
     busy = [one for one in mine if shares.chunks[one.chunk]]
     steps = []
     for number, group in groupby(busy, lambda one: one.step):
-        receives: list[Transfer] = []
-        sends: list[Transfer] = []
+        moved: dict[tuple[Action, int], list[tuple[int, Region]]] = {}
         locals_: list[Local] = []
         for one in group:
             if one.message is None:
                 assert one.target is not None
                 sources = tuple(regions[slot] for slot in one.sources)
-                locals_.append(Local(sources, regions[one.target]))
+                _append(locals_, Local(sources, regions[one.target]))
                 continue
-            assert one.peer is not None
             receiving = one.action is Action.RECEIVE
             assert not receiving or all(mine[d.operation].step < number for d in one.dependencies)
             slot = one.target if receiving else one.sources[0]
             assert slot is not None
-            transfer = Transfer(regions[slot], one.peer, tags[one.message])
-            (receives if receiving else sends).append(transfer)
-        steps.append(RankStep(number, tuple(receives), tuple(sends), tuple(locals_)))
+            key = one.action, runs.of[one.message]
+            moved.setdefault(key, []).append((int(runs.place[one.chunk]), regions[slot]))
+        receives, sends = (
+            tuple(
+                _transfer(lowered, runs, rank, run, parts)
+                for (action, run), parts in moved.items()
+                if action is which
+            )
+            for which in (Action.RECEIVE, Action.SEND)
+        )
+        steps.append(RankStep(number, receives, sends, tuple(locals_)))
     scratch = [r.stop for slot, r in regions.items() if slot.buffer is Buffer.SCRATCH]
     return RankProgram(tuple(steps), max(scratch, default=0))
 
 
+def _transfer(
+    lowered: LoweredAlgorithm,
+    runs: MessageRuns,
+    rank: int,
+    run: int,
+    parts: list[tuple[int, Region]],
+) -> Transfer:
+    """A message of regions, each with the place of its chunk."""
+    first = lowered.messages[runs.members[run][0]]
+    peer = first.destination if first.source == rank else first.source
+    joined: list[Region] = []
+    for _, region in sorted(parts, key=lambda part: part[0]):
+        if joined and _adjoin(joined[-1], region):
+            joined[-1] = _joined(joined[-1], region)
+        else:
+            joined.append(region)
+    return Transfer(tuple(joined), peer, runs.tags[run])
+
+
+def _append(locals_: list[Local], local: Local) -> None:
+    """Appends a reduction or copy, or makes the last one longer."""
+    if locals_ and len(locals_[-1].sources) == len(local.sources):
+        last = locals_[-1]
+        pairs = list(zip((*last.sources, last.target), (*local.sources, local.target), strict=True))
+        if all(_adjoin(one, two) for one, two in pairs):
+            *sources, target = (_joined(one, two) for one, two in pairs)
+            if not any(_overlap(source, target) for source in sources):
+                locals_[-1] = Local(tuple(sources), target)
+                return
+    locals_.append(local)
+
+
+def _adjoin(one: Region, two: Region) -> bool:
+    return one.buffer == two.buffer and one.stop == two.start
+
+
+def _joined(one: Region, two: Region) -> Region:
+    return Region(one.buffer, one.start, two.stop)
+
+
+def _overlap(source: Region, target: Region) -> bool:
+    """Whether they overlap without being equal: then one element's result is another's source."""
+    apart = source.buffer != target.buffer or min(source.stop, target.stop) <= max(
+        source.start, target.start
+    )
+    return not apart and source != target
+
+
 def _regions(
-    layout: Layout, rank: int, operations: tuple[Operation, ...], shares: BufferShares
+    lowered: LoweredAlgorithm, runs: MessageRuns, rank: int, shares: BufferShares
 ) -> dict[Slot, Region]:
-    """The place of each slot; the slots of a buffer are consecutive."""
+    """The place of each slot; the slots of a buffer are consecutive, and in scratch the slots of
+    one message are neighbours."""
+    layout, operations = lowered.layout, lowered.ranks[rank].operations
+    arrivals: dict[Slot, tuple[int, int]] = {}
     lengths: dict[Slot, int] = {}
     for buffer, places in ((Buffer.INPUT, layout.inputs), (Buffer.OUTPUT, layout.outputs)):
         for chunk in np.flatnonzero(places[:, rank] >= 0).tolist():
@@ -173,9 +231,14 @@ def _regions(
         for slot in (*one.sources, *([] if one.target is None else [one.target])):
             length = int(shares.chunks[one.chunk])
             assert lengths.setdefault(slot, length) == length, "a slot is of one chunk's length"
+        if one.action is Action.RECEIVE and one.target is not None:
+            assert one.message is not None
+            if one.target.buffer is Buffer.SCRATCH:
+                arrivals[one.target] = runs.of[one.message], int(runs.place[one.chunk])
     starts = dict.fromkeys(_BUFFERS, 0)
     result = {}
-    for slot in sorted(lengths):
+    last = len(runs.members), 0
+    for slot in sorted(lengths, key=lambda slot: (slot.buffer, arrivals.get(slot, last), slot)):
         start = starts[slot.buffer]
         starts[slot.buffer] = stop = start + lengths[slot]
         result[slot] = Region(_BUFFERS.index(slot.buffer), start, stop)

@@ -2,35 +2,115 @@
 
 The result of a node never changes, so a node only waits for the results that it reads, never for
 space.  Copies within a rank are left out.  So in place and out of place are the same.
+
+A node has neighbouring chunks: the chunks of one message, or reductions of the same results.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
+from syncoll.model import Counting, Topology
+from syncoll.model.counting import links_together
+from syncoll.model.messages import chunk_places
+from syncoll.model.rows import RelationTable
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, Slot
 from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation
 
-__all__ = ["GraphNode", "MessageSizes", "message_tags", "rank_nodes"]
+__all__ = ["GraphNode", "MessageRuns", "MessageSizes", "lanes_out", "rank_nodes"]
 
 _DEFAULT_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A send, receive or reduction of a rank, and the nodes and own chunks that it reads."""
+    """A send, receive or reduction of a rank.
+
+    Args:
+        number: its position among the nodes of the rank.
+        operation: the operation on its first chunk.
+        chunks: neighbouring chunks, ascending in their place.
+        reads: nodes whose results it reads.
+        inputs: chunks of the rank's own data that it reads.
+        several: whether it or a node that it reads has several chunks.
+    """
 
     number: int
     operation: Operation
-    reads: tuple[int, ...]
-    inputs: tuple[int, ...]
+    chunks: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    several: bool = False
 
 
-def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> list[GraphNode]:
+@dataclass(frozen=True, eq=False)
+class MessageRuns:
+    """The messages of one chunk of a lowered algorithm, joined to messages of a runtime.
+
+    Args:
+        of: for each message of one chunk the number of its run; runs are in the order of their
+            first messages.
+        members: the messages of each run, by neighbouring chunks.
+        tags: the number of each run among all from its source to its destination.
+        place: ``[G]``, the place of each chunk; neighbours have consecutive ones.
+    """
+
+    of: list[int]
+    members: list[list[int]]
+    tags: list[int]
+    place: IntArray
+
+    @staticmethod
+    def in_(lowered: LoweredAlgorithm) -> MessageRuns:
+        """The runs of an algorithm: messages of one step between two ranks with neighbours."""
+        layout = lowered.layout
+        place = _places(layout)
+        groups: dict[tuple[int, int, int, frozenset[int]], list[int]] = {}
+        for i, one in enumerate(lowered.messages):
+            whose = lowered.ranks[one.source].operations[one.send].contributions
+            groups.setdefault((one.step, one.source, one.destination, whose), []).append(i)
+        runs: list[list[int]] = []
+        for group in groups.values():
+            group.sort(key=lambda i: int(place[lowered.messages[i].chunk]))
+            last = None
+            for i in group:
+                here = int(place[lowered.messages[i].chunk])
+                if last is None or here != last + 1:
+                    runs.append([])
+                runs[-1].append(i)
+                last = here
+        runs.sort(key=min)
+        of = [0] * len(lowered.messages)
+        tags, used = list[int](), dict[tuple[int, int], int]()
+        for number, run in enumerate(runs):
+            for i in run:
+                of[i] = number
+            pair = (lowered.messages[run[0]].source, lowered.messages[run[0]].destination)
+            tags.append(used.get(pair, 0))
+            used[pair] = tags[-1] + 1
+        return MessageRuns(of, runs, tags, place)
+
+
+def _places(layout: Layout) -> IntArray:
+    """``[G]``: consecutive for chunks that are neighbours in a buffer, by kind and by number."""
+    place = chunk_places(RelationTable(layout.inputs >= 0, layout.outputs >= 0))
+    by_place = np.argsort(place)
+    apart = np.diff(_numbers(layout)[by_place]) != 1
+    found = np.empty(len(place), dtype=np.int64)
+    found[by_place] = np.arange(len(place)) + np.concatenate([[0], np.cumsum(apart)])
+    return found
+
+
+def rank_nodes(
+    request: ExportRequest, lowered: LoweredAlgorithm, runs: MessageRuns, rank: int
+) -> list[GraphNode]:
     """The nodes of a rank, each after its inputs; `lowered` is `request` out of place."""
     made: dict[Slot, int | None] = {}
     for chunk in np.flatnonzero(request.instance.pre[:, rank]).tolist():
@@ -38,30 +118,56 @@ def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> 
         assert slot is not None
         made[slot] = None  # the rank's own data
     nodes: list[GraphNode] = []
+    known: dict[object, GraphNode] = {}
     for operation in lowered.ranks[rank].operations:
         read = [made[slot] for slot in operation.sources]
         if operation.action is Action.COPY:
             assert operation.target is not None
             made[operation.target] = read[0]
             continue
-        number = len(nodes)
-        own = tuple(operation.chunk for node in read if node is None)
-        others = tuple(node for node in read if node is not None)
-        nodes.append(GraphNode(number, operation, others, own))
+        place = int(runs.place[operation.chunk])
+        key: tuple[object, ...] = operation.step, *read
+        if operation.message is not None:
+            key, place = (operation.action, runs.of[operation.message]), 0
+        node = known.get((*key, place))
+        if node is None:
+            node = GraphNode(len(nodes), operation)
+            nodes.append(node)
+        known[*key, place + (operation.message is None)] = node
+        node.chunks.append(operation.chunk)
+        node.reads.extend(i for i in dict.fromkeys(read) if i is not None and i not in node.reads)
+        node.inputs.extend([operation.chunk] * sum(i is None for i in read))
         if operation.target is not None:
-            made[operation.target] = number
-    return nodes
+            made[operation.target] = node.number
+    for node in nodes:
+        for chunks in (node.chunks, node.inputs):
+            chunks.sort(key=lambda chunk: int(runs.place[chunk]))
+    wide = [len(node.chunks) > 1 for node in nodes]
+    return [
+        replace(node, several=wide[i] or any(wide[other] for other in node.reads))
+        for i, node in enumerate(nodes)
+    ]
 
 
-def message_tags(lowered: LoweredAlgorithm) -> list[int]:
-    """The number of each message among all from its source to its destination."""
-    used: dict[tuple[int, int], int] = {}
-    tags = []
-    for message in lowered.messages:
-        pair = (message.source, message.destination)
-        tags.append(used.get(pair, 0))
-        used[pair] = tags[-1] + 1
-    return tags
+def lanes_out(topology: Topology) -> dict[tuple[int, int], int]:
+    """For each link the number of its lane: links of a node that share a bound share a lane.
+
+    A node starts the sends on one lane in the plan's order.
+    """
+    together = links_together(topology, Counting.SENDS)
+    alone = np.arange(len(together)) + len(together)
+    return dict(zip(topology.links, np.where(together < 0, alone, together).tolist(), strict=True))
+
+
+def _numbers(layout: Layout) -> IntArray:
+    """``[G]``: the place of each chunk in the message; in alltoall in its source's message."""
+    kind = layout.collective.kind
+    if kind is Kind.CUSTOM:
+        return np.arange(len(layout.inputs))
+    # A chunk has the same place at all ranks that have the message.
+    large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
+    found: IntArray = (layout.inputs if kind in large else layout.outputs).max(axis=1)
+    return found
 
 
 @dataclass(frozen=True)
@@ -69,7 +175,7 @@ class MessageSizes:
     """The size of the message in bytes, the number of each chunk in it, and its chunks."""
 
     size: int
-    numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    numbers: IntArray
     count: int
 
     @staticmethod
@@ -82,24 +188,23 @@ class MessageSizes:
         count = layout.collective.loop_chunks
         if kind is Kind.CUSTOM:
             count = request.instance.num_chunks
-            numbers = np.arange(count)
-        else:
-            # A chunk has the same place at all ranks that have the message; in alltoall only one
-            # rank has it.
-            large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
-            numbers = (layout.inputs if kind in large else layout.outputs).max(axis=1)
         size = wanted or min(max(count * _DEFAULT_CHUNK, request.min_bytes), request.max_bytes)
         if size < count:
             raise ExportError(
                 f"a message of {size} bytes cannot be cut into {count} chunks of at least a byte; "
                 f"expected a size of at least {count} bytes"
             )
-        return MessageSizes(size, numbers, count)
+        return MessageSizes(size, _numbers(layout), count)
 
-    def bytes_of(self, chunk: int) -> int:
-        """The size of a chunk; if sizes differ the first chunks have one more byte."""
-        each, more = divmod(self.size, self.count)
-        return each + (int(self.numbers[chunk]) < more)
+    def bytes_of(self, chunks: Sequence[int]) -> int:
+        """The size of chunks; if sizes differ the first chunks have one more byte."""
+        return int(self.each[chunks].sum())
+
+    @cached_property
+    def each(self) -> IntArray:
+        """``[G]``: the size of each chunk."""
+        least, more = divmod(self.size, self.count)
+        return least + (self.numbers < more)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -202,6 +202,13 @@ def test_a_wrong_name_and_missing_claims(take_apart: TakeApart, attribute_of: At
     for metadata in traces.metadata:
         attribute_of(metadata, "syncoll_chunks").int64_val = 1 << 31
     refused(traces.files(), "make it custom")
+    traces = take_apart(files)
+    attribute_of(traces.metadata[1], "syncoll_sizes").uint64_list.values[0] += 1
+    refused(traces.files(), "syncoll_sizes differs")
+    traces = take_apart(files)
+    for metadata in traces.metadata:
+        attribute_of(metadata, "syncoll_sizes").uint64_list.values[0] += 1
+    refused(traces.files(), "chunk 0 has .* bytes here")
 
 
 Message = tuple[int, int, int, list[int]]
@@ -279,8 +286,8 @@ def test_indistinguishable_messages(take_apart: TakeApart, attribute_of: Attribu
     """Two chunks with one tag are right in order; otherwise the result depends on timing."""
     topology = ring(2)
     pre = np.array([[True, False], [True, False]])
-    instance = Instance(topology, "Broadcast", 2, 1, 2, pre, np.ones_like(pre))
-    algorithm = Algorithm((2,), np.array([(0, 0, 1, 0), (1, 0, 1, 0)]))
+    instance = Instance(topology, "Broadcast", 2, 2, 2, pre, np.ones_like(pre))
+    algorithm = Algorithm((1, 1), np.array([(0, 0, 1, 0), (1, 0, 1, 1)]))
     request = ExportRequest("sample", "Broadcast", instance, algorithm)
     traces = take_apart(export_verified(RECORD, request, {}).exported.files)
     for nodes in traces.nodes:

@@ -14,7 +14,7 @@ import pytest
 from syncoll.errors import ExportError, OptionError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import Exported, ExportRequest
-from syncoll.runtime import export_verified, lower
+from syncoll.runtime import MessageRuns, export_verified, lower
 from syncoll.testing.exporters import ExporterConformance
 from syncoll.testing.instances import random_case
 from syncoll_goal import RECORD
@@ -39,10 +39,11 @@ def text_of(instance: Instance, algorithm: Algorithm, **options: object) -> str:
 
 @dataclass
 class Operation:
-    """A line of a schedule, and the note above it."""
+    """A line of a schedule, and the notes above it."""
 
     words: list[str]
     reads: list[str]
+    chunks: list[int]
     waits: list[str] = field(default_factory=list)
 
 
@@ -50,20 +51,31 @@ def parse(text: str) -> list[dict[str, Operation]]:
     """The operations of each rank by label: words between spaces, with no grammar at all."""
     ranks: list[dict[str, Operation]] = []
     reads: list[str] = []
+    chunks: list[int] = []
     for line in text.splitlines():
         words = line.split()
         if words[:1] == ["rank"]:
             ranks.append({})
         elif words[:2] == ["//@", "reads"]:
             reads = words[2:]
+        elif words[:2] == ["//@", "chunks"]:
+            chunks = [number for word in words[2:] for number in numbers(word)]
+        elif "irequires" in words:
+            assert words[2] in ranks[-1]  # it has started: no more is needed for the data
         elif "requires" in words:
             ranks[-1][words[0]].waits.append(words[2])
         elif words[:1] == ["calc"]:
-            ranks[-1]["nothing"] = Operation(words, [])
+            ranks[-1]["nothing"] = Operation(words, [], [])
         elif words and words[0].endswith(":"):
-            ranks[-1][words[0][:-1]] = Operation(words[1:], reads)
-            reads = []
+            ranks[-1][words[0][:-1]] = Operation(words[1:], reads, chunks)
+            reads, chunks = [], []
     return ranks
+
+
+def numbers(word: str) -> range:
+    """The numbers of ``3`` or ``3-7``."""
+    first, _, last = word.partition("-")
+    return range(int(first), int(last or first) + 1)
 
 
 def execute(text: str, instance: Instance, rng: random.Random) -> list[dict[int, set[Any]]]:
@@ -80,8 +92,8 @@ def execute(text: str, instance: Instance, rng: random.Random) -> list[dict[int,
         ],
         dtype=object,
     )
-    made: list[dict[str, tuple[int, Any]]] = [{} for _ in ranks]
-    on_the_way: dict[tuple[int, int, int], deque[tuple[int, Any]]] = {}
+    made: list[dict[str, dict[int, Any]]] = [{} for _ in ranks]
+    on_the_way: dict[tuple[int, int, int], deque[dict[int, Any]]] = {}
     left = [(rank, label) for rank, operations in enumerate(ranks) for label in operations]
     done: set[tuple[int, str]] = set()
     while left:
@@ -93,30 +105,33 @@ def execute(text: str, instance: Instance, rng: random.Random) -> list[dict[int,
             if any((rank, other) not in done for other in operation.waits):
                 waiting.append((rank, label))
                 continue
-            values, words = [], iter(operation.reads)
+            parts, words = list[dict[int, Any]](), iter(operation.reads)
             for word in words:
                 if word == "chunk":
-                    chunk = int(next(words))
-                    assert instance.pre[chunk, rank]
-                    values.append((chunk, own[chunk, rank]))
+                    mine = numbers(next(words))
+                    assert instance.pre[mine, rank].all()
+                    parts.append({chunk: own[chunk, rank] for chunk in mine})
                 else:
                     assert word in operation.waits
-                    values.append(made[rank][word])
+                    parts.append(made[rank][word])
+            chunks = operation.chunks or [chunk for part in parts for chunk in part]
+            assert operation.chunks or len(set(chunks)) < 2
+            values = {chunk: [part[chunk] for part in parts if chunk in part] for chunk in chunks}
             if verb == "recv":
                 key = (int(operation.words[3]), rank, int(operation.words[5]))
                 if not on_the_way.get(key):
                     waiting.append((rank, label))
                     continue
                 made[rank][label] = on_the_way[key].popleft()
-                assert size == f"{SIZE}b"
+                assert size == f"{SIZE * len(made[rank][label])}b"
             elif verb == "send":
-                (value,) = values
+                assert all(len(some) == 1 for some in values.values())
                 key = (rank, int(operation.words[3]), int(operation.words[5]))
-                on_the_way.setdefault(key, deque()).append(value)
-                assert size == f"{SIZE}b"
+                sent = {chunk: value for chunk, (value,) in values.items()}
+                on_the_way.setdefault(key, deque()).append(sent)
+                assert size == f"{SIZE * len(sent)}b"
             elif values:
-                assert len({chunk for chunk, _ in values}) == 1
-                made[rank][label] = (values[0][0], sum(value for _, value in values))
+                made[rank][label] = {chunk: sum(some) for chunk, some in values.items()}
             done.add((rank, label))
         assert len(waiting) < len(left), "deadlock"
         left = waiting
@@ -124,7 +139,7 @@ def execute(text: str, instance: Instance, rng: random.Random) -> list[dict[int,
     held: list[dict[int, set[Any]]] = []
     for rank, results in enumerate(made):
         held.append({chunk: {own[chunk, rank]} for chunk in np.flatnonzero(instance.pre[:, rank])})
-        for chunk, value in results.values():
+        for chunk, value in (pair for result in results.values() for pair in result.items()):
             held[-1].setdefault(chunk, set()).add(value)
     return held
 
@@ -161,7 +176,7 @@ def test_random_algorithms_pass_with_and_without_their_instance(steps: str) -> N
         assert handed.checked.facts["data"] == "followed"
         rendezvous = str(handed.checked.facts["rendezvous"])
         assert rendezvous.startswith("ends whether")
-        needed = lower(request(instance, algorithm)).messages
+        needed = MessageRuns.in_(lower(request(instance, algorithm))).members
         assert handed.checked.facts["messages"] == len(needed)
         found[handed.checked.collective] += 1
     assert len(found) == 6, found
@@ -180,7 +195,7 @@ def ring_allgather(nodes: int) -> tuple[Instance, Algorithm]:
 def test_the_lines_of_a_ring() -> None:
     """Rank 1 of three sends its chunk at once, and the chunk of rank 0 after its arrival."""
     text = text_of(*ring_allgather(3), size=300, steps="relaxed")
-    assert text.splitlines()[2] == "num_ranks 3"
+    assert text.splitlines()[2:4] == ["//@ sizes 0-2 100", "num_ranks 3"]
     assert text.split("rank 1 {\n")[1].split("}")[0].splitlines() == [
         "//@ starts 1",
         "//@ ends 0-2",
@@ -192,6 +207,7 @@ def test_the_lines_of_a_ring() -> None:
         "//@ reads l2",
         "l3: send 100b to 2 tag 1",
         "l3 requires l2",
+        "l3 irequires l1",
         "l4: recv 100b from 0 tag 1",
     ]
 

@@ -30,8 +30,14 @@ def mutants(lines: list[str], i: int, strict: bool) -> Iterator[tuple[str, list[
     line = lines[i]
     words = line.split()
     if line.startswith("//@"):
-        yield f"{words[1]} dropped", []
+        if words[1] != "sizes":
+            yield f"{words[1]} dropped", []
         yield "a note cut short", [line[: len("//@ s")]]
+        if words[1] == "sizes":
+            yield "another size of a chunk", [f"{line[:-1]}{(int(line[-1]) + 1) % 10}"]
+            yield "a size too few", [line.rpartition(" ")[0]]
+        if words[1] == "chunks":
+            yield "another chunk", [f"{line} 99999"]
         if words[1] == "reads":
             yield "reads twice", [line, line]
             yield "reads what is not there", [f"{line} l999"]
@@ -43,6 +49,9 @@ def mutants(lines: list[str], i: int, strict: bool) -> Iterator[tuple[str, list[
             yield "structure twice", [line, line]
         return
     yield "twice", [line, line] if ":" in line else [f"{words[0]} requires {words[0]}"]
+    if "irequires" in words:
+        yield "starts after nothing", [f"{words[0]} irequires nobody"]
+        return
     if "requires" in words:
         if not strict:  # otherwise its inputs are also awaited with the rest of its step
             yield "does not wait", []

@@ -26,10 +26,10 @@ def run(
     A message is copied when its sender posts it or when its receiver takes it, at random: MPI may
     do either.
     """
-    lowered = collective._lower(in_place=False)
+    lowered, runs = collective._lower(in_place=False)
     shares = collective.shares(total)
     ranks = range(collective.num_ranks)
-    programs = [program_of(lowered, rank, shares) for rank in ranks]
+    programs = [program_of(lowered, runs, rank, shares) for rank in ranks]
     arrays = [
         (inputs[r], np.full(shares.outputs[r], -1), np.full(programs[r].scratch, -1)) for r in ranks
     ]
@@ -51,18 +51,23 @@ def run(
         if not posted[r]:
             posted[r] = True
             for t in step.sends:
-                data = view(r, t.region)
+                parts = [view(r, region) for region in t.regions]
+                data = np.concatenate(parts) if len(parts) > 1 else parts[0]
                 key = (r, t.peer, t.tag)
                 assert key not in under_way, "two messages of the same ranks with one tag"
                 under_way[key] = deque([data.copy() if rng.random() < 0.5 else data])
             for t in step.receives:
-                sent = [view(r, s.region) for s in step.sends]
-                assert not any(np.may_share_memory(view(r, t.region), s) for s in sent)
+                sent = [view(r, region) for s in step.sends for region in s.regions]
+                for region in t.regions:
+                    assert not any(np.may_share_memory(view(r, region), s) for s in sent)
             continue
         for t in step.receives:
             (data,) = under_way.pop((t.peer, r, t.tag))
-            assert len(data) == len(view(r, t.region))
-            view(r, t.region)[:] = data
+            for region in t.regions:
+                length = region.stop - region.start
+                view(r, region)[:] = data[:length]
+                data = data[length:]
+            assert not len(data)
         # Waitall does not return before receivers have all unbuffered data.
         for t in step.sends:
             key = (r, t.peer, t.tag)
