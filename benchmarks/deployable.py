@@ -25,9 +25,9 @@ from math import exp, inf, log
 from pathlib import Path
 
 import numpy as np
-from processes import pareto
-from tables import Page, add_options, least_proved, made_at
 
+from benchmarks.processes import pareto
+from benchmarks.tables import Page, add_options, least_proved, made_at
 from syncoll.documents.atomic import write_atomically
 from syncoll.model import Algorithm
 from syncoll.results import Frontier

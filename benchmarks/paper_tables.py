@@ -99,6 +99,7 @@ def measure(
         "lower": median("lower"),
         "solve": median("load", "solve", "transfer"),
         "verify": median("verify"),
+        "limit": limit,
         "variables": last.size.variables,
         "constraints": last.size.constraints,
         "lowered_variables": last.lowered_size.variables,
@@ -106,7 +107,7 @@ def measure(
     }
 
 
-def show(results: dict[str, dict[str, object]], limit: float) -> None:
+def show(results: dict[str, dict[str, object]]) -> None:
     """A Markdown table."""
     paper = {
         (t, c, *row[:3]): row[3]
@@ -119,7 +120,7 @@ def show(results: dict[str, dict[str, object]], limit: float) -> None:
           "| encode s | lower s | solve s | paper s |")  # fmt: skip
     print("|---|---|---|---|---|--:|--:|--:|--:|--:|--:|")
     for r in results.values():
-        solve = f"{r['solve']:.2f}" if r["verdict"] == "sat" else _why(r, limit)
+        solve = f"{r['solve']:.2f}" if r["verdict"] == "sat" else _why(r)
         numbers = (r["topology"], r["collective"], r["chunks"], r["steps"], r["rounds"])
         print(
             f"| {r['topology']} | {r['collective']} | {r['chunks']}, {r['steps']}, {r['rounds']} "
@@ -151,9 +152,9 @@ def _total(result: dict[str, object]) -> float:
     return sum(float(str(result[phase])) for phase in ("encode", "lower", "solve", "verify"))
 
 
-def _why(result: dict[str, object], limit: float) -> str:
+def _why(result: dict[str, object]) -> str:
     if result["reason"] == "time limit":
-        return f"over {limit:g}"
+        return f"over {result['limit']:g}"
     return str(result["reason"])
 
 
@@ -222,7 +223,7 @@ def main() -> None:
     if solver is not None:
         solver.close()
     print(made_at())
-    show(results, arguments.limit)
+    show(results)
     summary(results)
     if arguments.compare is not None:
         compare(results, json.loads(arguments.compare.read_text()))
