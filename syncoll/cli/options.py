@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,46 +37,32 @@ __all__ = ["Usage", "add", "add_parameter", "name_in"]
 # Values -------------------------------------------------------------------------------------------
 
 
-def _matching(pattern: str, expected: str) -> Callable[[str], re.Match[str]]:
-    """A reader of texts that match; `expected`: the end of the error for others."""
-
-    def read(text: str) -> re.Match[str]:
-        match = re.fullmatch(pattern, text)
-        if match is None:
-            raise UsageError(f"{text!r} is not {expected}")
-        return match
-
-    return read
-
-
-_number = _matching(r"[0-9]{1,9}(\.[0-9]{1,9})?", "a number of units, such as 30")
-_whole = _matching(r"[0-9]{1,9}", "a whole number from 0 to 999999999")
-_numbers = _matching(
-    r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*",
-    "a point; write its number from 0, or S,R,C such as 3,7,6",
-)
+def _parts(text: str, pattern: str, expected: str) -> list[str]:
+    """The groups of a pattern in a text; `expected`: of the error if it does not match."""
+    match = re.fullmatch(pattern, text)
+    if match is None:
+        raise UsageError(f"{text!r} is not {expected}")
+    return [part for part in match.groups() if part is not None]
 
 
 def _work(text: str) -> float:
     """Units of work."""
-    return float(_number(text)[0])
+    return float(_parts(text, r"([0-9]{1,9}(?:\.[0-9]{1,9})?)", "a number of units, such as 30")[0])
 
 
-def _amount(text: str) -> int:
+def _amount(text: str, least: int = 0) -> int:
     """A whole number of at least 0."""
-    return int(_whole(text)[0])
-
-
-def _count(text: str) -> int:
-    """A whole number of at least 1."""
-    if _amount(text) == 0:
-        raise UsageError("it must be at least 1")
-    return int(text)
+    number = int(_parts(text, "([0-9]{1,9})", "a whole number from 0 to 999999999")[0])
+    if number < least:
+        raise UsageError(f"it must be at least {least}")
+    return number
 
 
 def _point(text: str) -> tuple[int, ...]:
     """A number, or S, R and C."""
-    return tuple(int(part) for part in _numbers(text).groups() if part is not None)
+    pattern = r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*"
+    expected = "a point; write its number from 0, or S,R,C such as 3,7,6"
+    return tuple(map(int, _parts(text, pattern, expected)))
 
 
 def _size_or_none(text: str) -> int:
@@ -84,13 +71,13 @@ def _size_or_none(text: str) -> int:
 
 
 def _named(text: str, hint: str = "") -> str:
-    """The name of a file or a folder, with the slash at its end."""
+    """The name of a file, or of a folder with the slash at its end."""
     if not text:
         raise UsageError(f"the name of the file is empty{hint}")
     return text
 
 
-def _output_file(text: str) -> Path:
+def _written(text: str) -> Path:
     """The name of a file to write."""
     return Path(_named(text))
 
@@ -99,12 +86,7 @@ def _output_folder(text: str) -> Path:
     """The name of a folder to write into."""
     if text == "-":
         raise UsageError("a folder cannot be written to standard output; give its name")
-    return _output_file(text)
-
-
-def _store_name(text: str) -> str:
-    """The name of a store, or ``none``."""
-    return _named(text, "; write none for no store")
+    return _written(text)
 
 
 def _classics(text: str) -> bool | list[str]:
@@ -113,6 +95,8 @@ def _classics(text: str) -> bool | list[str]:
 
 
 _Reader = Callable[[str], object] | None
+
+_count = partial(_amount, least=1)
 
 _VALUES: dict[str, tuple[str, _Reader]] = {
     name: (metavar, read)
@@ -133,10 +117,10 @@ _VALUES: dict[str, tuple[str, _Reader]] = {
         ("TIME", None, "alpha overhead"),
         ("BANDWIDTH", None, "beta reduction"),
         ("FILE", Path, "file path source"),
-        ("FILE", _store_name, "store"),
-        ("FILE", _output_file, "output table trace"),
-        ("PICTURE", _output_file, "plot"),
-        ("PAGE", _output_file, "report"),
+        ("FILE", partial(_named, hint="; write none for no store"), "store"),
+        ("FILE", _written, "output table trace"),
+        ("PICTURE", _written, "plot"),
+        ("PAGE", _written, "report"),
         ("DIR", _output_folder, "proof proofs"),
         ("NAME", None, "backend encoding name"),
         ("NAMES", None, "seeds"),

@@ -24,6 +24,7 @@ __all__ = [
     "Proved",
     "Question",
     "ahead_of",
+    "listed",
     "reasons",
 ]
 
@@ -79,6 +80,12 @@ class Proved:
     bandwidth: Fraction
     frontier: Frontier | None
     by_steps: tuple[tuple[int, Fraction], ...] = ()
+
+    @property
+    def found(self) -> list[tuple[int, Fraction]]:
+        """S and R/C of the points."""
+        points = () if self.frontier is None else self.frontier.points
+        return [(point.steps, point.bandwidth) for point in points]
 
     @classmethod
     def of(cls, bounds: LowerBounds) -> Proved:
@@ -230,6 +237,11 @@ class Design:
         Only candidates with equally many nodes and the same kind of units are compared.
         """
         return ahead_of(self.assessed, self.collectives)
+
+
+def listed(costs: Sequence[tuple[int, Fraction]]) -> str:
+    """S and R/C in words: ``2: 3/2, 3: 7/6``."""
+    return ", ".join(f"{steps}: {cost}" for steps, cost in costs)
 
 
 def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[Assessed | None]:

@@ -32,10 +32,7 @@ def design_document(design: Design) -> dict[str, Any]:
                         "by_steps": [
                             {"steps": s, "bandwidth": str(low)} for s, low in found.by_steps
                         ],
-                        "points": [
-                            {"steps": point.steps, "bandwidth": str(point.bandwidth)}
-                            for point in (found.frontier.points if found.frontier else ())
-                        ],
+                        "points": [{"steps": s, "bandwidth": str(cost)} for s, cost in found.found],
                     }
                     for name in design.collectives
                     for found in (one.bounds.get(name),)

@@ -158,14 +158,8 @@ def _cells(one: Assessed, name: str, refused: str, by_steps: bool, searched: boo
     if proved is None:
         first = [refused, ""] if name in one.refused else ["-", "-"]
         return [*first, *[""] * (by_steps + searched)]
-    points = () if proved.frontier is None else proved.frontier.points
-    found = _listed([(point.steps, point.bandwidth) for point in points])
-    return [
-        proved.steps,
-        proved.bandwidth,
-        *[_listed(proved.by_steps)] * by_steps,
-        *[found] * searched,
-    ]
+    more = [_listed(proved.by_steps)] * by_steps + [_listed(proved.found)] * searched
+    return [proved.steps, proved.bandwidth, *more]
 
 
 def _listed(points: Sequence[tuple[int, Fraction]]) -> str:

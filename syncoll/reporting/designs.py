@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from syncoll.designing import Assessed, Design
-from syncoll.designing.design import reasons
+from syncoll.designing.design import listed, reasons
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Topology
 from syncoll.pages.design import design_notes, machine_table
@@ -22,7 +22,6 @@ from syncoll.reporting.page import filled, hidden
 from syncoll.reporting.sections import naming_note
 from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
-from syncoll.results import Point
 from syncoll.simulating import bus_factor, physical_network
 from syncoll.version import __version__
 from syncoll.wording import counted
@@ -70,7 +69,7 @@ _Shown = Sequence[tuple[Assessed, Assessed | None]]
 
 def _summary(design: Design, every: _Shown) -> Markup:
     front = sum(ahead is None for _, ahead in every)
-    found = sum(len(_points(one, name)) for one, _ in every for name in design.collectives)
+    found = sum(len(proved.found) for one, _ in every for proved in one.bounds.values())
     entries: list[tuple[str, object]] = [("machines", len(every)), ("behind no other", front)]
     if design.question.searching is not None:
         entries.append(("verified algorithms", found))
@@ -115,21 +114,14 @@ def _proved(design: Design, shown: _Shown) -> Markup:
             proved = one.bounds.get(name)
             if proved is None:
                 continue
-            found = ", ".join(f"{p.steps}: {p.bandwidth}" for p in _points(one, name))
+            found = listed(proved.found[:_MOST_POINTS])
             if not found and one.no_better_than is not None:
                 found = f"not searched: no better than {one.no_better_than}"
-            by_steps = ", ".join(f"{s}: {low}" for s, low in proved.by_steps)
-            cells = (one.candidate.name, name, proved.steps, by_steps, proved.bandwidth, found)
+            by_steps, low = listed(proved.by_steps), proved.bandwidth
+            cells = (one.candidate.name, name, proved.steps, by_steps, low, found)
             rows.append(cells)
     columns = ("machine", "collective", ">S ≥", "R/C ≥ by S", ">R/C ≥, any S", "found, R/C by S")
     return table(columns, rows, "Bounds and algorithms by S") if rows else Markup("")
-
-
-def _points(one: Assessed, name: str) -> tuple[Point, ...]:
-    proved = one.bounds.get(name)
-    if proved is None or proved.frontier is None:
-        return ()
-    return proved.frontier.points[:_MOST_POINTS]
 
 
 def _notes(design: Design, left_out: int) -> Iterator[object]:
@@ -229,5 +221,5 @@ def _drawn(one: Assessed, name: str) -> list[dict[str, Any]]:
             "state": state_of(frontier, point),
             "scope": optimal_for(point, frontier.proof(point)),
         }
-        for point in _points(one, name)
+        for point in frontier.points[:_MOST_POINTS]
     ]

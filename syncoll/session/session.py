@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from syncoll.plugins import PluginManager
     from syncoll.plugins.plugin_bounds import PluginBounds
     from syncoll.proofs.refute import Refuting
-    from syncoll.results import Frontier, Refuted, Solution
+    from syncoll.results import Frontier, Refuted
     from syncoll.searching import ChosenSeed
     from syncoll.solving import Solver
     from syncoll.store import Store
@@ -183,9 +183,8 @@ class Session(Names):
 
         def refute(one: Refuted) -> str | None:
             instance = refuted_instance(evidence, one, frontier.topology, frontier.collective)
-            done = self._refute(
-                instance, one.encoding, folder, until, point_limit or _PROOF_SECONDS
-            )
+            seconds = point_limit or _PROOF_SECONDS
+            done = self.refute(instance, one.encoding, folder, until, seconds)
             if done.file is not None:
                 return done.file.name
             numbers = f"S = {one.steps}, R = {one.rounds}, C = {one.chunks}"
@@ -199,15 +198,7 @@ class Session(Names):
             self.tell("interrupted: the proofs are left out")
             return frontier
 
-    def refute(self, solution: Solution, folder: Path, until: Deadline) -> Refuting:
-        """Solves once more, and writes a checkable proof; the reason if there is no file.
-
-        Raises `UsageError` if the folder cannot be written.
-        """
-        with self.limited():
-            return self._refute(solution.instance, solution.encoding, folder, until)
-
-    def _refute(
+    def refute(
         self,
         instance: Instance,
         encoding: str,
@@ -215,13 +206,22 @@ class Session(Names):
         until: Deadline,
         seconds: float | None = None,
     ) -> Refuting:
+        """Solves once more, and writes a checkable proof; the reason if there is no file.
+
+        Args:
+            encoding: of the solution.
+            seconds: for this proof; None for no limit but `until`.
+
+        Raises:
+            UsageError: if the folder cannot be written.
+        """
         from syncoll.deadline import OutOfTimeError, interrupted_at
         from syncoll.proofs.refute import Refuting, refute_with_proof
 
         moving, settings = not instance.combining, self.settings
         try:
             until.check()
-            with interrupted_at(until):
+            with self.limited(), interrupted_at(until):
                 return refute_with_proof(
                     instance,
                     folder,

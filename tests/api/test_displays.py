@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -116,3 +117,16 @@ def test_plans_and_simulations_are_frames(found: syncoll.FrontierResult, tmp_pat
     assert set(frame["size"]) == {1024, 4096}
     simulated.save_table(tmp_path / "times.csv")
     assert (tmp_path / "times.csv").read_text().startswith("where,classic,steps")
+
+
+def test_frontiers_and_repairs_are_tables(tmp_path: Path) -> None:
+    whole = syncoll.pareto("ring(4)", "allgather", progress="none")
+    (row,) = whole.rows()
+    assert (row["steps"], row["bandwidth"], row["exact_bound"]) == (2, 1.5, "3/2")
+    assert row["optimal_for"] == "all"
+    whole.save_table(tmp_path / "points.csv")
+    with (tmp_path / "points.csv").open() as file:
+        assert list(csv.DictReader(file)) == [{name: str(row[name]) for name in whole.columns}]
+    damaged = syncoll.repair(whole, "link 0->1", progress="none")
+    steps = [(one["steps"], one["whole"], one["now"]) for one in damaged.rows()]
+    assert steps == [(2, "3/2", None), (3, "3/2", "3"), (None, "3/2", "3")]

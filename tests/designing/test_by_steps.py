@@ -12,7 +12,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, BuildCosts, MachineCandidate, Proved, assessing
-from syncoll.designing.design import ahead_of, rows
+from syncoll.designing.design import ahead_of
 from syncoll.designing.synthesis import is_no_better
 from syncoll.errors import UsageError
 
@@ -24,7 +24,7 @@ def test_bounds_by_steps_match_a_single_machine() -> None:
     found = syncoll.design(LATE, ["allgather", "broadcast"], steps=3)
     lasting = 0
     for one, row in zip(
-        [(a, n) for a in found.assessed for n in found.collectives], rows(found), strict=True
+        [(a, n) for a in found.assessed for n in found.collectives], found.rows(), strict=True
     ):
         assessed, name = one
         proved = assessed.bounds[name]

@@ -83,8 +83,7 @@ def check(
     if isinstance(source, LowerBounds):
         source = source.frontier()
     if isinstance(source, Frontier):
-        found = source if isinstance(source, FrontierResult) else FrontierResult.of(source)
-        return found.check(collective, proofs, topology)
+        return FrontierResult.of(source).check(collective, proofs, topology)
     if isinstance(source, documents.StoredFile):
         return checked(source.claims(), collective, proofs, topology)
     path = path_of("source", source, "a frontier, bounds, or a path of their file")

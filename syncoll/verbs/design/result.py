@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
 from syncoll import documents
 from syncoll.designing import Design
+from syncoll.designing.design import listed
 from syncoll.designing.document import design_document
 from syncoll.designing.picture import draw_design
 from syncoll.pages.design import design_page
@@ -39,8 +39,6 @@ class DesignResult(Tabular, Design):
             machine, costs = one.candidate, one.candidate.costs
             for name in self.collectives:
                 proved = one.bounds.get(name)
-                found = proved and proved.frontier
-                points = found.points if found else ()
                 yield {
                     "topology": machine.name,
                     "same": ", ".join(machine.same),
@@ -50,8 +48,8 @@ class DesignResult(Tabular, Design):
                     "collective": name,
                     "least_steps": proved and proved.steps,
                     "least_bandwidth": proved and proved.bandwidth,
-                    "bounds_by_steps": proved and _listed(proved.by_steps),
-                    "points": _listed((x.steps, x.bandwidth) for x in points),
+                    "bounds_by_steps": proved and listed(proved.by_steps),
+                    "points": proved and listed(proved.found),
                     "behind": ahead and ahead.candidate.name,
                     "no_better_than": one.no_better_than,
                     "refused": one.refused.get(name),
@@ -77,7 +75,3 @@ class DesignResult(Tabular, Design):
         if path is not None:
             documents.write_atomically(Path(path), html)
         return html
-
-
-def _listed(costs: Iterable[tuple[int, Fraction]]) -> str:
-    return ", ".join(f"{steps}: {cost}" for steps, cost in costs)

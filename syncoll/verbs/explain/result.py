@@ -15,6 +15,9 @@ __all__ = ["ExplainedStage", "ExplanationResult"]
 
 _SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"
 
+_HEADS = "Booleans integers clauses cardinality linear difference literals"
+"""Of the columns with all but the first two of these numbers."""
+
 
 class ExplainedStage(NamedTuple):
     """The formula after the encoding, or after a lowering, of this name."""
@@ -59,16 +62,11 @@ class ExplanationResult(Result):
         )
         if self.note:
             yield f"{self.note}\n"
+        heads = dict(zip(_HEADS.split(), _SIZE.split()[2:], strict=True))
         rows = [
             {
                 "after": stage.name,
-                ">Booleans": stage.size.booleans,
-                ">integers": stage.size.integers,
-                ">clauses": stage.size.clauses,
-                ">cardinality": stage.size.cardinalities,
-                ">linear": stage.size.linears,
-                ">difference": stage.size.differences,
-                ">literals": stage.size.literals,
+                **{f">{head}": getattr(stage.size, name) for head, name in heads.items()},
                 ">seconds": f"{stage.seconds:.3f}",
             }
             for stage in self.stages

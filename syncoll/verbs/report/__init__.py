@@ -130,8 +130,7 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
         except VerificationError as error:
             raise VerificationError(f"{name}: {error}" if name else str(error)) from error
     if isinstance(source, Frontier):
-        found = source if isinstance(source, FrontierResult) else FrontierResult.of(source)
-        return _of_frontier(found, collective, topology)
+        return _of_frontier(FrontierResult.of(source), collective, topology)
     if isinstance(source, Point | AlgorithmVerbs):
         require_valid(source.instance, source.algorithm)
         where = getattr(source, "where", "algorithm")

@@ -114,7 +114,8 @@ class SolutionResult(Result, Solution):
         """
         if self.verdict is not Verdict.UNSAT:
             raise UsageError(f"the answer is {self.verdict}; there is nothing to refute")
-        return session_of(self).refute(self, Path(folder), deadline_of(time_limit))
+        question, until = (self.instance, self.encoding), deadline_of(time_limit)
+        return session_of(self).refute(*question, Path(folder), until)
 
     @property
     def sends(self) -> npt.NDArray[np.int64]:
