@@ -16,6 +16,7 @@ __all__ = [
     "ExportsRecord",
     "MessageRecord",
     "ModelRecord",
+    "NeedsRecord",
     "NeverBestRecord",
     "PlanRecord",
     "RangeRecord",
@@ -133,12 +134,40 @@ class NeverBestRecord(ChosenRecord, frozen=True):
     slower: Annotated[float, Meta(ge=1)] | None
 
 
+class NeedsRecord(ClosedRecord, frozen=True):
+    """The resources that an export needs of its runtime; null where the runtime has none such.
+
+    Args:
+        thread_blocks: of the rank that needs most.
+        operations: of all thread blocks of a rank, at most.
+        channels: of a rank, at most.
+        semaphores: between thread blocks of a rank, at most.
+        messages: sends of a rank, at most.
+        scratch: bytes of scratch for each byte of the message, at most.
+        multiple_of: a message is a multiple of it, in bytes.
+        min_bytes: the smallest message that the runtime takes.
+        max_bytes: the largest one; null for no limit.
+    """
+
+    thread_blocks: int | None
+    operations: int | None
+    channels: int | None
+    semaphores: int | None
+    messages: int | None
+    scratch: float | None
+    multiple_of: Annotated[int, Meta(ge=1)]
+    min_bytes: Annotated[int, Meta(ge=0)]
+    max_bytes: int | None
+
+
 class ExportRecord(ChosenRecord, frozen=True):
     """Files for a range of messages.
 
     Args:
         files: names of files in the folder of the index.
         does: the collective that the checker found them to perform.
+        notes: each begins with the name of its file.
+        needs: of a format that counts; since version 4.
     """
 
     message_bytes: MessageBytes
@@ -147,6 +176,7 @@ class ExportRecord(ChosenRecord, frozen=True):
     does: str
     facts: dict[str, int | str]
     notes: tuple[str, ...]
+    needs: NeedsRecord | UnsetType = UNSET
 
 
 class RefusedRecord(ChosenRecord, frozen=True):
@@ -162,7 +192,8 @@ class ExportsRecord(ClosedRecord, frozen=True):
         to: the format.
         interrupted: whether Ctrl-C ended it before all were exported.
         algorithms: by size; the ranges of messages touch, unless it was interrupted.
-        refused: algorithms that the format cannot express, or that Ctrl-C left out.
+        refused: algorithms that the format cannot express, that the runtime cannot carry, or that
+            Ctrl-C left out.
     """
 
     to: str
@@ -184,7 +215,7 @@ class PlanRecord(ClosedRecord, frozen=True):
         exports: of a plan that was exported.
     """
 
-    schema: Literal["syncoll/plan/3"]
+    schema: Literal["syncoll/plan/3", "syncoll/plan/4"]
     version: str
     topology: str
     collective: str

@@ -1,4 +1,4 @@
-"""Exports of a plan, one for each algorithm, with the document ``syncoll/plan/3`` as index.
+"""Exports of a plan, one for each algorithm, with the document ``syncoll/plan/4`` as index.
 
 The size ranges of the exports touch.  The exports are in a folder of their own, ``algorithms``,
 since some runtimes load every file of a folder, and would fail on the index.
@@ -13,6 +13,8 @@ from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from syncoll.documents import StoredAlgorithm, plan as records
 from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
@@ -22,11 +24,11 @@ from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.progress import tracked
 from syncoll.results import Frontier
-from syncoll.runtime import HandedOut, export_verified, label
+from syncoll.runtime import HandedOut, counts_of, export_verified, label
 from syncoll.version import __version__
-from syncoll.wording import argument
+from syncoll.wording import argument, counted
 
-__all__ = ["PlannedExport", "PlannedExports", "ends", "export_plan", "plan_document"]
+__all__ = ["PlannedExport", "PlannedExports", "carried", "ends", "export_plan", "plan_document"]
 
 ALGORITHMS = "algorithms"
 """The folder with the exports, next to the index."""
@@ -42,6 +44,26 @@ class PlannedExport:
     files: tuple[str, ...]
     handed_out: HandedOut
 
+    @property
+    def needs(self) -> str | None:
+        """The counted resources in words; None for a format that does not count."""
+        counts = self.handed_out.exported.counts
+        if counts is None:
+            return None
+        parts = [
+            counted(number, noun)
+            for number, noun in (
+                (counts.thread_blocks, "thread block"),
+                (counts.channels, "channel"),
+                (counts.operations, "operation"),
+                (counts.messages, "message"),
+            )
+            if number is not None
+        ]
+        if counts.multiple_of > 1:
+            parts.append(f"messages of a multiple of {counts.multiple_of} bytes")
+        return ", ".join(parts)
+
     def notes(self, folder: PurePath) -> tuple[str, ...]:
         """Notes for the user about the exports, with the index in `folder`."""
         place = folder.joinpath(*PurePosixPath(self.files[0]).parts[:2])
@@ -50,9 +72,9 @@ class PlannedExport:
 
 @dataclass(frozen=True, eq=False)
 class PlannedExports:
-    """A plan of the algorithms that a format can express, and its files.  The exports are ordered
-    by size; their ranges touch, and the first begins at 0.  Algorithms without an export are
-    `refused`, with the reason: the format, or Ctrl-C (`interrupted`)."""
+    """A plan of the algorithms that a runtime carries, and its files.  The exports are ordered by
+    size; their ranges touch, and the first begins at 0.  Algorithms without an export are
+    `refused`, with the reason: the format, the runtime, or Ctrl-C (`interrupted`)."""
 
     plan: Plan
     to: str
@@ -83,7 +105,8 @@ def export_plan(
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
-    With `skip_refused` algorithms that the format cannot express are left out; `simulated`: see
+    Algorithms that the runtime cannot carry, by the exporter's count, are left out before the plan.
+    With `skip_refused`, so are others that the format cannot express.  For `simulated` see
     `plan_sizes`.  Ctrl-C ends it with the exports so far.
 
     Raises:
@@ -94,7 +117,10 @@ def export_plan(
         OptionError, VerificationError: see `export_verified`.
         KeyboardInterrupt: on Ctrl-C before the first export.
     """
-    left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
+    left, refused = carried(algorithms, record, options, in_place=in_place)
+    if algorithms and not left:
+        one, reason = min(refused, key=lambda each: each[0].chunks)
+        raise ExportError(f"none of the algorithms can be exported; the simplest one: {reason}")
     done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
         plan = plan_sizes(left, model, simulated)
@@ -138,6 +164,31 @@ def export_plan(
             )
         done_so_far = tuple(exports), tuple(refused)
         return PlannedExports(plan, record.name, in_place, *done_so_far, interrupted)
+
+
+def carried(
+    algorithms: Sequence[StoredAlgorithm],
+    record: ExporterRecord,
+    options: Mapping[str, object],
+    *,
+    in_place: bool,
+) -> tuple[list[StoredAlgorithm], list[tuple[StoredAlgorithm, str]]]:
+    """The algorithms that a runtime carries, by the exporter's count, and the others with reasons.
+
+    Raises `OptionError` on an unknown option or a value out of range.
+    """
+    left, refused = list[StoredAlgorithm](), list[tuple[StoredAlgorithm, str]]()
+    for one in tracked(algorithms, lambda each: f"counting {each.where}"):
+        name = label(one, one.instance.collective, in_place=in_place)
+        request = ExportRequest(
+            name, one.instance.collective, one.instance, one.algorithm, in_place
+        )
+        try:
+            counts_of(record, request, options)
+            left.append(one)
+        except ExportError as error:
+            refused.append((one, str(error)))
+    return left, refused
 
 
 def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
@@ -196,7 +247,7 @@ def plan_document(
     )
     document = written(
         records.PlanRecord(
-            "syncoll/plan/3",
+            "syncoll/plan/4",
             __version__,
             frontier.topology.name,
             frontier.collective,
@@ -254,7 +305,17 @@ def _never_best(one: NeverBest) -> records.NeverBestRecord:
 
 
 def _export(one: PlannedExport) -> records.ExportRecord:
-    checked = one.handed_out.checked
+    checked, counts = one.handed_out.checked, one.handed_out.exported.counts
+    file = one.files[0] if len(one.files) == 1 else str(PurePosixPath(one.files[0]).parent)
+    needs: records.NeedsRecord | UnsetType = UNSET
+    if counts is not None:
+        most = None if counts.max_bytes >= UNLIMITED else counts.max_bytes
+        names = set(records.NeedsRecord.__struct_fields__) - {"max_bytes", "scratch"}
+        needs = records.NeedsRecord(
+            **{name: getattr(counts, name) for name in names},
+            scratch=rounded(counts.scratch),
+            max_bytes=most,
+        )
     return records.ExportRecord.of(
         one.algorithm,
         message_bytes=(one.min_bytes, one.max_bytes),
@@ -262,5 +323,8 @@ def _export(one: PlannedExport) -> records.ExportRecord:
         format=checked.format,
         does=checked.collective,
         facts=dict(checked.facts),
-        notes=one.notes(PurePosixPath()),
+        notes=tuple(
+            text if file in text else f"{file}: {text}" for text in one.notes(PurePosixPath())
+        ),
+        needs=needs,
     )

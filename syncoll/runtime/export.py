@@ -11,6 +11,7 @@ from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.plugins import (
     CheckedExport,
+    ExportCounts,
     Exported,
     ExporterRecord,
     ExportRequest,
@@ -24,6 +25,7 @@ from syncoll.trust import require_valid
 __all__ = [
     "HandedOut",
     "SavedExport",
+    "counts_of",
     "counts_on_switches",
     "export_verified",
     "label",
@@ -50,20 +52,19 @@ class HandedOut:
         return replace(self, exported=replace(self.exported, notes=notes))
 
 
-def export_verified(
+def counts_of(
     record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
-) -> HandedOut:
-    """Verifies an algorithm, writes it, and executes the files.
+) -> ExportCounts | None:
+    """The resources that an algorithm needs of a runtime; None if the exporter does not count.
+    Nothing is written or verified.
 
     Args:
         given: options by name; the others get their defaults.
 
     Raises:
         OptionError: on an unknown option or a value out of range.
-        ExportError: if the format, or an option, cannot express the algorithm; or if a needed
-            package is not installed.
-        VerificationError: if the algorithm does not solve its instance, or the files fail their
-            check; the second is a bug of the exporter or of its checker.
+        ExportError: if the format cannot express the algorithm, the runtime cannot carry it, or a
+            needed package is not installed.
     """
     options = resolve_options(record.options, given, f"exporter {record.name}")
     if not (answer := record.installed()).ok:
@@ -73,8 +74,29 @@ def export_verified(
             f"the smallest size is {request.min_bytes} bytes and the largest {request.max_bytes}; "
             "expected a smallest size of at least 0 that is not above the largest"
         )
+    counts: ExportCounts | None = record.counts(request, options)
+    return counts
+
+
+def export_verified(
+    record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
+) -> HandedOut:
+    """Verifies an algorithm, writes it, and executes the files.
+
+    Args:
+        given: options by name; the others get their defaults.
+
+    Raises:
+        OptionError, ExportError: see `counts_of`; also if an option cannot express the algorithm.
+        VerificationError: if the algorithm does not solve its instance, or the files fail their
+            check; the second is a bug of the exporter or of its checker.
+    """
+    counts = counts_of(record, request, given)
+    options = resolve_options(record.options, given, f"exporter {record.name}")
     require_valid(request.instance, request.algorithm)
     exported = record.load().export(request, options)
+    if exported.counts is None:
+        exported = replace(exported, counts=counts)
     try:
         checked = record.load_checker().check(exported.files, options, request.instance)
         require_in_boxes(checked, request.instance.topology)

@@ -105,7 +105,7 @@ def test_simulate_names_the_same_fastest_and_times(
 
 def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> None:
     document = valid(run("plan", files / "frontier.json", *SIMULATED, "--format", "json").json)
-    assert document["schema"] == "syncoll/plan/3"
+    assert document["schema"] == "syncoll/plan/4"
     assert document["model"]["timing"] == "asynchronous"
     first, last = document["ranges"]
     assert first["message_below"] == last["message_from"]
@@ -138,7 +138,7 @@ def test_progress(run: Run, files: Path) -> None:
     lines = run("plan", files / "frontier.json", *MODEL, *exports).err.splitlines()
     assert [line.partition("] ")[2] for line in lines] == [
         f"{number}/2 {what} points[{number}]"
-        for what in ("replaying", "exporting")
+        for what in ("replaying", "counting", "exporting")
         for number in range(2)
     ]
 

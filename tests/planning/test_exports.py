@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import UNSET
 
 from syncoll.documents import StoredAlgorithm, require_new_folder, write_new_folder
+from syncoll.documents.plan import NeedsRecord
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.planning import (
@@ -19,8 +22,17 @@ from syncoll.planning import (
     export_plan,
     plan_sizes,
 )
-from syncoll.plugins import CheckedExport, Exported, ExporterRecord, ExportRequest, OptionValue
+from syncoll.planning.exports import _export
+from syncoll.plugins import (
+    CheckedExport,
+    ExportCounts,
+    Exported,
+    ExporterRecord,
+    ExportRequest,
+    OptionValue,
+)
 from syncoll.plugins.exporters import UNLIMITED
+from syncoll.runtime.export_each import export_each
 from syncoll.spec import SpecLibrary
 
 MODEL = CostModel(Fraction(100), Fraction(1))
@@ -28,9 +40,11 @@ MODEL = CostModel(Fraction(100), Fraction(1))
 
 @dataclass
 class Spy:
-    """An exporter that records its requests, and cannot express some numbers of steps."""
+    """An exporter that records its requests, and cannot express some numbers of steps.  With
+    `most`, it counts a thread block for each chunk, and refuses more."""
 
     refuses: frozenset[int] = frozenset()
+    most: int | None = None
     files: tuple[str, ...] = ("{}.txt",)
     wrong: bool = False
     asked: list[ExportRequest] = field(default_factory=list)
@@ -55,7 +69,19 @@ class Spy:
         return CheckedExport("text", "broadcast", 5, None, {})
 
     def record(self, *, folder: bool = False) -> ExporterRecord:
-        return ExporterRecord("spy", "for tests", lambda: self, lambda: self, folder=folder)
+        def counts(
+            request: ExportRequest, options: Mapping[str, OptionValue]
+        ) -> ExportCounts | None:
+            if self.most is None:
+                return None
+            blocks = request.instance.chunks
+            if blocks > self.most:
+                raise ExportError(f"it needs {blocks} thread blocks; at most {self.most}")
+            return ExportCounts(thread_blocks=blocks, scratch=0.5, multiple_of=8)
+
+        return ExporterRecord(
+            "spy", "for tests", lambda: self, lambda: self, folder=folder, counts=counts
+        )
 
 
 def in_a_line(specs: SpecLibrary, chunks: int) -> StoredAlgorithm:
@@ -131,6 +157,44 @@ def test_one_that_cannot_be_expressed(points: list[StoredAlgorithm]) -> None:
     assert [one.algorithm for one in made.exports] == rest
     assert made.exports[0].max_bytes is not None
     assert made.exports[0].max_bytes + 1 == made.exports[1].min_bytes
+
+
+def test_one_that_the_runtime_cannot_carry_is_left_out(points: list[StoredAlgorithm]) -> None:
+    spy = Spy(most=2)
+    made = export_plan(points, MODEL, spy.record(), {})
+    assert [one.algorithm for one in made.exports] == points[:2]
+    assert made.refused == ((points[2], "it needs 4 thread blocks; at most 2"),)
+    assert made.exports[-1].max_bytes is None
+    assert [one.needs for one in made.exports] == [
+        "1 thread block, messages of a multiple of 8 bytes",
+        "2 thread blocks, messages of a multiple of 8 bytes",
+    ]
+    with pytest.raises(ExportError, match=r"none .* the simplest one: it needs 1 thread blocks"):
+        export_plan(points, MODEL, Spy(most=0).record(), {})
+
+
+def test_an_index_has_the_counts(points: list[StoredAlgorithm]) -> None:
+    made = export_plan(points[:1], MODEL, Spy(most=4).record(), {})
+    (needs,) = (_export(one).needs for one in made.exports)
+    assert needs == NeedsRecord(1, None, None, None, None, 0.5, 8, 0, None)
+    (needs,) = (
+        _export(one).needs for one in export_plan(points[:1], MODEL, Spy().record(), {}).exports
+    )
+    assert needs is UNSET
+
+
+def test_an_export_that_does_not_fit_names_a_simpler_one(points: list[StoredAlgorithm]) -> None:
+    how: dict[str, Any] = {"apart": True, "in_place": False, "min_bytes": 0, "max_bytes": None}
+    for most, offered in ((3, "S5 fits: 5 steps, R/C = 5/2, 2 chunks"), (1, "S4 fits"), (0, None)):
+        spy = Spy(most=most)
+        ((one, error),) = export_each(
+            spy.record(), points[2:], None, **how, options={}, others=points
+        )
+        assert one is points[2]
+        assert str(error).startswith(f"it needs 4 thread blocks; at most {most}")
+        assert offered is None or offered in str(error)
+        assert offered or "fits" not in str(error)
+        assert not spy.asked
 
 
 def test_none_that_can_be_expressed(points: list[StoredAlgorithm]) -> None:

@@ -94,6 +94,7 @@ def export(
         min_bytes=bytes_of(min_bytes) if min_bytes else 0,
         max_bytes=None if max_bytes is None else bytes_of(max_bytes),
         options=options or {},
+        others=algorithms,
     )
     found: list[ExportResult] = []
     for _, one in done:

@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         min_bytes=arguments.min_bytes,
         max_bytes=arguments.max_bytes,
         options=options,
+        others=stored.algorithms,
     )
     try:
         with counting(arguments.progress):

@@ -93,6 +93,8 @@ def print_exports(made: PlannedExports, folder: Path) -> None:
         print_text(f"  {where}: messages {sizes} bytes")
         checked = one.handed_out.checked
         print_text(f"    executed: {checked.format}, {checked.collective}")
+        if (needs := one.needs) is not None:
+            print_text(f"    needs: {needs}")
         for text in dict.fromkeys(own):
             if text not in shared:
                 print_text(f"    note: {text}")

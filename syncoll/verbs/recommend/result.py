@@ -19,12 +19,13 @@ from syncoll.documents.recommendation import (
 )
 from syncoll.documents.record import written
 from syncoll.pages.page import PageParts, paged, table
+from syncoll.planning import carried
 from syncoll.plugins import resolve_options
 from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.session import Session
 from syncoll.units import format_size, gigabytes, microseconds
 from syncoll.verbs.asking import session_of
-from syncoll.verbs.frontier import FrontierResult
+from syncoll.verbs.frontier import FrontierResult, algorithms_of
 from syncoll.verbs.plan.result import PlanResult
 from syncoll.verbs.result import Tabular, columns_of
 from syncoll.verbs.simulate.result import SimulationResult
@@ -156,7 +157,8 @@ class RecommendationResult(Tabular):
     ) -> PlanResult:
         """Writes a new folder: the frontier, a plan of the recommended algorithms, and its exports.
 
-        If an export fails, the folder has the frontier.
+        If the runtime cannot carry a recommended algorithm, the plan also has the others of the
+        frontier.  If an export fails, the folder has the frontier.
 
         Args:
             to: the format of the exports; None for no exports.
@@ -171,6 +173,13 @@ class RecommendationResult(Tabular):
         require_exporter(session_of(self.frontier), to, options)
         files = {FRONTIER: f"{to_text(frontier_document(self.frontier))}\n".encode()}
         names = dict.fromkeys(one.where for one in self.recommended)
+        chosen = [self.compared.timed(name).algorithm for name in names]
+        if to is not None:
+            record = session_of(self.frontier).plugins.exporters[to]
+            if carried(chosen, record, options or {}, in_place=in_place)[1]:
+                known = {one.where for one in chosen}
+                others = algorithms_of(self.frontier, "recommend")
+                chosen += [one for one in others if one.where not in known]
         try:
             found = syncoll.plan(
                 self.frontier,
@@ -180,7 +189,7 @@ class RecommendationResult(Tabular):
                 skip_refused=True,
                 options=options,
                 progress=style_after(progress),
-                algorithms=[self.compared.timed(name).algorithm for name in names],
+                algorithms=chosen,
                 **self.model,
             )
             files |= found.files()
