@@ -3,7 +3,7 @@
 ::
 
     python benchmarks/simulation.py                # the first table of results/simulation.md
-    python benchmarks/simulation.py --cases 10000  # the second: random cases of tests/simulating
+    python benchmarks/simulation.py --cases 1000   # the second: random cases of tests/simulating
 
 Alpha is 1 us, and beta 25 GB/s if the machine states no bandwidths.  Seconds are of the processor.
 """

@@ -35,7 +35,7 @@ from tests.oracles.fabrics import random_fabric
 from tests.oracles.lane_by_lane import LaneByLane
 
 CASES = int(os.environ.get("SYNCOLL_SIMULATION_CASES", "60"))
-"""`benchmarks/simulation.py` asks for 10,000."""
+"""`benchmarks/simulation.py --cases` asks for more."""
 
 ALPHA, BETA = Fraction(1, 10**6), Fraction(25 * 10**9)
 
