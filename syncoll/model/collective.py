@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,15 @@ from syncoll.model.rows import RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
-__all__ = ["Collective", "not_defined"]
+__all__ = ["Collective", "Share", "not_defined"]
+
+
+class Share(NamedTuple):
+    """A collective on some nodes as part of a sum, see `Collective.shares`."""
+
+    collective: Collective
+    nodes: tuple[int, ...]
+    scale: Fraction
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,8 @@ class Collective:
             single instances are decided.
         in_units: whether C counts the pieces of one unit of its sizes instead of one node's input;
             its inverse then has the same C.
+        shares: for a sum, P to the collectives that it consists of: each with its nodes, in the
+            order of their numbers in it, and its C over that of the sum.
         per_dual: for an inverse, P to C divided by the dual's C; None if C is the number of chunks
             with which a node of the dual ends.
     """
@@ -65,6 +75,7 @@ class Collective:
     irregular: bool = True
     in_units: bool = False
     per_dual: Callable[[int], Fraction] | None = None
+    shares: Callable[[int], Sequence[Share]] | None = None
 
     def __repr__(self) -> str:
         return f"<collective {self.name}>"

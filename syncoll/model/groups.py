@@ -14,7 +14,14 @@ from syncoll.model.instance import Instance
 from syncoll.model.topology import Topology
 from syncoll.wording import counted, few
 
-__all__ = ["chunks_of", "group_of", "groups_of", "instance_within", "listed"]
+__all__ = [
+    "chunks_of",
+    "group_of",
+    "groups_of",
+    "instance_within",
+    "listed",
+    "topology_within",
+]
 
 Group = tuple[int, ...]
 
@@ -43,7 +50,7 @@ def instance_within(instance: Instance, number: int) -> Instance:
     chunks = chunks_of(instance, nodes)
     return replace(
         instance,
-        topology=_topology_within(instance.topology, nodes),
+        topology=topology_within(instance.topology, nodes),
         pre=instance.pre[np.ix_(chunks, nodes)],
         post=instance.post[np.ix_(chunks, nodes)],
     )
@@ -72,7 +79,7 @@ def listed(nodes: Group) -> str:
     return f"nodes {few(nodes)}"
 
 
-def _topology_within(topology: Topology, nodes: Group) -> Topology:
+def topology_within(topology: Topology, nodes: Group) -> Topology:
     """The links among some nodes, with their shared bounds as wide as before."""
     number = {node: i for i, node in enumerate(nodes)}
     kept = {

@@ -29,7 +29,7 @@ import numpy as np
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model.chunk_lookup import kept_lookup, num_chunks
-from syncoll.model.collective import Collective, not_defined
+from syncoll.model.collective import Collective, Share, not_defined
 from syncoll.model.derived import dual_of
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
@@ -233,6 +233,7 @@ def _made(
         irregular=any(part.irregular for part in parts),
         in_units=True,
         per_dual=per_dual,
+        shares=whole.listed,
     )
 
 
@@ -302,6 +303,11 @@ class _Sum:
                 f"collective {self.name} is not defined on {counted(nodes, 'node')}", self.origin
             )
         return RelationTable.joined(tables, nodes)
+
+    def listed(self, nodes: int) -> list[Share]:
+        """The collectives on their nodes; none if it is not defined for P."""
+        found = self._shares(nodes) or ()
+        return [Share(self.parts[one.term], one.nodes, one.scale) for one in found]
 
     def _shares(self, nodes: int) -> Sequence[_Share] | None:
         if nodes not in self._known:

@@ -45,13 +45,20 @@ COMPOSITIONS = "compositions"
 
 class CompositionSearch:
     """The search of a composition: its ways to compose, and its direct search.
-    Every `save_seconds` parts are composed while they are searched.
+    Every `save_seconds` parts are composed while they are searched.  The rows of `before` come
+    before all others.
     """
 
     def __init__(
-        self, search: Search, frontiers: PartSearch, *, save_seconds: float = SAVE_SECONDS
+        self,
+        search: Search,
+        frontiers: PartSearch,
+        before: Sequence[Work] = (),
+        *,
+        save_seconds: float = SAVE_SECONDS,
     ) -> None:
         self._search, self._frontiers, self._ledger = search, frontiers, search.ledger
+        self._before = before
         self._deadline, self._agenda = search.deadline, search.agenda
         ledger, self._whole = search.ledger, search.ledger.request
         self._compositions = Compositions(
@@ -110,7 +117,7 @@ class CompositionSearch:
         if not search.small:
             first.append(Work(BOUNDS, search.bounds.run, lambda: timed, share=shares.bounds))
         # On a small network the first point comes sooner than a linear program.
-        rows = [search.background_row(turns, lists=False)]
+        rows = [*self._before, search.background_row(turns, lists=False)]
         rows += [*first, bound] if search.small else [bound, *first]
         rows.append(Work(COMPOSITIONS, self.run, lambda: bool(self._ways), once=False))
         if search.alone or not combining:
@@ -126,7 +133,7 @@ class CompositionSearch:
             )
         )
         if combining and not search.alone:
-            rows.append(Work(BOUNDS, self._claim))
+            rows.append(Work(BOUNDS, self._claim, share=shares.claims_of_parts))
         return rows
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:

@@ -3,6 +3,8 @@
 * An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
   3.5), and every point found is inverted; bounds and open claims carry over.
 * A composed collective's frontier comes from the frontiers of its parts (`composition_search`).
+* A collective within groups begins with the frontiers of the groups on their own nodes
+  (`subnetworks`).
 * A sum of combining and moving terms begins with the frontiers of its terms (`sum_search`).
 
 Every algorithm is verified again as an algorithm of the requested collective.
@@ -20,12 +22,14 @@ from syncoll.ledger.ledger import Ledger, OnPoints
 from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.model import Collective
 from syncoll.results.frontier import Frontier
+from syncoll.searching.agenda import Work
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.composition_search import CompositionSearch
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.parts import Dual, SearchTask, same_problem
 from syncoll.searching.passes import in_passes
 from syncoll.searching.search import Search
+from syncoll.searching.subnetworks import SubnetworkSearch
 from syncoll.searching.sum_search import SumSearch
 from syncoll.solving import Solver
 
@@ -83,6 +87,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     answers: AnswerSource
     log: Log
     _known: list[tuple[SearchRequest, Frontier]] = field(default_factory=list)
+    _groups: _Frontiers | None = None
 
     def search(self, task: SearchTask) -> Frontier:
         return self.answer(task, task.request.collective)
@@ -101,10 +106,16 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             if alike and same_problem(known, request):
                 return frontier
         search = self._begin(question)
-        frontier = search.frontier(search.rows())
+        frontier = search.frontier([*self._of_groups(search), *search.rows()])
         if not frontier.interrupted:
             self._known.append((request, frontier))
         return frontier
+
+    def _of_groups(self, search: Search) -> list[Work]:
+        """The row of a collective within groups, which are searched on their own nodes first."""
+        if self._groups is None:
+            self._groups = _Frontiers(self.answers, self.log)
+        return SubnetworkSearch(search, self._groups).rows()
 
     def knows(self, request: SearchRequest) -> bool:
         """Whether it was searched before."""
@@ -114,7 +125,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         """The frontier of a sum: the overlaid frontiers of its terms, and better points."""
         search = self._begin(question)
         sums = SumSearch(search, lambda: _Frontiers(self.answers, self.log))
-        frontier = search.frontier([*sums.rows(), *search.rows()])
+        rows = [*self._of_groups(search), *sums.rows(), *search.rows()]
+        frontier = search.frontier(rows)
         terms = " and ".join(term.name for term in collective.terms)
         scope = f"overlaid frontiers of {terms}, and {frontier.scope}"
         return replace(frontier, scope=scope)
@@ -150,7 +162,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
         if not (question.deadline.is_never and collective.combining and self.answers.solver):
-            return CompositionSearch(self._begin(question, composed=True), self).frontier()
+            search = self._begin(question, composed=True)
+            return CompositionSearch(search, self, self._of_groups(search)).frontier()
         known: Ledger | None = None
 
         def one_pass(seconds: float) -> Frontier:
@@ -162,7 +175,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
                 known.begin_again()
             search = self._begin(task, known, composed=True)
             search.ledger.late = f"not within a pass of {seconds:g} s"
-            frontier = CompositionSearch(search, parts).frontier()
+            frontier = CompositionSearch(search, parts, parts._of_groups(search)).frontier()
             known = search.ledger
             return frontier
 

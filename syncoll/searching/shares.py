@@ -63,6 +63,8 @@ class Shares:
     parts_far: float
     other_ways: float
     other_ways_near: float
+    # The claims about compositions, before the solver is asked for better algorithms.
+    claims_of_parts: float
     # The terms of a sum: a short turn for a first point, and a long one.
     terms: tuple[float, float]
 
@@ -97,6 +99,7 @@ def shares_of(topology: Topology) -> Shares:
         parts_far=0.4 if small else 0.8,
         other_ways=0.25,
         other_ways_near=0.25 if small else 0.1,
+        claims_of_parts=0.3,
         terms=(0.15, 0.5),
     )
 

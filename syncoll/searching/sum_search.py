@@ -29,7 +29,7 @@ from syncoll.searching.search import Search
 from syncoll.searching.shares import LONG_SECONDS
 from syncoll.trust import require_valid
 
-__all__ = ["SumSearch"]
+__all__ = ["SumSearch", "choices"]
 
 Solved = tuple[Instance, Algorithm]
 
@@ -63,7 +63,7 @@ class SumSearch:
         ledger.log.began(request.collective.name)
         if len(found) == len(terms):
             with suppress(OutOfTimeError):
-                for choice in _choices(found):
+                for choice in choices(found):
                     with interrupted_at(self._search.deadline):
                         point = _laid(choice, request)
                     if point is not None:
@@ -90,7 +90,7 @@ def _searched(
         return None
 
 
-def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
+def choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
     """For each S the cheapest point of each term with at most S steps, where all have one."""
     last: tuple[Point, ...] = ()
     for steps in sorted({point.steps for points in found for point in points}):
