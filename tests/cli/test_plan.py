@@ -287,6 +287,17 @@ def test_the_folder_of_a_plan_is_verified(run: Run, files: Path, tmp_path: Path)
     assert "Everything claimed holds" in checked.out
 
 
+def test_an_export_for_a_group_is_checked_by_itself(run: Run) -> None:
+    pairs = "allgather within [[0, 1], [2, 3]]"
+    run("pareto", "ring(4)", pairs, "--max-steps", "1", "--backend", "pysat", "-o", "pairs.json")
+    to = ("--to", "msccl-xml", "--option", "group=1", "-o", "out")
+    assert run("plan", "pairs.json", *MODEL, *to).code == 0
+    checked = run("check", "out")
+    assert (checked.code, checked.err) == (0, "")
+    assert "allgather of 2 ranks" in checked.out
+    assert run("verify", "out", "--topology", "ring(4)").code == 1
+
+
 def test_a_broken_folder_of_a_plan_is_refused(run: Run, files: Path, tmp_path: Path) -> None:
     run("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
     index = tmp_path / "out" / "index.json"

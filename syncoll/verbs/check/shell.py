@@ -127,7 +127,12 @@ def _exports_of(session: Session, folder: Path) -> VerifiedExports:
         topology = session.topology(index.topology)
     with suppress(SpecError):
         collective = session.collective(index.collective)
-    return verify_plan(folder, index, session.plugins, topology=topology, collective=collective)
+    found = verify_plan(folder, index, session.plugins, topology=topology, collective=collective)
+    if found.wrong and (topology is not None or collective is not None):
+        alone = verify_plan(folder, index, session.plugins)
+        if any(one.num_nodes < index.nodes for _, one in alone.checked):
+            return alone  # exports for the communicators of groups
+    return found
 
 
 def _checked(
