@@ -4,6 +4,7 @@ Every S has its own packing (`program`), which begins with trees of other S, and
 chunks (`rounding`) when it has converged or its time is over.  The fewest steps come first, then S
 grows in growing strides until R/C is near that of trees without steps.  Then the S with the largest
 gap between the known and the possible R/C is solved, for the first time or again (`schedule`).
+Small C have a search of their own (`few_chunks`), for each limit on C that the search asks for.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.expand_orbits import algorithm_of
+from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
+from syncoll.packing.tree_repair import TreeRepair
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import (
     FINE,
     WHOLE,
     ChunkRounding,
     DealtChunks,
+    column_choice,
     kindest,
     promising,
 )
@@ -60,6 +64,16 @@ _LINKS_MORE = 6
 
 _MULTIPLES = 4
 """Multiples that are tried together of a C that may reach the packing's value; limits work."""
+
+_FEW, _FEW_TREES = 64, 400
+"""Most trees of a solution with a small C, and known trees that it may begin with; limits work."""
+
+_FEW_SHARE = 0.2
+"""The part of the remaining time for small C, or half of it if C has no limit."""
+
+_SIMPLE = 1.02
+"""A small C within this factor of the packing's R/C is not improved, and larger ones of these are
+not needed."""
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond the trees with a share; limits work."""
@@ -119,6 +133,9 @@ class _Run:
         self.problem, self.turn = problem, turn
         self.most_chunks, self.known = most_chunks, known
         self.best: dict[int, Fraction] = {}
+        self.few: dict[int, FewChunks[TimedTree]] = {}
+        self.costs: dict[tuple[int, int], Fraction] = {}
+        """The least R/C found for each S and C."""
         most = turn.limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
@@ -139,6 +156,7 @@ class _Run:
             self.schedule.tried(steps)
             if not packing.feasible:
                 return
+            yield from self._deal_few(packing)
             near = packing.rested or packing.value <= packing.estimate * NEARLY_THERE
             if (
                 self.timeless is None
@@ -146,6 +164,70 @@ class _Run:
                 and packing.value > self.schedule.least * NEARLY_THERE
             ):
                 self._pack_without_steps(steps)
+        while any(self._open(packing) for packing in self.schedule.packings.values()):
+            for packing in list(self.schedule.packings.values()):
+                if self.turn.is_over:
+                    yield None
+                yield from self._deal_few(packing)
+
+    def _least_cost(self, steps: int, chunks: int) -> Fraction | None:
+        """The least R/C found for at most these steps and chunks."""
+        found = (b for (s, c), b in self.costs.items() if s <= steps and c <= chunks)
+        return min(found, default=None)
+
+    def _small_units(self) -> list[int]:
+        """The small C that are asked for, in units of the least."""
+        least = self.problem.least_chunks
+        each = sum(demand.count for demand in self.problem.demands)
+        most = min(self.most_chunks // least, _FEW // each)
+        budgets = self.turn.limits.budgets or (self.turn.limits.max_chunks or 0,)
+        return [units for units in sorted({b // least for b in budgets}) if 0 < units <= most]
+
+    def _open(self, packing: TimedPacking) -> list[int]:
+        """The small C, in units, for which more time may lower R/C."""
+        if isinf(packing.value) or not packing.feasible:
+            return []
+        few = self.few.get(packing.steps)
+        found = []
+        for units in self._small_units():
+            known = self._least_cost(packing.steps, units * self.problem.least_chunks)
+            if known is not None and known <= packing.value * _SIMPLE:
+                break
+            if few is None or few.is_open(units):
+                found.append(units)
+        return found
+
+    def _deal_few(self, packing: TimedPacking) -> Proposals:
+        """Improves solutions with small C, each once."""
+        steps, least = packing.steps, self.problem.least_chunks
+        share = _FEW_SHARE if self.turn.limits.max_chunks else _FEW_SHARE / 2
+        until = self.turn.part(share, _LEAST_SECONDS)
+        for units in self._open(packing):
+            if until.passed:
+                return
+            if steps not in self.few:
+                repair = TreeRepair(self.problem, steps)
+                choice = column_choice(packing, _FEW_TREES)
+                self.few[steps] = FewChunks(packing, choice, repair, least)
+            few, chunks = self.few[steps], units * least
+            for fewer, other in self.few.items():
+                if fewer < steps and units in other.found:
+                    few.know(units, other.dealt(units).columns)
+            known = self._least_cost(steps, chunks)
+            few.improve(units, until)
+            cost = Fraction(few.found[units], chunks)
+            if known is None or cost < known:
+                yield self._proposal(few.dealt(units), steps)
+
+    def _proposal(self, dealt: DealtChunks[TimedTree], steps: int) -> Proposal:
+        """The algorithm of dealt chunks, which is noted."""
+        key, cost = (steps, dealt.chunks), dealt.bandwidth
+        self.costs[key] = min(cost, self.costs.get(key, cost))
+        self.best[steps] = min(cost, self.best.get(steps, cost))
+        note = f"{sum(len(trees) for trees in dealt.columns)} timed trees"
+        if self.problem.group.order > 1:
+            note += f", carried round by {self.problem.group.order} automorphisms"
+        return Proposal(dealt.chunks, algorithm_of(self.problem, dealt), note)
 
     def _begun_with(self, steps: int) -> list[list[TimedTree]]:
         """Trees of packings with fewer steps, more steps, and without steps."""
@@ -211,12 +293,7 @@ class _Run:
             if dealt is None or (known is not None and dealt.bandwidth >= known):
                 continue
             known = dealt.bandwidth
-            self.best[steps] = known
-            trees = sum(len(trees) for trees in dealt.columns)
-            note = f"{trees} timed trees"
-            if self.problem.group.order > 1:
-                note += f", carried round by {self.problem.group.order} automorphisms"
-            yield Proposal(dealt.chunks, algorithm_of(self.problem, dealt), note)
+            yield self._proposal(dealt, steps)
             if known <= packing.value * (1 + WHOLE):
                 return
 

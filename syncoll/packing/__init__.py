@@ -19,6 +19,8 @@ the prices are a proof.
 * `timed_packing`: timed trees, which `pricing` finds by `trees` from nothing, by `arrivals` from
   known ones;
 * `whole_chunks`: from shares to whole chunks, by `remainders` and `local_search`;
+* `few_chunks`: whole chunks for a small C, by replacing columns;
+* `tree_repair`: replaces timed trees;
 * `expand_orbits`: from whole chunks to an algorithm of all nodes;
 * `step_order`: the order in which S are tried.
 """

@@ -41,6 +41,7 @@ __all__ = [
     "ChunkRounding",
     "ColumnChoice",
     "DealtChunks",
+    "column_choice",
     "kindest",
     "promising",
     "rounds_of",
@@ -293,11 +294,11 @@ def promising(
 def kindest(packing: TimedPacking, most_chunks: int) -> list[int]:
     """Large C with little loss from rounding the shares, the least loss first."""
     least, largest = packing.problem.least_chunks, most_chunks // packing.problem.least_chunks
-    losses = _choice(packing, 0).losses(range(max(1, largest - KIND + 1), largest + 1))
+    losses = column_choice(packing, 0).losses(range(max(1, largest - KIND + 1), largest + 1))
     return [units * least for units in sorted(losses, key=lambda one: losses[one])[:KINDEST]]
 
 
-def _choice(packing: TimedPacking, most: int) -> ColumnChoice[TimedTree]:
+def column_choice(packing: TimedPacking, most: int) -> ColumnChoice[TimedTree]:
     """The trees with a share, and some others, see `TimedPacking.of_use`."""
     problem, steps = packing.problem, packing.steps
     return ColumnChoice.of(
@@ -313,7 +314,7 @@ class ChunkRounding:
 
     def __init__(self, packing: TimedPacking) -> None:
         self._packing = packing
-        self._choice = _choice(packing, _MOST_TREES)
+        self._choice = column_choice(packing, _MOST_TREES)
         self._moves = ChunkMoves(self._choice.loads, packing.problem.rate, self._choice.sizes)
 
     def deal(

@@ -1,0 +1,124 @@
+"""Whole chunks for a small C: repairs are exact, and solutions are algorithms that improve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from syncoll.deadline import NEVER
+from syncoll.model import BandwidthBound, Topology
+from syncoll.packing.expand_orbits import algorithm_of
+from syncoll.packing.few_chunks import FewChunks
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.timed_packing import TimedPacking
+from syncoll.packing.tree_repair import TreeRepair
+from syncoll.packing.trees import TimedTree
+from syncoll.packing.whole_chunks import column_choice, rounds_of
+from syncoll.plugins import PluginManager
+from syncoll.spec import SpecLibrary
+from syncoll.trust import require_valid
+
+pytestmark = pytest.mark.usefixtures("counted_work")
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+
+UNEVEN = {(0, 1): 3, (1, 2): 1, (2, 3): 3, (3, 0): 1, (0, 2): 2}
+"""Links both ways with the rounds that a chunk takes."""
+
+
+def topology(name: str, nodes: int, rates: Mapping[tuple[int, int], Fraction]) -> Topology:
+    bounds = [BandwidthBound((pair,), rate) for pair, rate in sorted(rates.items())]
+    return Topology(name, nodes, tuple(sorted(rates)), tuple(bounds))
+
+
+def uneven() -> Topology:
+    both = {pair: r for (a, b), r in UNEVEN.items() for pair in ((a, b), (b, a))}
+    return topology("uneven", 4, {pair: Fraction(1, rounds) for pair, rounds in both.items()})
+
+
+def problem(network: Topology) -> PackingProblem:
+    return PackingProblem(network, SPECS.collective("allgather"), NEVER)
+
+
+def few_of(question: PackingProblem, steps: int) -> FewChunks[TimedTree]:
+    packing = TimedPacking(question, steps)
+    while not packing.rested:
+        packing.improve(NEVER.sooner(10.0))
+    repair = TreeRepair(question, steps)
+    return FewChunks(packing, column_choice(packing, 50), repair, question.least_chunks)
+
+
+def improved(few: FewChunks[TimedTree], units: int) -> int:
+    while few.is_open(units):
+        few.improve(units, NEVER.sooner(5.0))
+    return few.found[units]
+
+
+def all_trees(question: PackingProblem, demand: int, steps: int) -> list[TimedTree]:
+    """Every timed tree to all other nodes."""
+    source = question.demands[demand].sources[0]
+    others = [v for v in range(question.num_nodes) if v != source]
+    into = [
+        [(link, s) for link in np.flatnonzero(question.links.target == v) for s in range(steps)]
+        for v in others
+    ]
+    found = []
+    for sends in product(*into):
+        has = {source: 0} | {v: s + 1 for v, (_, s) in zip(others, sends, strict=True)}
+        if all(has[int(question.links.source[link])] <= s for link, s in sends):
+            found.append(TimedTree(tuple(sorted((int(link), s) for link, s in sends))))
+    return found
+
+
+def test_a_repair_of_one_chunk_is_as_good_as_any_tree() -> None:
+    question, steps = problem(uneven()), 3
+    repair = TreeRepair(question, steps)
+    random = np.random.default_rng(2)
+    for demand in range(len(question.demands)):
+        trees = all_trees(question, demand, steps)
+        loads = np.stack([question.load(tree.links, tree.steps, steps) for tree in trees])
+        others = random.integers(0, 3, loads.shape[1:])
+        costs = [rounds_of(question.exact_rate, load + others) for load in loads]
+        (found,), proved = repair.shortened([demand], trees[:1], others, costs[0], 5.0)
+        load = question.load(found.links, found.steps, steps)
+        assert proved
+        assert rounds_of(question.exact_rate, load + others) == min(costs)
+        room = random.integers(-1, 2, loads.shape[1:])
+        weights = random.integers(1, 4, loads.shape[1:])
+        over = (np.maximum(0, loads - np.maximum(0, room)) * weights).sum(axis=(1, 2))
+        (found,), proved = repair.fitted([demand], trees[:1], room, weights, 5.0)
+        load = question.load(found.links, found.steps, steps)
+        assert proved
+        assert (np.maximum(0, load - np.maximum(0, room)) * weights).sum() == over.min()
+
+
+def test_solutions_of_few_chunks_are_valid_algorithms() -> None:
+    question = problem(uneven())
+    few = few_of(question, 3)
+    for units in (1, 3):
+        rounds, dealt = improved(few, units), few.dealt(units)
+        algorithm = algorithm_of(question, dealt)
+        assert (dealt.chunks, algorithm.rounds) == (units, rounds)
+        instance = question.collective.instantiate(
+            question.topology, chunks=units, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
+
+
+def test_more_chunks_are_no_worse_than_the_parts_they_consist_of() -> None:
+    few = few_of(problem(uneven()), 2)
+    one, two = improved(few, 1), improved(few, 2)
+    assert two <= 2 * one
+    assert improved(few, 3) <= one + two
+    assert improved(few, 4) <= 2 * two
+
+
+def test_a_slow_link_needs_its_rounds_for_each_chunk() -> None:
+    two = topology("two", 2, {(0, 1): Fraction(1, 3), (1, 0): Fraction(1)})
+    few = few_of(problem(two), 1)
+    assert [improved(few, units) for units in (1, 2)] == [3, 6]
