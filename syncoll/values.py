@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from fractions import Fraction
@@ -149,3 +150,14 @@ def require_whole(name: str, value: object, least: int = 0) -> None:
     """Refuses everything but a whole number of at least `least`.  Raises `UsageError`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{name} is {value!r}; expected a whole number of at least {least}")
+
+
+def rounds_of(name: str, value: object) -> int | Fraction:
+    """A number of rounds of at least 0, also from a text such as ``23/9``.  Raises `UsageError` on
+    other values."""
+    found = value
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(/0*[1-9][0-9]{0,8})?", value.strip()):
+        found = Fraction(value)
+    if isinstance(found, bool) or not isinstance(found, int | Fraction) or found < 0:
+        raise UsageError(f"{name} is {value!r}; expected a number of rounds such as 7 or 23/9")
+    return found.numerator if found.denominator == 1 else found

@@ -24,12 +24,14 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from syncoll.errors import UsageError
 from syncoll.units import parse_limit, parse_memory, parse_size
+from syncoll.values import rounds_of
 from syncoll.verbs.declaration import Parameter
 
 __all__ = ["Usage", "add", "add_parameter", "name_in"]
@@ -58,11 +60,17 @@ def _amount(text: str, least: int = 0) -> int:
     return number
 
 
-def _point(text: str) -> tuple[int, ...]:
+def _rounds(text: str) -> int | Fraction:
+    """Rounds, also as a fraction."""
+    return rounds_of("R", text) if "/" in text else _amount(text)
+
+
+def _point(text: str) -> tuple[int | Fraction, ...]:
     """A number, or S, R and C."""
-    pattern = r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*"
+    rounds = "([0-9]{1,9}(?:/[1-9][0-9]{0,8})?)"
+    pattern = rf"\s*([0-9]{{1,9}})(?:\s*,\s*{rounds}\s*,\s*([0-9]{{1,9}}))?\s*"
     expected = "a point; write its number from 0, or S,R,C such as 3,7,6"
-    return tuple(map(int, _parts(text, pattern, expected)))
+    return tuple(rounds_of("R", part) for part in _parts(text, pattern, expected))
 
 
 def _size_or_none(text: str) -> int:
@@ -103,7 +111,7 @@ _VALUES: dict[str, tuple[str, _Reader]] = {
     for metavar, read, names in (
         ("C", _count, "chunks max-chunks"),
         ("S", _amount, "steps max-steps"),
-        ("R", _amount, "rounds max-rounds"),
+        ("R", _rounds, "rounds max-rounds"),
         ("K", _amount, "k"),
         ("K", _count, "fixed-k"),
         ("N", _amount, "root seed"),

@@ -72,6 +72,7 @@ def inherited(
     """At most one seed, of the algorithms of machines whose links are a subset, with the rounds
     needed here.  A machine with one more link is no worse than without; a short search must not
     make it appear worse."""
+    topology = topology.in_grains
     found = tuple(
         proposal
         for frontier in others
@@ -88,7 +89,7 @@ def _proposals(
 ) -> Iterator[Proposal]:
     for point in frontier.points:
         try:
-            algorithm = point.algorithm.tightened(topology)
+            algorithm = point.algorithm.tightened(topology)  # whatever its own grains
             instance = collective.instantiate(
                 topology, chunks=point.chunks, steps=algorithm.steps, rounds=algorithm.rounds
             )

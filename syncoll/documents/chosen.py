@@ -6,13 +6,14 @@ from pathlib import Path
 
 from syncoll.documents.stored_file import StoredAlgorithm, StoredFile
 from syncoll.errors import UsageError
+from syncoll.model.grains import Rounds
 from syncoll.results import Family
 
 __all__ = ["chosen"]
 
 
 def chosen(
-    stored: StoredFile, point: tuple[int, ...] | None, path: Path, verb: str
+    stored: StoredFile, point: tuple[Rounds, ...] | None, path: Path, verb: str
 ) -> tuple[StoredAlgorithm, ...]:
     """The algorithms of a file, or one of them; `verb`: of messages.
 
@@ -46,5 +47,5 @@ def chosen(
     )
 
 
-def _costs(family: Family, m: int) -> tuple[int, int, int]:
+def _costs(family: Family, m: int) -> tuple[int, Rounds, int]:
     return family.steps.at(m), family.rounds_needed.at(m), family.chunks.at(m)

@@ -18,6 +18,7 @@ from math import ceil, lcm
 from syncoll.errors import UsageError
 from syncoll.ledger.bounds_table import LARGEST_LEAST_CHUNKS, BoundsTable
 from syncoll.ledger.request import Candidate, SearchRequest, Strategy
+from syncoll.model.grains import in_rounds
 from syncoll.wording import argument, counted
 
 __all__ = ["STEPS_BEYOND", "CandidateSource", "budgets_of"]
@@ -80,7 +81,7 @@ class CandidateSource:
         if self.limits_chunks:
             limits.append(f"C <= {self.max_chunks}")
         if self.request.max_rounds is not None:
-            limits.append(f"R <= {self.request.max_rounds}")
+            limits.append(f"R <= {in_rounds(self.request.max_rounds, self.request.grains)}")
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
         aim = "" if self.request.aim is None else f", fastest for {self.request.aim}"
         return f"{kind} with {' and '.join(limits)}{aim}"
@@ -102,6 +103,7 @@ class CandidateSource:
             least = max(self.least_steps, ceil(self.bounds.bandwidth() * chunks))
         if rounds >= least:
             return ""
+        least, rounds = (in_rounds(one, self.request.grains) for one in (least, rounds))
         return (
             f"no algorithm has fewer than {counted(least, 'round')}, and "
             f"{argument('max_rounds', rounds)} asks for fewer"
@@ -116,19 +118,26 @@ class CandidateSource:
         """The limit on R for S = `steps`; None for none."""
         limits = [] if self.request.max_rounds is None else [self.request.max_rounds]
         if self.k is not None:
-            limits.append(steps + self.k)
+            limits.append((steps + self.k) * self.request.grains)
         return min(limits, default=None)
 
     def candidates(
-        self, steps: int, below: Fraction | None, multiples: int | None = None
+        self,
+        steps: int,
+        below: Fraction | None,
+        multiples: int | None = None,
+        *,
+        all_grains: bool = True,
     ) -> Iterator[Candidate]:
         """The candidates for S = `steps` with R/C less than `below`, in ascending order.
 
         Args:
             below: leaves out candidates that cost as much or more; None for no such limit.
             multiples: only C up to this multiple of the least; None for no such limit.
+            all_grains: whether R grows by single grains; otherwise by 1, 2, 4, …, up to a round.
         """
-        queue: list[tuple[Fraction, int, int]] = []
+        queue: list[tuple[Fraction, int, int, int]] = []
+        widest = 1 if all_grains else self.request.grains
         last, most = self.max_chunks, self.most_rounds(steps)
         paper = self.request.strategy is Strategy.PAPER
         least = self.bounds.bandwidth() if paper else Fraction(0)
@@ -142,20 +151,22 @@ class CandidateSource:
             if self.bounds.admits(chunks) and self.least_steps <= steps:
                 # With fewer rounds than steps a step is idle: that belongs to fewer steps.
                 rounds = max(steps, ceil(bound * chunks))
-                queue.append((Fraction(rounds, chunks), chunks, rounds))
+                queue.append((Fraction(rounds, chunks), chunks, rounds, 1))
         beyond = self._meeting(steps) if multiples is None else None
         if beyond is not None and beyond.chunks > last:
-            queue.append((beyond.bandwidth, beyond.chunks, beyond.rounds))
+            queue.append((beyond.bandwidth, beyond.chunks, beyond.rounds, 1))
         heapq.heapify(queue)
         while queue:
-            ratio, chunks, rounds = heapq.heappop(queue)
+            ratio, chunks, rounds, more = heapq.heappop(queue)
             if below is not None and ratio >= below:
                 return
             if most is not None and rounds > most:
                 continue
             yield Candidate(steps, rounds, chunks)
             if chunks <= last:
-                heapq.heappush(queue, (Fraction(rounds + 1, chunks), chunks, rounds + 1))
+                after = rounds + more
+                entry = (Fraction(after, chunks), chunks, after, min(2 * more, widest))
+                heapq.heappush(queue, entry)
 
     def _meeting(self, steps: int) -> Candidate | None:
         """The candidate of least C that meets the bound for S = `steps`, where no limit is set."""
@@ -184,7 +195,7 @@ class CandidateSource:
         for chunks in range(bound.denominator, most + 1, bound.denominator):
             rounds = int(bound * chunks)
             if rounds >= steps and self.bounds.admits(chunks):
-                return rounds - steps
+                return max(0, ceil(Fraction(rounds, self.request.grains)) - steps)
         raise UsageError(
             f"no C up to {most} meets the bandwidth bound {bound}; set a limit with --k"
         )

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Concatenate, ParamSpec
 
 from syncoll.ledger.request import Candidate, Observer
+from syncoll.model.grains import Rounds, in_rounds
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
@@ -87,7 +88,7 @@ class Entry:
     kind: Kind
     steps: int | None
     bandwidth: Fraction
-    rounds: int | None = None
+    rounds: Rounds | None = None
     chunks: int | None = None
     gap: Fraction | None = None
     why: str = ""
@@ -150,6 +151,34 @@ class Log:
     _began: float = field(default_factory=time.perf_counter)
     _turns: Counter[str] = field(default_factory=Counter)
     _seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
+    _grains: int = 1
+    _point: Callable[[Point], Point] = field(default=lambda point: point)
+
+    @contextmanager
+    def in_rounds(self, grains: int, point: Callable[[Point], Point]) -> Iterator[None]:
+        """In this context events count grains, and entries and observers get rounds.
+
+        Args:
+            grains: in a round.
+            point: converts a point to rounds.
+        """
+        before = self._grains, self._point
+        self._grains, self._point = grains, point
+        try:
+            yield
+        finally:
+            self._grains, self._point = before
+
+    def _shown(self, given: object) -> object:
+        """An argument of an observer, in rounds."""
+        match given:
+            case Candidate(steps, rounds, chunks):
+                return Candidate(steps, in_rounds(rounds, self._grains), chunks)
+            case Fraction():
+                return given / self._grains
+            case tuple():
+                return tuple(self._point(one) if isinstance(one, Point) else one for one in given)
+        return given
 
     def tell(
         self,
@@ -159,7 +188,8 @@ class Log:
     ) -> None:
         """Reports to the observer, if there is one: ``log.tell(Observer.trying, candidate)``."""
         if self.observer is not None:
-            getattr(self.observer, method.__name__)(*given, **named)
+            shown = given if self._grains == 1 else tuple(map(self._shown, given))
+            getattr(self.observer, method.__name__)(*shown, **named)
 
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:
@@ -215,6 +245,9 @@ class Log:
                 costs.rounds,
                 costs.chunks,
             )
+        if self._grains > 1:
+            bandwidth /= self._grains
+            rounds = None if rounds is None else in_rounds(rounds, self._grains)
         seconds = time.perf_counter() - self._began
         entry = Entry(seconds, engine, collective, kind, steps, bandwidth, rounds, chunks, gap, why)
         self.entries.append(entry)
@@ -223,7 +256,7 @@ class Log:
         self.observer.logged(entry)
         if entry.collective == self.collective:
             if kind is Kind.FOUND:
-                self.observer.found(points)
+                self.tell(Observer.found, points)
             elif kind is Kind.PROVED:
                 self.observer.bounded(steps, bandwidth)
 

@@ -193,7 +193,8 @@ class Ledger:
 
     def keeps(self, point: Point) -> bool:
         """Whether a point from outside the candidates keeps the limits."""
-        synchronous = self.k is None or point.rounds <= point.steps + self.k
+        most = None if self.k is None else (point.steps + self.k) * self.request.grains
+        synchronous = most is None or point.rounds <= most
         return within(point, self.request) and synchronous
 
     def best(self, steps: int) -> Fraction | None:

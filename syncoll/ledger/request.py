@@ -13,6 +13,7 @@ from syncoll.errors import UsageError
 from syncoll.formula import Verdict
 from syncoll.ledger.aim import Aim
 from syncoll.model import Collective, Topology
+from syncoll.model.grains import Rounds
 from syncoll.results.frontier import Point
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class SearchRequest:
             of them are not looked for.  None for all sizes.
         is_part: whether the points become parts of other algorithms.
         work: units of work for the whole search, in place of `time_limit`; see `syncoll.clock`.
+        grains: in a round, if R of this request, except k, counts grains.
 
     Raises:
         UsageError: on an invalid limit, and for an irregular collective.
@@ -86,7 +88,7 @@ class SearchRequest:
     strategy: Strategy = Strategy.CERTIFIED
     k: int | None = None
     max_steps: int | None = None
-    max_rounds: int | None = None
+    max_rounds: Rounds | None = None
     max_chunks: int | None = None
     time_limit: float | None = None
     point_limit: float | None = None
@@ -94,6 +96,7 @@ class SearchRequest:
     aim: Aim | None = None
     is_part: bool = False
     work: float | None = None
+    grains: int = 1
 
     def __post_init__(self) -> None:
         for given, kind in ((self.topology, Topology), (self.collective, Collective)):
@@ -107,6 +110,7 @@ class SearchRequest:
             value, least = getattr(self, name), int(name == "max_chunks")
             exact = name.startswith("max_") or name == "k"
             number: Any = int if exact else (int, float)
+            number = (int, Fraction) if name == "max_rounds" else number
             if value is not None and (isinstance(value, bool) or not isinstance(value, number)):
                 raise UsageError(f"{name} is {value!r}; it must be a number")
             if value is not None and value < least:
@@ -118,11 +122,11 @@ class Candidate:
     """One (S, R, C) to try."""
 
     steps: int
-    rounds: int
+    rounds: Rounds
     chunks: int
 
     @property
-    def numbers(self) -> tuple[int, int, int]:
+    def numbers(self) -> tuple[int, Rounds, int]:
         """S, R and C."""
         return self.steps, self.rounds, self.chunks
 

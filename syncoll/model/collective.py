@@ -13,6 +13,7 @@ import numpy.typing as npt
 from syncoll.arrays import BoolArray
 from syncoll.errors import ModelError, Origin, UsageError
 from syncoll.lazy import displays
+from syncoll.model.grains import Rounds
 from syncoll.model.instance import Instance, nothing_to_do
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
@@ -258,7 +259,9 @@ class Collective:
         Reach.of(topology, table, self.combining).require(self.name, self.origin)
         return table
 
-    def instantiate(self, topology: Topology, *, chunks: int, steps: int, rounds: int) -> Instance:
+    def instantiate(
+        self, topology: Topology, *, chunks: int, steps: int, rounds: Rounds
+    ) -> Instance:
         """The synthesis problem (G, S, R, P, B, pre, post) for C = `chunks`.
 
         Raises:

@@ -303,7 +303,7 @@ class Fabric:
             return Counting.SOURCES
         return Counting.DESTINATIONS if ends[0] in self.reduce else Counting.SENDS
 
-    def slower(self, factor: int) -> Fabric:
+    def slower(self, factor: int | Fraction) -> Fabric:
         """The same network with `factor` times the rounds for each chunk, see `grains`."""
         if self.measure == "GB/s":
             return replace(self, unit=self.chunk_bandwidth * factor)

@@ -343,10 +343,16 @@ class Topology:
         """The same with a grain as its round: the bandwidths of a grain, and whole rounds."""
         if self.grains == 1:
             return self
-        each = self.grains
-        rates = (replace(one, chunks_per_round=one.chunks_per_round / each) for one in self.bounds)
-        fabric = None if self.fabric is None else self.fabric.slower(each)
-        found = replace(self, bounds=tuple(rates), fabric=fabric, grains=1)
+        return self._slower(self.grains, 1)
+
+    def in_rounds(self, grains: int) -> Topology:
+        """The topology whose `in_grains` this is, with some grains in a round."""
+        return self if grains == 1 else self._slower(Fraction(1, grains), grains)
+
+    def _slower(self, factor: int | Fraction, grains: int) -> Topology:
+        rates = (replace(x, chunks_per_round=x.chunks_per_round / factor) for x in self.bounds)
+        fabric = None if self.fabric is None else self.fabric.slower(factor)
+        found = replace(self, bounds=tuple(rates), fabric=fabric, grains=grains)
         found.__dict__["distances"] = self.distances
         return found
 

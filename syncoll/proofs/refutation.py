@@ -142,6 +142,7 @@ def to_clauses(
             "copy or add up some of them: its formulas prove nothing there"
         )
     values = resolve_options(record.options, options, f"encoding {encoding}")
+    instance = instance.in_grains
     lowered = lower(record.load().encode(instance, values).formula, frozenset({Feature.CLAUSE}))
     return Clauses(
         encoding,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from math import gcd
 
@@ -83,6 +84,12 @@ def warm_start_seeds(
 ) -> tuple[ChosenSeed, ...]:
     """The seeds of a repair: from verified points of the whole machine for `rest`, the collective
     on the damaged one."""
+    grains = machine.topology.grains
+    if grains > 1:  # seeds propose for the machine with a grain as its round
+        whole_one = machine.whole.in_grains
+        points = [_in_grains(point) for point in points]
+        families = [family.scaled(whole_one, Fraction(grains)) for family in families]
+        machine = replace(machine, whole=whole_one, topology=machine.topology.in_grains)
     listed: list[Costs] = sorted(points, key=lambda point: point.steps)
     sides = [(machine, rest, listed, families)]
     if rest.dual is not None and whole.dual is not None:
@@ -113,6 +120,11 @@ def warm_start_seeds(
         MENDED, _SUMMARIES[MENDED], around, first_seconds=_FIRST_SECONDS, weight=weight
     )
     return replace(first, known=warm_starts), second
+
+
+def _in_grains(point: Costs) -> Part:
+    grains = point.instance.topology.grains
+    return Part(point.instance.in_grains, point.algorithm.scaled(grains))
 
 
 def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,6 +76,13 @@ class Solution:
     def __post_init__(self) -> None:
         if self.restriction is not None and self.verdict is Verdict.UNSAT:
             raise ValueError("the absence of symmetric algorithms refutes nothing")
+
+    def in_rounds(self, instance: Instance) -> Solution:
+        """The solution of an instance, from the solution of its `Instance.in_grains`."""
+        algorithm = self.algorithm
+        if algorithm is not None:
+            algorithm = algorithm.scaled(Fraction(1, instance.topology.grains))
+        return replace(self, instance=instance, algorithm=algorithm)
 
     @property
     def verdict(self) -> Verdict:

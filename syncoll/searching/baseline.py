@@ -47,7 +47,10 @@ def constructed(
     if collective.irregular:
         return [], f"{collective.name} is irregular: a larger C cannot cut its chunks evenly"
     made = _Constructions(seed, until, report)
-    found = made.answer(topology, collective)
+    found = made.answer(topology.in_grains, collective)
+    if (grains := topology.grains) > 1:
+        factor = Fraction(1, grains)
+        found = [(one.scaled(topology, factor), own.scaled(factor)) for one, own in found]
     reason = next(iter(made.reasons), "")
     if not found and not reason:
         reason = "it constructed none within its time" if until.passed else "it constructs none"

@@ -26,6 +26,7 @@ from syncoll.searching.agenda import Work
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.composition_search import CompositionSearch
 from syncoll.searching.decompose import Decomposition
+from syncoll.searching.grains import InGrains
 from syncoll.searching.parts import Dual, SearchTask, same_problem
 from syncoll.searching.passes import in_passes
 from syncoll.searching.search import Search
@@ -61,6 +62,15 @@ def search(
         BackendError: when a backend gives a wrong answer.
         OutOfTimeError: when the time was over before any result.
     """
+    if request.topology.grains > 1:
+        in_grains = InGrains(request)
+        log = observer if isinstance(observer, Log) else Log(observer)
+        shown = None if on_points is None else _in_rounds(in_grains, on_points)
+        with log.in_rounds(request.topology.grains, in_grains.point):
+            asked = in_grains.asked
+            return in_grains.frontier(
+                search(asked, answers, log, on_points=shown, deadline=deadline)
+            )
     collective, nodes = request.collective, request.topology.num_nodes
     least = collective.least_chunks(nodes)
     if least is not None:  # refuses collectives whose least C is too large for an algorithm
@@ -78,6 +88,10 @@ def search(
                 return found
         task = SearchTask(request, deadline, on_points, bounds=bounds)
         return _Frontiers(source, log).search(task)
+
+
+def _in_rounds(in_grains: InGrains, on_points: OnPoints) -> OnPoints:
+    return lambda found: on_points(in_grains.frontier(found))
 
 
 @dataclass(eq=False)

@@ -20,6 +20,7 @@ from syncoll.formula import Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.model.derived import dual_instance
+from syncoll.model.grains import Rounds
 from syncoll.results import Solution
 from syncoll.results.solution import NO_FORMULA
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
@@ -40,7 +41,7 @@ def solve_one(
     *,
     chunks: int,
     steps: int,
-    rounds: int,
+    rounds: Rounds,
     seconds: float | None = None,
     deadline: Deadline = NEVER,
     symmetric: bool = False,
@@ -57,6 +58,19 @@ def solve_one(
         BackendError: when the backend's answer turns out to be wrong.
     """
     instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
+    if topology.grains > 1:
+        found = solve_one(
+            solver,
+            topology.in_grains,
+            collective,
+            chunks=chunks,
+            steps=steps,
+            rounds=int(instance.rounds * topology.grains),
+            seconds=seconds,
+            deadline=deadline,
+            symmetric=symmetric,
+        )
+        return found.in_rounds(instance)
     if min(steps, rounds) < instance.least_steps:  # a step without rounds does nothing
         return Solution(
             instance,

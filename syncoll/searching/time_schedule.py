@@ -46,7 +46,7 @@ def _first(source: CandidateSource, step: StepState) -> Passes:
     seconds = source.request.point_limit or SHORT_SECONDS
     step.cheapest = next(source.candidates(step.steps, step.best), None)
     yield [] if step.cheapest is None else [step.cheapest], seconds
-    yield _untried(source, step, _FEW_MULTIPLES), seconds
+    yield _untried(source, step, _FEW_MULTIPLES, all_grains=False), seconds
 
 
 def _second(source: CandidateSource, step: StepState) -> Passes:
@@ -83,9 +83,13 @@ PHASES: Mapping[Strategy, tuple[Phase, ...]] = {
 
 
 def _untried(
-    source: CandidateSource, step: StepState, multiples: int | None = None
+    source: CandidateSource,
+    step: StepState,
+    multiples: int | None = None,
+    *,
+    all_grains: bool = True,
 ) -> Iterator[Candidate]:
-    candidates = source.candidates(step.steps, step.best, multiples)
+    candidates = source.candidates(step.steps, step.best, multiples, all_grains=all_grains)
     return (c for c in candidates if c not in step.tried and not step.is_larger(c))
 
 

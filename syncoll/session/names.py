@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
-from syncoll.values import require_whole
+from syncoll.values import require_whole, rounds_of
 
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Instance, Topology
@@ -110,7 +111,7 @@ class Names:
         *,
         chunks: int,
         steps: int,
-        rounds: int,
+        rounds: int | Fraction | str,
     ) -> Instance:
         """The instance for C, S and R.
 
@@ -120,7 +121,7 @@ class Names:
         """
         require_whole("chunks", chunks, 1)
         require_whole("steps", steps)
-        require_whole("rounds", rounds)
+        rounds = rounds_of("rounds", rounds)
         where = self.topology(topology)
         instance = self.collective(collective).instantiate(
             where, chunks=chunks, steps=steps, rounds=rounds

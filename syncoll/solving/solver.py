@@ -209,7 +209,7 @@ class Solver:
 
     def prepare(self, instance: Instance) -> Preparation:
         """Encodes, and lowers for the first backend, without solving."""
-        encoded, seconds = self._encode(instance)
+        encoded, seconds = self._encode(instance.in_grains)
         prepared = []
         for record in self.backends_for(instance):
             began = time.perf_counter()
@@ -250,6 +250,16 @@ class Solver:
             BackendError: if a backend's answer is wrong; no worker is left then.
             KeyboardInterrupt: passed on after the workers have been ended.
         """
+        if (grains := instance.topology.grains) > 1:
+            found = self.solve(
+                instance.in_grains,
+                seconds=seconds,
+                should_stop=should_stop,
+                hint=None if hint is None else hint.scaled(grains),
+                until=until,
+                symmetry=symmetry,
+            )
+            return found.in_rounds(instance)
         stops = [stop for stop in (should_stop, self.stop_when) if stop is not None]
 
         def stop() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, cast
 
 from syncoll import values
@@ -66,7 +67,7 @@ class SearchOptions(SettingsOptions, total=False):
 
     k: int | None
     max_steps: int | None
-    max_rounds: int | None
+    max_rounds: int | Fraction | str | None
     max_chunks: int | None
     time_limit: float | str | None
     work: float | None
@@ -78,5 +79,7 @@ def limits_of(options: SearchOptions) -> tuple[dict[str, Any], SettingsOptions]:
     settings = dict[str, Any](options)
     names = (n for n in SearchOptions.__annotations__ if n not in SettingsOptions.__annotations__)
     limits = {name: settings.pop(name, None) for name in names}
+    if limits["max_rounds"] is not None:
+        limits["max_rounds"] = values.rounds_of("max_rounds", limits["max_rounds"])
     limits |= {name: values.seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
     return limits, cast("SettingsOptions", settings)

@@ -12,6 +12,12 @@ from syncoll.session.settings import SolverOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
+=======
+    from fractions import Fraction
+
+    from syncoll.results.solution import ExplainedStage
+>>>>>>> 8aeffd9f (Searches count in grains and answer in rounds)
     from syncoll.searching import decided_as
     from syncoll.verbs.explain.result import ExplainedStage, ExplanationResult
 
@@ -25,7 +31,7 @@ def explain(
     *,
     chunks: int,
     steps: int,
-    rounds: int,
+    rounds: int | Fraction | str,
     **settings: Unpack[SolverOptions],
 ) -> ExplanationResult:
     """The formula of an instance and its lowerings, without solving.

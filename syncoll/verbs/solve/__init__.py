@@ -16,7 +16,7 @@ refutes nothing: the answer is then unknown.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll.deadline import interrupted_at
 from syncoll.session.settings import SolverOptions
@@ -24,6 +24,8 @@ from syncoll.verbs.asking import What, Where, deadline_of, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from syncoll.formula import StopReason
     from syncoll.results import undecided
     from syncoll.verbs.solve.result import SolutionResult
@@ -46,7 +48,7 @@ def solve(
     *,
     chunks: int,
     steps: int,
-    rounds: int,
+    rounds: int | Fraction | str,
     time_limit: float | str | None = None,
     work: float | None = None,
     symmetric: bool = False,
@@ -59,7 +61,8 @@ def solve(
         collective: see `pareto`.
         chunks: C, the chunks into which the data of a node is cut.
         steps: S, the largest number of steps.
-        rounds: R, the largest number of rounds of all steps together.
+        rounds: R, the largest number of rounds of all steps together; such as ``23/9`` on a machine
+            with several grains in a round.
         time_limit: of the whole command, such as ``30s`` or ``2min``; None for no limit.
         work: see `pareto`.
         symmetric: only algorithms that a free group of automorphisms maps to themselves: far fewer
@@ -70,13 +73,14 @@ def solve(
     'unsat'
     """
     session, until = session_for(settings), deadline_of(time_limit, work=work)
-    numbers = {"chunks": chunks, "steps": steps, "rounds": rounds}
+    numbers: dict[str, Any] = {"chunks": chunks, "steps": steps, "rounds": rounds}
     with session.solver() as solver:  # its process starts while the instance is built
         from syncoll.searching import solve_one
 
         with interrupted_at(until):
             what = session.collective(collective)
             instance = session.instance(topology, what, **numbers)
+            numbers["rounds"] = instance.rounds
         began, where = time.perf_counter(), instance.topology
         try:
             with session.limited():
