@@ -73,7 +73,7 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
     else:
         cables = _fabric_without(fabric, what, nodes, name)
         try:
-            left = as_topology(cables)
+            left = as_topology(replace(cables, grains=topology.grains))
             left = replace(routed(left), name=name) if is_routed else left
         except ModelError as error:
             raise ModelError(
@@ -183,4 +183,5 @@ def _without(topology: Topology, what: Affected, nodes: tuple[int, ...], name: s
         if link in kept and all(len(bound.links) > 1 for bound in over):
             rate = min(bound.chunks_per_round for bound in over) / factor
             bounds.append(BandwidthBound((kept[link],), rate, "slower than it was"))
-    return Topology(name, len(nodes), tuple(sorted(kept.values())), tuple(bounds), topology.origin)
+    links = tuple(sorted(kept.values()))
+    return Topology(name, len(nodes), links, tuple(bounds), topology.origin, grains=topology.grains)

@@ -116,7 +116,7 @@ def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate
     topology, (a, b) = base.topology, ends
     name, added = f"{topology.name} + {a}-{b}", usual_bandwidth(topology)
     if topology.fabric is not None:
-        made = as_topology(_fabric_with(topology.fabric, name, ends, added))
+        made = as_topology(_fabric_with(topology.fabric, name, ends, added, topology.grains))
     else:
         own = {(a, b), (b, a)}
         bounds = [
@@ -128,7 +128,7 @@ def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate
         new = sorted(own.difference(topology.links))
         bounds += [BandwidthBound((link,), added, "the new link") for link in new]
         links = tuple(sorted({*topology.links, *own}))
-        made = Topology(name, topology.num_nodes, links, tuple(bounds))
+        made = Topology(name, topology.num_nodes, links, tuple(bounds), grains=topology.grains)
     # Parallel cables are one link, and each has its cost.
     ports = ports_of(topology)
     most = max(base.costs.ports, ports[a] + 1, ports[b] + 1)
@@ -152,14 +152,17 @@ def usual_bandwidth(topology: Topology) -> Fraction:
     return min(rates, key=lambda rate: (-tally[rate], rate))
 
 
-def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction) -> Fabric:
+def _fabric_with(
+    fabric: Fabric, name: str, ends: Sequence[int], added: Fraction, grains: int
+) -> Fabric:
     """A physical network with one more cable between two nodes; parallel cables are merged."""
     links = {(link.source, link.destination): link for link in fabric.links}
     for a, b in (tuple(ends), tuple(reversed(ends))):
         known = links.get((a, b))
         total = added + (known.bandwidth if known is not None else 0)
         links[a, b] = FabricLink(a, b, total, "the new link")
-    return replace(fabric, name=name, links=tuple(links[key] for key in sorted(links)))
+    own = tuple(links[key] for key in sorted(links))
+    return replace(fabric, name=name, links=own, grains=grains)
 
 
 def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:

@@ -217,7 +217,7 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
     nodes, written = record.nodes, record.interconnect
     if nodes > _MOST_NODES:
         raise FileFormatError(f"{nodes} nodes are more than syncoll can verify")
-    fabric = None
+    fabric, grains = None, written.grains or 1
     if written.fabric:
         physical = written.fabric
         latencies = physical.latencies or (None,) * len(physical.links)
@@ -238,6 +238,7 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
             unit=physical.chunk_per_round if physical.measure == "GB/s" else None,
             multicast=physical.multicast or (),
             reduce=physical.reduce or (),
+            grains=grains,
         )
     bounds = tuple(
         BandwidthBound(
@@ -245,7 +246,6 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
         )
         for one in written.bounds
     )
-    grains = written.grains or 1
     return Topology(record.topology, nodes, written.links, bounds, fabric=fabric, grains=grains)
 
 

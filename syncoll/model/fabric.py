@@ -71,6 +71,7 @@ class Fabric:
         unit: the bandwidth that carries one chunk per round; None for the least of all links.
         multicast: the switches that copy an input to several of their links, ascending.
         reduce: the switches that add up their inputs for one destination, ascending.
+        grains: in a round of its topology, see `grains`; None for 1.
 
     Raises:
         ModelError: if there is no compute node, an invalid, repeated or unsorted link, a bandwidth
@@ -86,6 +87,7 @@ class Fabric:
     unit: Fraction | None = field(default=None, kw_only=True)
     multicast: tuple[int, ...] = field(default=(), kw_only=True)
     reduce: tuple[int, ...] = field(default=(), kw_only=True)
+    grains: int | None = field(default=None, compare=False, kw_only=True)
 
     def __repr__(self) -> str:
         return (
@@ -223,7 +225,15 @@ class Fabric:
             bandwidths[link] = least
         links = tuple(FabricLink(u, v, b) for (u, v), b in sorted(bandwidths.items()))
         nodes = topology.num_nodes
-        return cls(topology.name, nodes, 0, links, topology.origin, measure="chunks per round")
+        return cls(
+            topology.name,
+            nodes,
+            0,
+            links,
+            topology.origin,
+            measure="chunks per round",
+            grains=topology.grains,
+        )
 
     @cached_property
     def chunk_bandwidth(self) -> Fraction:
@@ -303,12 +313,12 @@ class Fabric:
             return Counting.SOURCES
         return Counting.DESTINATIONS if ends[0] in self.reduce else Counting.SENDS
 
-    def slower(self, factor: int | Fraction) -> Fabric:
-        """The same network with `factor` times the rounds for each chunk, see `grains`."""
+    def slower(self, factor: int | Fraction, grains: int) -> Fabric:
+        """The same network with `factor` times the rounds for each chunk, and other grains."""
         if self.measure == "GB/s":
-            return replace(self, unit=self.chunk_bandwidth * factor)
+            return replace(self, unit=self.chunk_bandwidth * factor, grains=grains)
         links = (replace(link, bandwidth=link.bandwidth / factor) for link in self.links)
-        return replace(self, links=tuple(links))
+        return replace(self, links=tuple(links), grains=grains)
 
     def without_copies(self) -> Fabric:
         """The same network with switches that only forward."""

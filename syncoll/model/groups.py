@@ -91,4 +91,5 @@ def topology_within(topology: Topology, nodes: Group) -> Topology:
         if links:
             bounds.append(replace(bound, links=links))
     name = f"{topology.name}, {listed(nodes)}"
-    return Topology(name, len(nodes), tuple(sorted(kept.values())), tuple(bounds))
+    links = tuple(sorted(kept.values()))
+    return Topology(name, len(nodes), links, tuple(bounds), grains=topology.grains)

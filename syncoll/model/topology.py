@@ -46,8 +46,8 @@ class Topology:
 
     Raises:
         ModelError: if a link is invalid, repeated or unbounded, a bound covers a pair that is no
-            link, a bandwidth is not positive, a fabric has another number of nodes, or grains are
-            out of range.
+            link, or a bandwidth is not positive; if a fabric has another number of nodes; if grains
+            are out of range.
     """
 
     name: str
@@ -351,7 +351,7 @@ class Topology:
 
     def _slower(self, factor: int | Fraction, grains: int) -> Topology:
         rates = (replace(x, chunks_per_round=x.chunks_per_round / factor) for x in self.bounds)
-        fabric = None if self.fabric is None else self.fabric.slower(factor)
+        fabric = None if self.fabric is None else self.fabric.slower(factor, grains)
         found = replace(self, bounds=tuple(rates), fabric=fabric, grains=grains)
         found.__dict__["distances"] = self.distances
         return found

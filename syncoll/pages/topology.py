@@ -29,6 +29,8 @@ def topology_page(topology: Topology, doc: str = "", width: int | None = None) -
         f"{counted(len(topology.links), 'directed link')}, "
         + ("not connected" if diameter >= UNREACHABLE else f"diameter {diameter}")
     )
+    if topology.grains > 1:
+        yield f"rounds of a step: multiples of 1/{topology.grains}"
     fabric = topology.fabric
     if fabric is not None:
         switches = counted(fabric.num_switches, "switch")

@@ -341,6 +341,7 @@ def _topology(
         tuple(bounds),
         fabric.origin,
         fabric=fabric,
+        grains=fabric.grains or 1,
     )
 
 

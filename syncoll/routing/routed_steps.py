@@ -69,6 +69,7 @@ def routed(topology: Topology) -> Topology:
         bounds,
         topology.origin,
         _cables(topology),
+        grains=topology.grains,
     )
 
 

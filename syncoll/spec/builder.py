@@ -171,7 +171,7 @@ class Builder(ExpressionBuilder):
     def topology(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
         self._only(children, body, "nodes")
-        for keyword in ("switches", "unit"):
+        for keyword in ("switches", "unit", "rounds"):
             _at_most_one(body, keyword)
         return syntax.TopologyDefinition(**self._head(children), body=body)
 
@@ -229,6 +229,9 @@ class Builder(ExpressionBuilder):
     def round_unit(self, children: Children) -> Node:
         _, value, rate = children
         return syntax.RoundUnit(value, self._rate(rate), span=self.whole(children))
+
+    def round_grain(self, children: Children) -> Node:
+        return syntax.RoundGrain(children[-1], span=self.whole(children))
 
     def _rate(self, token: Token) -> syntax.Rate:
         factor = _RATES.get(str(token))
@@ -409,7 +412,11 @@ class Builder(ExpressionBuilder):
 
 def _keyword(node: Node) -> str:
     """The word that begins a statement; empty if it may be repeated."""
-    words: dict[type[Node], str] = {syntax.RoundUnit: "unit", syntax.Irregular: "irregular"}
+    words: dict[type[Node], str] = {
+        syntax.RoundUnit: "unit",
+        syntax.RoundGrain: "rounds",
+        syntax.Irregular: "irregular",
+    }
     if isinstance(node, syntax.Statement | syntax.Setting):
         return node.keyword
     return words.get(type(node), "")

@@ -306,6 +306,12 @@ class RoundUnit(Node):
     rate: Rate
 
 
+class RoundGrain(Node):
+    """``rounds per …``: the grain, a part of a round."""
+
+    value: Expr
+
+
 class Latency(Node):
     """``latency 700 ns`` of a link, with the number of seconds in its unit."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from syncoll.errors import Origin
 from syncoll.model import BandwidthBound, Counting, Fabric, FabricLink, Link, Topology
+from syncoll.model.topology import MOST_GRAINS
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
 from syncoll.spec.evaluator import Evaluator
@@ -45,6 +46,7 @@ class TopologyBuilder:
         self.name, self.origin = name, origin
         self.nodes = self.switches = 0
         self.unit: Fraction | None = None
+        self.grains: int | None = None
         self.measured: tuple[bool, Span] | None = None
         self.timed: tuple[bool, Span] | None = None
         self.links: dict[Link, tuple[_Figures, str, Span]] = {}
@@ -73,6 +75,8 @@ class TopologyBuilder:
                     self.nodes = self.evaluator.ambient.nodes = count
             elif isinstance(statement, syntax.RoundUnit):
                 self._set_unit(statement, scope)
+            elif isinstance(statement, syntax.RoundGrain):
+                self._set_grain(statement, scope)
             elif isinstance(statement, syntax.ValueDefinition):
                 scope = self.evaluator.let(statement, scope)
             elif isinstance(statement, syntax.Require):
@@ -116,6 +120,7 @@ class TopologyBuilder:
             unit=self.unit,
             multicast=tuple(sorted(self.does["multicast"])),
             reduce=tuple(sorted(self.does["reduce"])),
+            grains=self.grains,
         )
 
     def topology(self) -> Topology:
@@ -146,7 +151,9 @@ class TopologyBuilder:
                     "a switch on the path of the links, or no latencies",
                 )
             fabric = self.fabric()
-        return Topology(self.name, self.nodes, tuple(order), every, self.origin, fabric)
+        grains = self.grains or 1
+        links = tuple(order)
+        return Topology(self.name, self.nodes, links, every, self.origin, fabric, grains=grains)
 
     def _set_switches(self, statement: syntax.Statement, scope: NameScope) -> None:
         if self.evaluator.ambient.nodes is None:
@@ -189,6 +196,15 @@ class TopologyBuilder:
                 f"a chunk per round at {value} {statement.rate.span.text}", "a bandwidth above 0"
             )
         self.unit = value * statement.rate.factor
+
+    def _set_grain(self, statement: syntax.RoundGrain, scope: NameScope) -> None:
+        value = Fraction(self.evaluator.number(statement.value, scope))
+        if value.numerator != 1 or value.denominator > MOST_GRAINS:
+            raise statement.value.span.error(
+                f"rounds per {value}",
+                f"a fraction of a round from 1/{MOST_GRAINS:,} to 1, such as 1/9",
+            )
+        self.grains = value.denominator
 
     def _measure(self, span: Span, *, in_gigabytes: bool) -> None:
         """Records whether bandwidths have units, the same for all of a topology."""

@@ -48,6 +48,8 @@ def topology_to_spec(topology: Topology, name: str) -> str:
         last = bound.links[0]
         own[last] = bound
     lines = [f"topology {name} {{", f"{INDENT}nodes {topology.num_nodes}"]
+    if topology.grains > 1:
+        lines.append(f"{INDENT}rounds per 1/{topology.grains}")
     fabric = topology.fabric
     known: dict[Link, Fraction | None] = {}
     if fabric is not None and fabric.states_latencies and not fabric.num_switches:

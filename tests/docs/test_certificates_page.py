@@ -45,6 +45,12 @@ topology lop {
     link (0, 1) bandwidth 2  link (1, 2) bandwidth 2  link (2, 3) bandwidth 2
     link (3, 0) bandwidth 2  link (2, 0) bandwidth 1  link (0, 2) bandwidth 1
 }
+topology slopes {
+    nodes 3
+    rounds per 1/4
+    link (0, 1) bandwidth 4/3  link (1, 2) bandwidth 2
+    link (2, 0) bandwidth 1/2  link (1, 0) bandwidth 1
+}
 collective pair { chunks C  pre Root(0)  post { (c, n) : n == 0 or n == 1 } }
 collective both = reduce then pair
 """
@@ -53,6 +59,9 @@ COMMANDS = {
     "dgx1 allgather": "--backend multitree",
     "hypercube(3) broadcast": "--backend pysat --max-steps 3",
     "bus(3) allreduce": "--backend pysat --max-chunks 2",
+    "slopes broadcast": "--backend pysat --max-steps 3 --max-chunks 3",
+    "slopes reducescatter": "--backend ring",
+    "slopes allreduce": "--max-chunks 3 --max-steps 3 --work 2",
     "hub(4) reduce": "--backend pysat --max-chunks 2 --max-steps 2",
     "ring(5) reducescatter": "--backend ring",
     "hub(3) allgather": "--backend all_pairs",
@@ -99,7 +108,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
     specs.write_text(SPECS, encoding="utf-8")
     made = {}
     for name, options in COMMANDS.items():
-        words = [f"{specs}:{w}" if w in ("lop", "both") else w for w in name.split()]
+        words = [f"{specs}:{w}" if w in ("lop", "both", "slopes") else w for w in name.split()]
         path = folder / "frontier.json"
         assert main(["pareto", *words, *options.split(), "-o", str(path)]) in (0, 3)
         made[name] = json.loads(path.read_text("utf-8"))

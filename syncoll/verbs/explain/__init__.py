@@ -12,12 +12,8 @@ from syncoll.session.settings import SolverOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-=======
     from fractions import Fraction
 
-    from syncoll.results.solution import ExplainedStage
->>>>>>> 8aeffd9f (Searches count in grains and answer in rounds)
     from syncoll.searching import decided_as
     from syncoll.verbs.explain.result import ExplainedStage, ExplanationResult
 
