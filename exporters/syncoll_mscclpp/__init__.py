@@ -24,13 +24,7 @@ OPTIONS = (
         choices=("auto", "memory", "port", "switch"),
     ),
     Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),
-    Option(
-        "blocks",
-        32,
-        "most thread blocks of a rank; more only if a limit of the runtime needs them",
-        low=1,
-        high=1024,
-    ),
+    Option("blocks", 32, "most thread blocks of a rank", low=1, high=1024),
     Option(
         "alignment",
         16,
@@ -61,6 +55,7 @@ RECORD = ExporterRecord(
     summary="MSCCL++ execution plan (v0.8 and later)",
     load="syncoll_mscclpp.writer:MscclppExporter",
     load_checker="syncoll_mscclpp.checker:MscclppChecker",
+    counts="syncoll_mscclpp.writer:counts_of",
     options=OPTIONS,
     recognises=_recognises,
 )

@@ -1,31 +1,38 @@
 """The division of an algorithm into thread blocks.
 
-Operations on the same chunk at a rank depend on one another; operations on different chunks rarely
-do (in place, a slot may be one chunk's source and another one's target).  Dependent chunks are one
-*stream*.  A thread block takes whole streams, so that no operation waits for another thread block
-of its rank; the same streams at every rank, so that few blocks communicate.
+Operations on the same stream at a rank depend on one another; operations on different streams
+rarely do (in place, a slot may be one stream's source and another one's target).  A thread block
+takes all streams that depend on one another, so that no operation waits for another thread block of
+its rank; the same streams at every rank, so that few blocks communicate.  It serves many
+connections in turn, and streams of equal slices share its operations.
 
-A block that would exceed a limit of the runtime is split: its streams at all ranks, or, if it has
-only one, its steps at that rank.  The parts of one stream follow one another by a semaphore.
+A block that would exceed a limit of the runtime is split while its rank has fewer thread blocks
+than allowed: its streams at all ranks, or its steps at that rank.  The parts of one group follow
+one another by a semaphore.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import networkx as nx
+import numpy as np
 
-from syncoll.runtime import LoweredAlgorithm
+from syncoll.arrays import IntArray
+from syncoll.runtime import LoweredAlgorithm, Streams
+from syncoll_mscclpp.limits import MOST_CHANNELS
+from syncoll_mscclpp.places import Cut
 
-__all__ = ["Block", "Division", "streams_of"]
+__all__ = ["Block", "Division", "dependent"]
 
 Block = tuple[int, int, int]
 """A rank, a group of streams, and a part of its steps."""
 
 
-def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tuple[int, ...]]:
-    """The chunks of messages and of `others`, in groups that depend on one another at a rank."""
+def dependent(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tuple[int, ...]]:
+    """The streams of messages and of `others`, in sets that depend on one another at a rank."""
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(others)
     for rank in lowered.ranks:
@@ -40,28 +47,73 @@ def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tu
 class Division:
     """Groups of streams, the same at every rank, and the first steps of parts by rank and group."""
 
+    most: int
     groups: list[list[tuple[int, ...]]]
     cuts: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     @staticmethod
-    def of(lowered: LoweredAlgorithm, most: int, others: Sequence[int] = ()) -> Division:
-        """At most `most` groups with about as many messages; `others` are chunks without."""
-        streams = streams_of(lowered, others)
-        weight = dict.fromkeys((chunk for stream in streams for chunk in stream), 0)
+    def before(streams: Streams, most: int) -> Division:
+        """A division of streams that are not lowered, as if none depends on another."""
+        sends = streams.request.algorithm.sends[:, 0]
+        load = np.bincount(sends, minlength=len(streams.sizes))[:, None]
+        return Division(most, _dealt([(stream,) for stream in range(len(load))], load, most))
+
+    @staticmethod
+    def of(
+        lowered: LoweredAlgorithm,
+        cut: Cut,
+        most: int,
+        others: Sequence[int] = (),
+        *,
+        evenly: bool = False,
+    ) -> Division:
+        """At most `most` groups that move about as much, or, `evenly`, have about as many
+        operations at each rank; `others` are streams without messages."""
+        sets = dependent(lowered, others)
+        load = np.zeros((len(cut.weights), len(lowered.ranks) if evenly else 1), dtype=np.int64)
+        if evenly:
+            for rank in lowered.ranks:
+                for one in rank.operations:
+                    load[one.chunk, rank.rank] += 1
+        else:
+            for message in lowered.messages:
+                load[message.chunk] += cut.weights[message.chunk]
         for chunk in others:
-            weight[chunk] += 1
-        for message in lowered.messages:
-            weight[message.chunk] += 1
-        loads = [0] * max(1, min(most, len(streams)))
-        groups: list[list[tuple[int, ...]]] = [[] for _ in loads]
-        for stream in sorted(streams, key=lambda s: (-sum(weight[c] for c in s), s)):
-            lightest = min(range(len(loads)), key=lambda i: (loads[i], i))
-            groups[lightest].append(stream)
-            loads[lightest] += sum(weight[chunk] for chunk in stream)
-        return Division([sorted(group) for group in groups if group])
+            load[chunk] += 1 if evenly else cut.weights[chunk]
+        # Only operations on equal slices can be one, so each kind of slice has groups of its own.
+        kinds: defaultdict[object, list[tuple[int, ...]]] = defaultdict(list)
+        for together in sets:
+            found = {cut.slices[stream] for stream in together}
+            kinds[found.pop() if len(found) == 1 else None].append(together)
+        if len(kinds) > most:
+            kinds = defaultdict(list, {None: sets})
+        groups: list[list[tuple[int, ...]]] = []
+        for kind in kinds.values():
+            groups += _dealt(kind, load, max(1, most // len(kinds)))
+        return Division(most, groups)
+
+    def least_operations(self, streams: Streams) -> IntArray:
+        """A lower bound of the operations of each rank: its sums, and, for each step of each group,
+        puts, a signal and a wait, and that threads meet between them."""
+        one = streams.request
+        sends, nodes = one.algorithm.sends, one.instance.topology.num_nodes
+        group_of = np.zeros(len(streams.sizes), dtype=np.int64)
+        for number, group in enumerate(self.groups):
+            for together in group:
+                group_of[list(together)] = number
+        least = np.zeros(nodes, dtype=np.int64)
+        busy = group_of[sends[:, 0]] * one.algorithm.steps + sends[:, 3]
+        for column, each, most in ((1, 3, MOST_CHANNELS), (2, 2, len(sends))):
+            found, count = np.unique(busy * nodes + sends[:, column], return_counts=True)
+            np.add.at(least, found % nodes, each + (count - 1) // most)
+        carried = one.algorithm.contributions
+        if carried is not None:
+            partial = carried.sum(axis=1) < one.instance.pre[sends[:, 0]].sum(axis=1)
+            least += np.bincount(sends[partial, 2], minlength=nodes)
+        return least
 
     def owner(self) -> Callable[[int, int, int], Block]:
-        """The function from a rank, a chunk and a step to their block."""
+        """The function from a rank, a stream and a step to their block."""
         group_of = {
             chunk: number
             for number, group in enumerate(self.groups)
@@ -80,16 +132,34 @@ class Division:
         """Splits a block that acts in `steps`, ascending; False if it cannot be split."""
         rank, group, _ = block
         streams = self.groups[group]
-        if len(streams) > 1:
+        extra = Counter(one for (one, _), cuts in self.cuts.items() for _ in cuts)
+        if len(streams) > 1 and len(self.groups) + max(extra.values(), default=0) < self.most:
             self.groups[group] = streams[0::2]
             self.groups.append(streams[1::2])
             moved = [key for key in self.cuts if key[1] == group]
             for key in moved:
                 del self.cuts[key]
             return True
-        if len(steps) < 2:
+        if len(steps) < 2 or len(self.groups) + extra[rank] >= self.most:
             return False
         cuts = self.cuts.setdefault((rank, group), [])
         cuts.append(steps[len(steps) // 2])
         cuts.sort()
         return True
+
+
+def _dealt(
+    sets: Sequence[tuple[int, ...]], load: IntArray, most: int
+) -> list[list[tuple[int, ...]]]:
+    """Sets of streams in at most `most` groups, the heaviest first to the group that they leave
+    lightest; `load` has a column for each kind of load, of which the largest sum counts."""
+    groups: list[list[tuple[int, ...]]] = [[] for _ in range(max(1, min(most, len(sets))))]
+    loads = np.zeros((len(groups), load.shape[1]), dtype=np.int64)
+    each = [(load[list(one)].sum(axis=0), one) for one in sets]
+    for mine, one in sorted(each, key=lambda pair: (-int(pair[0].sum()), pair[1])):
+        after = loads + mine
+        most_used = after.max(axis=1) * (1 + int(load.sum())) + after.sum(axis=1)
+        lightest = int(np.argmin(most_used))
+        groups[lightest].append(one)
+        loads[lightest] = after[lightest]
+    return [sorted(group) for group in groups if group]

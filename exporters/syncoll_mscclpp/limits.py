@@ -6,6 +6,7 @@ Data only, from its sources, for the writer and the checker, which share no code
 __all__ = [
     "MOST_BUFFERS",
     "MOST_CHANNELS",
+    "MOST_FILE",
     "MOST_MIN_SIZE",
     "MOST_OPERATIONS",
     "MOST_TABLE",
@@ -23,6 +24,12 @@ MOST_CHANNELS = 8
 
 MOST_BUFFERS = 10
 """Most sources, and targets, of one operation."""
+
+MOST_FILE = 1 << 16
+"""The bytes of a file, for each rank, above which fewer thread blocks are better.
+
+Every rank parses the whole file; plans of the runtime's own have a few kilobytes.
+"""
 
 MOST_MIN_SIZE = (1 << 31) - 1
 """The largest min_message_size, which is read as a signed number of 32 bits."""

@@ -5,14 +5,14 @@ half of the bandwidth and save a signal at every step, which pays for small mess
 has scratch of its own, which a call writes once; chunks that are only sent on, or reduced, are read
 from there and not stored elsewhere.
 
-Scratch of such plans is doubled.  Slot k of packets has the place of slots 2k and 2k + 1 of data;
-so the data of a rank come first, and its packets after them.
+Scratch of such plans is doubled.  Chunk k of packets has the place of chunks 2k and 2k + 1 of data;
+so the data of a rank come first, and its packets after them (`syncoll_mscclpp.places`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
 
@@ -21,7 +21,7 @@ __all__ = ["Packed", "Packets", "packets_of"]
 
 @dataclass(frozen=True)
 class Packed:
-    """An operation: the slots of data and of packets that it reads, and its target or message."""
+    """An operation: the slots of data and the packets that it reads, and its target or message."""
 
     name: str
     data: tuple[Slot, ...] = ()
@@ -32,11 +32,18 @@ class Packed:
 
 @dataclass(frozen=True)
 class Packets:
-    """The operations by packets of each rank, and the slots of packets of messages and ranks."""
+    """The operations by packets of each rank, and the packets of messages.
+
+    Args:
+        arrivals: for each message the number of its packet among the receiver's.
+        data: for each rank the chunk in each slot of scratch that holds data.
+        incoming: for each rank the chunk of each packet.
+    """
 
     operations: tuple[tuple[tuple[Packed, ...], ...], ...]
     arrivals: tuple[int, ...]
-    scratch: tuple[int, ...]
+    data: tuple[tuple[int, ...], ...]
+    incoming: tuple[tuple[int, ...], ...]
 
 
 def packets_of(lowered: LoweredAlgorithm) -> Packets:
@@ -45,11 +52,12 @@ def packets_of(lowered: LoweredAlgorithm) -> Packets:
     arrivals = [0] * len(lowered.messages)
     for rank in ranks:
         for number, message in enumerate(rank.incoming):
-            arrivals[message] = rank.first + number
+            arrivals[message] = number
     return Packets(
-        tuple(tuple(rank.done) for rank in ranks),
+        tuple(tuple(map(tuple, rank.done)) for rank in ranks),
         tuple(arrivals),
-        tuple(rank.first + len(rank.incoming) for rank in ranks),
+        tuple(tuple(rank.held) for rank in ranks),
+        tuple(tuple(lowered.messages[m].chunk for m in rank.incoming) for rank in ranks),
     )
 
 
@@ -59,7 +67,9 @@ class _Rank:
 
     rank: RankOperations
     incoming: list[int] = field(default_factory=list)
-    done: list[tuple[Packed, ...]] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    """The chunk in each scratch slot that holds data."""
+    done: list[list[Packed]] = field(default_factory=list)
     packet: dict[Slot, int] = field(default_factory=dict)
     """Slots whose value is also, or only, in packets, which are numbered by arrival."""
     stored: dict[Slot, Slot] = field(default_factory=dict)
@@ -73,15 +83,7 @@ class _Rank:
         for index, operation in enumerate(self.rank.operations):
             if operation.target is not None:
                 self.last[operation.target] = index
-        drafts = [self.packed(i, operation) for i, operation in enumerate(self.rank.operations)]
-        self.first = -(-len(self.stored) // 2)  # after the data
-        for draft in drafts:
-            self.done.append(
-                tuple(
-                    replace(one, packets=tuple(self.first + number for number in one.packets))
-                    for one in draft
-                )
-            )
+        self.done = [self.packed(i, operation) for i, operation in enumerate(self.rank.operations)]
 
     def packed(self, index: int, operation: Operation) -> list[Packed]:
         """The operations that replace one; packets are numbered by arrival."""
@@ -106,29 +108,30 @@ class _Rank:
         if operation.action is Action.COPY:
             (source,) = sources
             if source in self.packet:
-                return [self.write("upkt", (), (source,), target)]
-            return [self.write("copy", (source,), (), target)]
+                return [self.write(operation.chunk, "upkt", (), (source,), target)]
+            return [self.write(operation.chunk, "copy", (source,), (), target)]
         for data, packet in (sources, sources[::-1]):
             if data not in self.absent and packet in self.packet:
-                return [self.write("repkt", (data,), (packet,), target)]
+                return [self.write(operation.chunk, "repkt", (data,), (packet,), target)]
         if not self.absent.intersection(sources):
-            return [self.write("re", sources, (), target)]
+            return [self.write(operation.chunk, "re", sources, (), target)]
         # Both are packets, and the sum needs one of them as data.
         number = self.packet[sources[1]]
-        first = self.write("upkt", (), sources[:1], target)
+        first = self.write(operation.chunk, "upkt", (), sources[:1], target)
         assert first.target is not None
         return [first, Packed("repkt", (first.target,), (number,), first.target)]
 
     def write(
-        self, name: str, sources: Sequence[Slot], packets: Sequence[Slot], target: Slot
+        self, chunk: int, name: str, sources: Sequence[Slot], packets: Sequence[Slot], target: Slot
     ) -> Packed:
         """An operation on slots of data and slots in packets that writes data."""
         data = tuple(map(self.data, sources))
         numbers = tuple(self.packet[slot] for slot in packets)
         self.packet.pop(target, None)
         self.absent.discard(target)
-        if target.buffer is Buffer.SCRATCH:
-            self.stored.setdefault(target, Slot(Buffer.SCRATCH, len(self.stored)))
+        if target.buffer is Buffer.SCRATCH and target not in self.stored:
+            self.stored[target] = Slot(Buffer.SCRATCH, len(self.stored))
+            self.held.append(chunk)
         return Packed(name, data, numbers, self.data(target))
 
     def data(self, slot: Slot) -> Slot:

@@ -27,18 +27,34 @@ between.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from syncoll.errors import ExportError
-from syncoll.runtime import Action, Buffer, Hazard, Layout, LoweredAlgorithm, Operation
+from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
+from syncoll.wording import counted
 from syncoll_mscclpp.blocks import Block, Division
-from syncoll_mscclpp.limits import MOST_OPERATIONS, MOST_TABLE
+from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packed, Packets
+from syncoll_mscclpp.places import Cut, Places, Slice
 from syncoll_mscclpp.script import KINDS, Channel, Event, Group, Move, Script, joined, merge
 
-__all__ = ["PlanProgram", "RankPlan", "program_of"]
+__all__ = ["CLOSE", "PlanProgram", "RankPlan", "program_of"]
+
+CLOSE = 1.5
+"""A division that needs more than so many times the operations that fit is far from fitting."""
+
+_DIVISIONS = ((1, False), (1, True), (2, True), (4, True), (8, True))
+"""The divisions that are tried: the divisor of the number of groups, and whether it is even."""
+
+_WORTH = 0.9
+"""The size of a file with fewer thread blocks, relative to the one before, that is worth them."""
+
+_BLOCK_BYTES = 250
+"""About the bytes of a thread block's tables in the file."""
 
 
 @dataclass(frozen=True)
@@ -53,22 +69,34 @@ class RankPlan:
 
 @dataclass(frozen=True, eq=False)
 class PlanProgram:
-    """The programs of all ranks, their chunks of scratch, and notes for the user.
+    """The programs of all ranks, the places of their data, and notes for the user."""
 
-    It is split if limits made more thread blocks than wanted.
-    """
-
-    layout: Layout
+    places: Places
     ranks: tuple[RankPlan, ...]
-    scratch: Sequence[int]
-    split: bool
     packets: bool = False
     switches: bool = False
     notes: tuple[str, ...] = ()
 
+    @property
+    def thread_blocks(self) -> int:
+        """Of the rank that has most."""
+        return max(len(one.scripts) for one in self.ranks)
+
+    @cached_property
+    def size(self) -> int:
+        """About the bytes of its file, for each rank."""
+        operations = sum(
+            len(json.dumps(one, separators=(",", ":"))) + 1
+            for rank in self.ranks
+            for script in rank.scripts
+            for one in script.operations
+        )
+        return operations // len(self.ranks) + _BLOCK_BYTES * self.thread_blocks
+
 
 def program_of(
     lowered: LoweredAlgorithm,
+    cut: Cut,
     kind: Callable[[int, int], str],
     most_blocks: int,
     packets: Packets | None = None,
@@ -76,13 +104,58 @@ def program_of(
 ) -> PlanProgram:
     """The program of an algorithm, in packets or with signals, and with events through switches.
 
-    Ranks have at most `most_blocks` thread blocks unless limits need more.  Raises ExportError if a
-    step of one chunk at one rank exceeds the limits of a thread block.
+    It has as many thread blocks as allowed, or fewer, if the file is too large otherwise.
+
+    Raises:
+        ExportError: if a rank needs more than `most_blocks` thread blocks.
     """
-    division = Division.of(lowered, most_blocks, [event.chunk for event in events])
-    split = False
+    data: Sequence[Sequence[int]]
+    data = packets.data if packets else _scratch(lowered, events)
+    incoming = packets.incoming if packets else None
+    places = Places(cut, lowered.layout, data, incoming, common=bool(events))
+    others = [event.chunk for event in events]
+    best: PlanProgram | None = None
+    refused: _TooManyError | None = None
+    for wanted, evenly in _DIVISIONS:
+        if best is not None and best.size <= MOST_FILE:
+            break
+        if best is not None and wanted == 1:
+            continue
+        division = Division.of(lowered, cut, max(1, most_blocks // wanted), others, evenly=evenly)
+        division.most = most_blocks
+        try:
+            found = _divided(lowered, kind, division, places, packets, events)
+        except _TooManyError as error:
+            refused = error
+            if best is not None or not error.close:
+                break
+        else:
+            if best is not None and found.size > _WORTH * best.size:
+                break
+            best = found
+    if best is None:
+        assert refused is not None
+        raise refused
+    return best
+
+
+class _TooManyError(ExportError):
+    """A rank needs too many thread blocks; `close` if fewer, larger ones might suffice."""
+
+    close = False
+
+
+def _divided(
+    lowered: LoweredAlgorithm,
+    kind: Callable[[int, int], str],
+    division: Division,
+    places: Places,
+    packets: Packets | None,
+    events: Sequence[Event],
+) -> PlanProgram:
+    """The program for a division, which is split where a limit needs it."""
     while True:
-        draft = _Draft(lowered, kind, division, packets, events)
+        draft = _Draft(lowered, kind, division, places, packets, events)
         scripts = {block: draft.script(block) for block in sorted(draft.steps)}
         groups: set[int] = set()
         for block, script in scripts.items():
@@ -90,26 +163,45 @@ def program_of(
             if excess is None or block[1] in groups:
                 continue
             groups.add(block[1])
-            split = True
             if not division.split(block, draft.steps_of(block)):
-                raise ExportError(
-                    f"rank {block[0]} has {excess} in one step for one chunk, more than "
-                    "MSCCL++ allows in one thread block"
+                error = _TooManyError(
+                    f"rank {block[0]} needs more than {counted(division.most, 'thread block')}: "
+                    f"one would have {excess}; take an algorithm with fewer chunks or steps"
                 )
+                needed = sum(
+                    len(one.operations) for at, one in scripts.items() if at[0] == block[0]
+                )
+                error.close = needed <= CLOSE * division.most * MOST_OPERATIONS
+                raise error
         if not groups:
             break
     ranks = []
     for rank in range(lowered.layout.collective.num_nodes):
         mine = [scripts[block] for block in sorted(scripts) if block[0] == rank]
         if not mine:
-            idle = Script([])
+            idle = Script(rank, places, [])
             idle.nop()
             mine = [idle]
         ranks.append(
             RankPlan(draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank])
         )
-    scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
-    return PlanProgram(lowered.layout, tuple(ranks), scratch, split, packets is not None)
+    return PlanProgram(places, tuple(ranks), packets is not None)
+
+
+def _scratch(lowered: LoweredAlgorithm, events: Sequence[Event]) -> list[list[int]]:
+    """For each rank the stream in each slot of scratch; -1 for a slot that it does not use."""
+    used: list[dict[int, int]] = [{} for _ in lowered.ranks]
+    for rank in lowered.ranks:
+        for operation in rank.operations:
+            for slot in (*operation.sources, *([operation.target] if operation.target else [])):
+                if slot.buffer is Buffer.SCRATCH:
+                    used[rank.rank][slot.index] = operation.chunk
+    for event in events:
+        for member in event.group:
+            for slot in (event.source, event.target):
+                if slot.buffer is Buffer.SCRATCH:
+                    used[member][slot.index] = event.chunk
+    return [[one.get(i, -1) for i in range(max(one, default=-1) + 1)] for one in used]
 
 
 def _excess(script: Script) -> str | None:
@@ -121,7 +213,7 @@ def _excess(script: Script) -> str | None:
         (max(map(len, script.remotes.values()), default=0), MOST_TABLE, "remote buffers"),
     ):
         if count > most:
-            return f"{count} {what}"
+            return f"{count} {what}, and MSCCL++ allows {most}"
     return None
 
 
@@ -148,10 +240,12 @@ class _Draft:
         lowered: LoweredAlgorithm,
         kind: Callable[[int, int], str],
         division: Division,
+        places: Places,
         packets: Packets | None,
         events: Sequence[Event],
     ) -> None:
         self.lowered = lowered
+        self.places = places
         self.packets = packets
         self.owner = division.owner()
         owners = [
@@ -233,6 +327,10 @@ class _Draft:
         receive = self.lowered.ranks[there.destination].operations[there.receive]
         return bool(receive.dependencies)
 
+    def part(self, operation: Operation) -> Slice | None:
+        """The slice of an operation's stream."""
+        return self.places.cut.slices[operation.chunk]
+
     def script(self, block: Block) -> Script:
         steps = [self.steps[block][step] for step in self.steps_of(block)]
         sends = {self.to(block, one.message) for step in steps for one in step.sends}
@@ -244,7 +342,7 @@ class _Draft:
             for rank in event.others
         }
         joins = {self.across(block, event, event.root) for step in steps for event in step.joins}
-        script = Script(sorted(sends | receives | leads | joins))
+        script = Script(block[0], self.places, sorted(sends | receives | leads | joins))
         script.synchronise("rlxsignal", sorted(receives | joins))
         script.synchronise("rlxwait", sorted(sends | leads))
         if block in self.before:
@@ -291,7 +389,7 @@ class _Draft:
         )
         script.synchronise("wait", sorted(awaited))
         leads = sorted(step.leads, key=lambda one: (one.group, one.sums, one.source, one.target))
-        for event in joined(leads, lambda one: (one.group, one.sums)):
+        for event in joined(leads, lambda one: (one.group, one.sums, one.part)):
             script.multicast(event, self.switches[block[0]])
         script.synchronise("signal", sorted(signalled))
 
@@ -313,7 +411,13 @@ class _Draft:
             message = self.lowered.messages[one.message]
             channel = self.to(block, one.message)
             moves.append(
-                Move(message.destination, channel, message.source_slot, message.target_slot)
+                Move(
+                    message.destination,
+                    channel,
+                    message.source_slot,
+                    message.target_slot,
+                    self.part(one),
+                )
             )
         ranks = len(self.lowered.ranks)
         script.put(merge(moves, block[0], ranks))
@@ -324,7 +428,7 @@ class _Draft:
         script.synchronise("signal", channels(step.receives, self.answered.__contains__))
         script.synchronise("wait", channels(step.sends, self.answered.__contains__))
         copies = [
-            Move(-1, None, one.sources[0], one.target)
+            Move(-1, None, one.sources[0], one.target, self.part(one))
             for one in step.local
             if one.action is Action.COPY and one.target is not None
         ]

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from syncoll.runtime import Buffer, Slot, distance
 from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
+from syncoll_mscclpp.places import Places, Slice
 
 __all__ = ["KINDS", "Channel", "Event", "Group", "Move", "Script", "joined", "merge"]
 
@@ -34,7 +35,7 @@ class Event:
 
     Args:
         step: its step; it comes before all puts of the step.
-        chunk: chunk of the lowered algorithm.
+        chunk: stream of the lowered algorithm.
         root: the rank that executes it.
         group: the ranks where it stores, the root included.
         sums: whether it loads the sum over the group, or a chunk of the root.
@@ -42,7 +43,8 @@ class Event:
         target: the stored slot, at every rank.
         gathers: whether the others signal the root first that the data are ready.
         signals: whether the root signals the others that it is stored.
-        size: consecutive chunks.
+        part: the slice, if it is not whole chunks.
+        size: consecutive slots.
     """
 
     step: int
@@ -54,6 +56,7 @@ class Event:
     target: Slot
     gathers: bool
     signals: bool
+    part: Slice | None = None
     size: int = 1
 
     @property
@@ -73,12 +76,16 @@ LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 @dataclass(frozen=True)
 class Move:
-    """Consecutive chunks that go to consecutive slots of a rank; peer -1 is the own rank."""
+    """Consecutive slots that go to consecutive slots of a rank; peer -1 is the own rank.
+
+    Streams that are slices of a chunk only move with others of the same slice.
+    """
 
     peer: int
     channel: Channel | None
     source: Slot
     target: Slot
+    part: Slice | None = None
     size: int = 1
 
 
@@ -92,7 +99,7 @@ def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[
         if result:
             last = result[-1]
             after = (_behind(last.source, last.size), _behind(last.target, last.size))
-            if alike(last) == alike(one) and after == (one.source, one.target):
+            if alike(last) == alike(one) and not one.part and after == (one.source, one.target):
                 result[-1] = replace(last, size=last.size + one.size)
                 continue
         result.append(one)
@@ -106,7 +113,7 @@ def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
         away = distance(rank, move.peer, num_ranks)
         return (away, move.channel, move.source, move.target)
 
-    return joined(sorted(moves, key=key), lambda move: (move.peer, move.channel))
+    return joined(sorted(moves, key=key), lambda move: (move.peer, move.channel, move.part))
 
 
 @dataclass
@@ -114,8 +121,14 @@ class Script:
     """The operations of one thread block, with its channels, remote buffers and switch channels.
 
     Operations refer to them by their position in tables by kind.
+
+    Args:
+        rank: of the thread block.
+        places: of the slots of all ranks.
     """
 
+    rank: int
+    places: Places
     channels: list[Channel]
     remotes: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     switches: list[int] = field(default_factory=list)
@@ -126,9 +139,19 @@ class Script:
     _waited: bool = False
     _used: set[tuple[bool, str, int]] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self._tables = {
+            kind: [number for one, number in self.channels if one == kind] for kind in KINDS
+        }
+        self._at = {
+            (kind, number): place
+            for kind, table in self._tables.items()
+            for place, number in enumerate(table)
+        }
+
     def table(self, kind: str) -> list[int]:
         """The table of channels of a kind."""
-        return [number for one, number in self.channels if one == kind]
+        return self._tables[kind]
 
     def nop(self) -> None:
         """The threads of the block meet."""
@@ -141,8 +164,7 @@ class Script:
         """Signals or waits over channels, in as few operations as possible; ports never relaxed."""
         waits = name.endswith("wait")
         for kind in KINDS:
-            table = self.table(kind)
-            places = sorted(table.index(number) for one, number in set(channels) if one == kind)
+            places = sorted(self._at[one] for one in set(channels) if one[0] == kind)
             for start in range(0, len(places), MOST_CHANNELS):
                 chosen = places[start : start + MOST_CHANNELS]
                 uses = {(waits, kind, place) for place in chosen}
@@ -163,13 +185,12 @@ class Script:
         self.operations.append({"name": name, "semaphore_ids": [number]})
 
     def put(self, moves: Sequence[Move]) -> None:
-        """Puts chunks to other ranks, an operation for each buffer and kind of channel."""
-        by_buffer: dict[tuple[str, Buffer], list[Move]] = {}
+        """Puts streams to other ranks, an operation for each buffer, kind of channel and slice."""
+        alike: dict[tuple[str, Buffer, Slice | None], list[Move]] = {}
         for move in moves:
             assert move.channel is not None
-            by_buffer.setdefault((move.channel[0], move.source.buffer), []).append(move)
-        for (kind, _), group in by_buffer.items():
-            table = self.table(kind)
+            alike.setdefault((move.channel[0], move.source.buffer, move.part), []).append(move)
+        for (kind, _, part), group in alike.items():
             for start in range(0, len(group), MOST_CHANNELS):
                 chosen = group[start : start + MOST_CHANNELS]
                 if kind == "port" and any(
@@ -177,45 +198,38 @@ class Script:
                 ):
                     self.nop()  # two threads may use a proxy at the same time
                 self._before(_slots((move.source, move.size) for move in chosen), set())
-                operation: dict[str, Any] = {
-                    "name": "put",
-                    "channel_type": kind,
-                    "src_buff": [_local(move.source, move.size) for move in chosen],
-                    "dst_buff": [
-                        self._place(kind, move.peer, move.target, move.size) for move in chosen
-                    ],
-                }
+                operation = self._operation(
+                    "put",
+                    [self._local(move.source, move.size) for move in chosen],
+                    [self._place(kind, move.peer, move.target, move.size) for move in chosen],
+                    part,
+                    kind,
+                )
                 if kind == "port":
                     operation["channel_ids"] = [
-                        table.index(move.channel[1]) for move in chosen if move.channel is not None
+                        self._at[move.channel] for move in chosen if move.channel is not None
                     ]
-                self.operations.append(operation)
 
     def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
-        """Adds an event:  ``glres`` sums over its group, ``gstore`` takes a chunk of this rank;
+        """Adds an event:  ``glres`` sums over its group, ``gstore`` takes a stream of this rank;
         both store at all ranks of the group.  `bound` has the rank's groups with their buffers.
         """
         self._before(_slots([(event.source, event.size)]), _slots([(event.target, event.size)]))
 
-        def place(slot: Slot) -> dict[str, int | str]:
+        def place(slot: Slot) -> dict[str, Any]:
             channel = bound.index((event.group, slot.buffer))
             if channel not in self.switches:
                 self.switches.append(channel)
+            index, size = self.places.place(event.root, slot, event.size)
             number = self.switches.index(channel)
-            return {"switch_channel_id": number, "index": slot.index, "size": event.size}
+            return {"switch_channel_id": number, "index": index, "size": size}
 
-        source = place(event.source) if event.sums else _local(event.source, event.size)
-        self.operations.append(
-            {
-                "name": "glres" if event.sums else "gstore",
-                "src_buff": [source],
-                "dst_buff": [place(event.target)],
-                "channel_type": "switch",
-            }
-        )
+        source = place(event.source) if event.sums else self._local(event.source, event.size)
+        name = "glres" if event.sums else "gstore"
+        self._operation(name, [source], [place(event.target)], event.part, "switch")
 
     def copy(self, move: Move) -> None:
-        """Copies chunks within the own rank."""
+        """Copies streams within the own rank."""
         reads = _slots([(move.source, move.size)])
         self._before(reads, _slots([(move.target, move.size)]))
         self._data("copy", [move.source], move.target, move.size)
@@ -243,34 +257,45 @@ class Script:
 
         Args:
             name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
-            remote: the rank, and the slot of packets there, to which it puts.
+            packets: numbers of the rank's packets.
+            remote: the rank, and the number of its packet, to which it puts.
         """
-        scratch = [Slot(Buffer.SCRATCH, number) for number in packets]
-        sources = [_local(slot, 1) for slot in (*data, *scratch)]
-        targets: list[dict[str, Any]] = [_local(target, 1)] if target is not None else []
+        sources = [self._local(slot, 1) for slot in data]
+        sources += [
+            {"type": "s", **_piece(self.places.packet(self.rank, number))} for number in packets
+        ]
+        targets: list[dict[str, Any]] = [self._local(target, 1)] if target is not None else []
         if remote is not None:
-            targets.append(self._place("memory", remote[0], Slot(Buffer.SCRATCH, remote[1]), 1))
-        if self._joined(name, sources, targets):
+            to = self._remote("memory", (remote[0], "s"))
+            targets.append({"buffer_id": to, **_piece(self.places.packet(*remote))})
+        part = (
+            self.places.part(self.rank, data[0])
+            if data
+            else self.places.packet_part(self.rank, packets[0])
+        )
+        if self._joined(name, sources, targets, part):
             return
         before = len(self.operations)
         self._before(set(data), {target} if target is not None else set())
         last = self.operations[-1] if len(self.operations) == before and before else None
-        if last is not None and last["name"] == name == "ppkt":
+        if last is not None and last["name"] == name == "ppkt" and _part_of(last) == part:
             same = last["src_buff"][0]["type"] == sources[0]["type"]
             if same and len(last["dst_buff"]) < MOST_CHANNELS:
                 last["src_buff"] += sources
                 last["dst_buff"] += targets
                 return
-        operation: dict[str, Any] = {"name": name, "src_buff": sources, "dst_buff": targets}
-        if remote is not None:
-            operation["channel_type"] = "memory"
-        self.operations.append(operation)
+        kind = None if remote is None else "memory"
+        self._operation(name, sources, targets, part, kind)
 
     def _joined(
-        self, name: str, sources: list[dict[str, Any]], targets: list[dict[str, Any]]
+        self,
+        name: str,
+        sources: list[dict[str, Any]],
+        targets: list[dict[str, Any]],
+        part: Slice | None,
     ) -> bool:
         """Extends the last operation if the same threads can do both with the same data."""
-        if not self.operations:
+        if not self.operations or _part_of(self.operations[-1]) != part:
             return False
         last = self.operations[-1]
         if name == "rppkt" and last["name"] == "rppkt" and last["src_buff"] == sources:
@@ -290,13 +315,29 @@ class Script:
         return False
 
     def _data(self, name: str, sources: Sequence[Slot], target: Slot, size: int) -> None:
-        self.operations.append(
-            {
-                "name": name,
-                "src_buff": [_local(slot, size) for slot in sources],
-                "dst_buff": [_local(target, size)],
-            }
+        self._operation(
+            name,
+            [self._local(slot, size) for slot in sources],
+            [self._local(target, size)],
+            self.places.part(self.rank, target),
         )
+
+    def _operation(
+        self,
+        name: str,
+        sources: list[dict[str, Any]],
+        targets: list[dict[str, Any]],
+        part: Slice | None,
+        kind: str | None = None,
+    ) -> dict[str, Any]:
+        """Adds an operation on pieces of one slice."""
+        operation: dict[str, Any] = {"name": name, "src_buff": sources, "dst_buff": targets}
+        if kind is not None:
+            operation["channel_type"] = kind
+        if part is not None:
+            operation["tbg_info"] = {"tb_id": part[0], "tbg_size": part[1]}
+        self.operations.append(operation)
+        return operation
 
     def _before(self, reads: set[Slot], writes: set[Slot]) -> None:
         """Adds a nop unless all threads have finished with these slots in any case."""
@@ -307,15 +348,29 @@ class Script:
         self._read |= reads
         self._written |= writes
 
-    def _place(self, kind: str, peer: int, slot: Slot, size: int) -> dict[str, int]:
-        remotes, remote = self.remotes.setdefault(kind, []), (peer, LETTERS[slot.buffer])
+    def _local(self, slot: Slot, size: int) -> dict[str, Any]:
+        return {"type": LETTERS[slot.buffer], **_piece(self.places.place(self.rank, slot, size))}
+
+    def _place(self, kind: str, peer: int, slot: Slot, size: int) -> dict[str, Any]:
+        number = self._remote(kind, (peer, LETTERS[slot.buffer]))
+        return {"buffer_id": number, **_piece(self.places.place(peer, slot, size))}
+
+    def _remote(self, kind: str, remote: tuple[int, str]) -> int:
+        """The position of a remote buffer in the table of a kind."""
+        remotes = self.remotes.setdefault(kind, [])
         if remote not in remotes:
             remotes.append(remote)
-        return {"buffer_id": remotes.index(remote), "index": slot.index, "size": size}
+        return remotes.index(remote)
 
 
-def _local(slot: Slot, size: int) -> dict[str, int | str]:
-    return {"type": LETTERS[slot.buffer], "index": slot.index, "size": size}
+def _piece(place: tuple[int, int]) -> dict[str, int]:
+    return {"index": place[0], "size": place[1]}
+
+
+def _part_of(operation: dict[str, Any]) -> Slice | None:
+    """The slice on which an operation works."""
+    info = operation.get("tbg_info")
+    return None if info is None else (info["tb_id"], info["tbg_size"])
 
 
 def _slots(pieces: Iterable[tuple[Slot, int]]) -> set[Slot]:

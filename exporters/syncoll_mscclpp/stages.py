@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ExportError
-from syncoll.model import Algorithm, OrbitAlgorithm
+from syncoll.model import Algorithm
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import (
     Action,
@@ -30,6 +30,7 @@ from syncoll.runtime import (
 )
 from syncoll.wording import counted
 from syncoll_mscclpp.channels import Channels
+from syncoll_mscclpp.places import Cut
 from syncoll_mscclpp.program import PlanProgram, program_of
 from syncoll_mscclpp.script import Event
 from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
@@ -37,45 +38,41 @@ from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
 __all__ = ["staged"]
 
 
-def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProgram:
+def staged(cut: Cut, most_blocks: int) -> PlanProgram:
     """The program of an algorithm in stages: switches within boxes, port channels between them.
 
     Raises ExportError if no part of it can use switches, or it is in place.
     """
+    request, layout = cut.streams.request, cut.streams.layout
     if request.in_place:
         raise ExportError(
             "in place, data from another box may overwrite data that a switch still has to sum; "
             "export it out of place"
         )
-    algorithm = request.algorithm
-    if isinstance(algorithm, OrbitAlgorithm):
-        algorithm = algorithm.expanded()
-    ways = ChunkWays(request.instance, layout).of(algorithm)
-    through, chunks = sum(bool(way.first or way.last) for way in ways), len(ways)
+    ways = ChunkWays(request.instance, layout).of(request.algorithm)
+    sizes = cut.streams.sizes.tolist()
+    through = sum(n for n, way in zip(sizes, ways, strict=True) if way.first or way.last)
     if not through:
         raise ExportError(
             "no chunk is reduced to one rank of a box, or sent from one to all of it, as its "
             "switch could do; set another channel"
         )
-    lowered, events, scratch = _placed(request, algorithm, layout, ways)
-    program = program_of(lowered, Channels(request, "auto").kind, most_blocks, events=events)
+    lowered, events = _placed(request, request.algorithm, layout, ways)
+    events = [replace(one, part=cut.slices[one.chunk]) for one in events]
+    kind = Channels(request, "auto").kind
+    program = program_of(lowered, cut, kind, most_blocks, events=events)
     note = (
-        f"{through} of {counted(chunks, 'chunk')} go through switches; sends of other chunks are "
-        "separate, which takes longer than R if R relies on switches for them"
+        f"{through} of {counted(sum(sizes), 'chunk')} go through switches; sends of other chunks "
+        "are separate, which takes longer than R if R relies on switches for them"
     )
-    return replace(
-        program,
-        layout=layout,
-        scratch=[scratch] * len(program.ranks),
-        switches=True,
-        notes=(note,) * (through < chunks),
-    )
+    notes = (note,) * (through < sum(sizes))
+    return replace(program, switches=True, notes=notes)
 
 
 def _placed(
     request: ExportRequest, algorithm: Algorithm, layout: Layout, ways: list[ChunkWay]
-) -> tuple[LoweredAlgorithm, tuple[Event, ...], int]:
-    """Lowers the parts, and assigns slots and steps; returns the chunks of scratch, too."""
+) -> tuple[LoweredAlgorithm, list[Event]]:
+    """Lowers the parts, and assigns slots and steps."""
     parts = [(chunk, part) for chunk, way in enumerate(ways) for part in way.parts]
     lowered = _lowered(request, algorithm, [part for _, part in parts], layout)
     base = max((rank.scratch_chunks for rank in lowered.ranks), default=0)
@@ -113,7 +110,7 @@ def _placed(
         for here in map(placed, way.last):
             made = max(ready, times.last_write(here))
             events.append(replace(here, step=max(here.step, made + 1)))
-    return lowered, tuple(events), first[-1]
+    return replace(lowered, layout=layout), events
 
 
 def _lowered(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,12 +27,14 @@ from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Buffer, Layout, Slot
+from syncoll.wording import counted
 from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
-from syncoll_mscclpp.program import RankPlan
-from syncoll_mscclpp.script import Event, Group, Move, Script, joined
+from syncoll_mscclpp.places import Cut, Places
+from syncoll_mscclpp.program import PlanProgram, RankPlan
+from syncoll_mscclpp.script import Channel, Event, Group, Move, Script, joined
 from syncoll_mscclpp.ways import Send, around_one_switch, collected
 
-__all__ = ["switch_programs"]
+__all__ = ["switch_program"]
 
 Bound = tuple[Group, Buffer]
 """A multicast group, and the buffer that it binds."""
@@ -48,12 +50,13 @@ class _Way:
     sums: bool
 
 
-def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPlan], int]:
-    """The program of each rank, and the number of chunks that all ranks send to all others.
+def switch_program(cut: Cut, most_blocks: int) -> PlanProgram:
+    """The program of an algorithm; a note counts the chunks that all ranks send to all others.
 
     Raises ExportError if a chunk is not reduced to one rank of a group and sent from there to the
     whole group, or has different places there.
     """
+    request, layout = cut.streams.request, cut.streams.layout
     nodes = layout.collective.num_nodes
     ways = _ways(request.instance, request.algorithm)
     exchanged, uses = 0, Counter(way.root for way in ways)
@@ -62,12 +65,12 @@ def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPl
     for chunk, way in enumerate(ways):
         root = way.root
         if root is None:
-            exchanged += 1
+            exchanged += int(cut.streams.sizes[chunk])
             root = min(way.group, key=lambda rank: uses[rank])
             uses[root] += 1
         event = _event(request, layout, chunk, way, root)
         if event is not None:
-            events[root].append(event)
+            events[root].append(replace(event, part=cut.slices[chunk]))
             if len(way.group) > 1:
                 made.add((way.group, Buffer.OUTPUT))
                 made |= {(way.group, Buffer.INPUT)} if way.sums else set()
@@ -82,23 +85,47 @@ def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPl
     ]
     for number in range(nodes):
         _require_room(number, len(peers[number]), len(channels[number]))
-    moves = [joined(own, lambda one: (one.group, one.sums)) for own in events]
+    places = Places(cut, layout, [[] for _ in range(nodes)])
+    moves = [joined(own, lambda one: (one.group, one.sums, one.part)) for own in events]
     signals = max(-(-len(mine) // MOST_CHANNELS) for mine in peers)
     room = MOST_OPERATIONS - 4 * signals - 2
     blocks = max(1, -(-max(map(len, moves)) // room))
+    if blocks > most_blocks:
+        raise ExportError(
+            f"a rank has {max(map(len, moves))} chunks to store through switches, and needs "
+            f"{counted(blocks, 'thread block')}, of which {most_blocks} are allowed"
+        )
     programs = [
         RankPlan(
             {"memory": peers[number] * blocks},
             0,
             tuple(
-                _script(moves[number][block::blocks], block, len(peers[number]), channels[number])
+                _script(
+                    Script(
+                        number,
+                        places,
+                        _of_block(block, len(peers[number])),
+                        switches=list(range(len(channels[number]))),
+                    ),
+                    moves[number][block::blocks],
+                    channels[number],
+                )
                 for block in range(blocks)
             ),
             tuple(channels[number]),
         )
         for number in range(nodes)
     ]
-    return programs, exchanged
+    note = (
+        f"the switch also reduces and copies {counted(exchanged, 'chunk')} that all ranks would "
+        "send to all others, which loads every cable less"
+    )
+    return PlanProgram(places, tuple(programs), switches=True, notes=(note,) * bool(exchanged))
+
+
+def _of_block(block: int, peers: int) -> list[Channel]:
+    """The channels of a thread block, one to each peer."""
+    return [("memory", block * peers + i) for i in range(peers)]
 
 
 def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
@@ -195,16 +222,15 @@ def _require_room(number: int, peers: int, channels: int) -> None:
             )
 
 
-def _script(events: list[Event], block: int, peers: int, channels: list[Bound]) -> Script:
+def _script(script: Script, events: list[Event], channels: list[Bound]) -> Script:
     """The script of a block: signals, its chunks, and signals."""
-    mine = [("memory", block * peers + i) for i in range(peers)]
-    script = Script(mine, switches=list(range(len(channels))))
+    mine = script.channels
     script.synchronise("rlxsignal", mine)
     script.synchronise("rlxwait", mine)
     script.nop()
     for one in events:
         if len(one.group) == 1:
-            script.copy(Move(-1, None, one.source, one.target, one.size))
+            script.copy(Move(-1, None, one.source, one.target, one.part, one.size))
         else:
             script.multicast(one, channels)
     script.nop()

@@ -7,32 +7,42 @@ otherwise to scratch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from syncoll.errors import ExportError
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import ExportCounts, Exported, ExportRequest, OptionValue
 from syncoll.runtime import (
     Buffer,
     Kind,
-    Layout,
+    Streams,
     counts_on_switches,
     kind_of,
     layout_of,
     lower,
+    streams_of,
 )
 from syncoll.wording import counted
 from syncoll_mscclpp import SMALL
+from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.channels import Channels
-from syncoll_mscclpp.limits import MOST_MIN_SIZE, VECTOR
+from syncoll_mscclpp.limits import MOST_FILE, MOST_MIN_SIZE, MOST_OPERATIONS, VECTOR
 from syncoll_mscclpp.packets import packets_of
-from syncoll_mscclpp.program import PlanProgram, RankPlan, program_of
+from syncoll_mscclpp.places import Cut, Places, by_slices, by_weight
+from syncoll_mscclpp.program import CLOSE, PlanProgram, RankPlan, program_of
 from syncoll_mscclpp.script import KINDS, LETTERS, Script
 from syncoll_mscclpp.stages import staged
-from syncoll_mscclpp.switches import switch_programs
+from syncoll_mscclpp.switches import switch_program
 
-__all__ = ["MscclppExporter", "Sizes"]
+__all__ = ["MscclppExporter", "Sizes", "counts_of"]
+
+_WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE)
+"""Collectives whose message is one block."""
+
+_MOST_SLICES = 64
+"""The most slices of a chunk that the checker follows."""
 
 _LARGEST_OFFSET = (1 << 32) - 1
 """The largest offset in a buffer, of 32 bits."""
@@ -50,29 +60,32 @@ class Sizes:
     number.
     """
 
-    def __init__(
-        self, layout: Layout, scratch: int, request: ExportRequest, alignment: int
-    ) -> None:
-        collective = layout.collective
-        kind, share = collective.kind, collective.share
+    def __init__(self, places: Places, request: ExportRequest, alignment: int, room: int) -> None:
+        layout = places.layout
+        collective, share = layout.collective, places.cut.share
+        kind = collective.kind
         ranks = range(collective.num_nodes)
         all_shares = share * collective.num_nodes
         inputs = all_shares if kind in (Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.SCATTER) else share
         outputs = all_shares if kind in (Kind.ALLGATHER, Kind.ALLTOALL, Kind.GATHER) else share
         self.alignment = alignment
         self.buffers = [(inputs, outputs) for _ in ranks]
-        self.padded = kind is Kind.CUSTOM and 0 in (*layout.input_chunks, *layout.output_chunks)
-        message = collective.loop_chunks
+        own = [places.chunks(rank) for rank in ranks]
+        self.padded = kind is Kind.CUSTOM and any(0 in one for one in own)
+        message = all_shares if kind not in _WHOLE else share
         if kind is Kind.CUSTOM:
-            self.buffers = [
-                (max(1, layout.input_chunks[r]), max(1, layout.output_chunks[r])) for r in ranks
-            ]
+            self.buffers = [(max(1, one[0]), max(1, one[1])) for one in own]
             message = max(one[0] for one in self.buffers)
         measured = [one[1] if kind is Kind.ALLGATHER else one[0] for one in self.buffers]
         self.measured = max(measured)
-        chunks = max(scratch, *(max(one) for one in self.buffers))
+        chunks = max(room, *(max(one) for one in self.buffers))
         self.limit = _LARGEST_OFFSET // chunks * self.measured
+        self.unit = message * alignment
+        self.ratio = Fraction(message, self.measured)
+        self.scratch = Fraction(room, message)
         self.smallest = -(-request.min_bytes * min(measured) // message)
+        if places.cut.most_slices > 1:  # so that no slice is empty
+            self.smallest = max(self.smallest, places.cut.most_slices * alignment * min(measured))
         wanted = request.max_bytes * self.measured // message
         self.capped = wanted > self.limit
         self.largest = min(wanted, self.limit)
@@ -84,8 +97,11 @@ class Sizes:
                 f"a smallest message of {request.min_bytes} bytes is too large for the runtime, "
                 f"which compares with at most {most}"
             )
-        request.require_multiple(message * alignment, self.largest * message // self.measured)
+        request.require_multiple(self.unit, self.largest * message // self.measured)
 
+
+_OPERATION_BYTES = 120
+"""About the bytes of an operation in the file."""
 
 _WARP = 32
 _MOST_SHOWN = 8
@@ -97,37 +113,80 @@ class MscclppExporter:
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
-        kind = str(options["channel"])
-        if request.in_place and kind_of(request.instance).kind is Kind.SCATTER:
-            raise ExportError(
-                "MSCCL++ cannot express scatter in place: the offset of the output differs by "
-                "rank, and the runtime adds the offset of the rank that writes; export it out of "
-                "place"
+        program = _program(request, options)
+        return _exported(request, options, program)
+
+
+def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> ExportCounts:
+    """What the plan of an algorithm needs, without the plan; ExportError as of `export`."""
+    program = _program(request, options)
+    return _counts(program, _sizes(request, options, program))
+
+
+def _program(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
+    """The program of an algorithm, over the channels that the options choose."""
+    kind = str(options["channel"])
+    if request.in_place and kind_of(request.instance).kind is Kind.SCATTER:
+        raise ExportError(
+            "MSCCL++ cannot express scatter in place: the offset of the output differs by "
+            "rank, and the runtime adds the offset of the rank that writes; export it out of "
+            "place"
+        )
+    _require_options(options)
+    channels = Channels(request, kind)
+    if kind != "switch" and (kind != "auto" or not counts_on_switches(request)):
+        return _by_channels(request, channels, options)
+    try:
+        return _through_switches(request, options)
+    except ExportError as error:
+        if kind == "switch":
+            other = "auto" if channels.between else "memory"
+            raise ExportError(f"{error}; expected channel={other}") from error
+        program = _by_channels(request, channels, options)
+        by = " and ".join(sorted({kind for one in program.ranks for kind in one.peers}))
+        why = f"by {by} channels, because switch channels cannot express it: {error}"
+        return replace(program, notes=(why, *program.notes))
+
+
+def _sizes(
+    request: ExportRequest, options: Mapping[str, OptionValue], program: PlanProgram
+) -> Sizes:
+    room = max(program.places.scratch) * (2 if program.packets else 1)
+    return Sizes(program.places, request, int(options["alignment"]), room)
+
+
+def _counts(program: PlanProgram, sizes: Sizes) -> ExportCounts:
+    ranks = program.ranks
+    moves = ("put", "ppkt", "rppkt", "respkt", "glres", "gstore")
+    return ExportCounts(
+        thread_blocks=program.thread_blocks,
+        operations=max(sum(len(one.operations) for one in rank.scripts) for rank in ranks),
+        channels=max(sum(map(len, rank.peers.values())) + len(rank.switches) for rank in ranks),
+        semaphores=max(rank.semaphores for rank in ranks),
+        scratch=float(sizes.scratch),
+        multiple_of=sizes.unit,
+        min_bytes=int(sizes.smallest * sizes.ratio),
+        max_bytes=int(sizes.largest * sizes.ratio),
+        messages=max(
+            sum(
+                len(one["dst_buff"]) - (one["name"] == "respkt")
+                for script in rank.scripts
+                for one in script.operations
+                if one["name"] in moves
             )
-        _require_options(options)
-        channels = Channels(request, kind)
-        if kind != "switch" and (kind != "auto" or not counts_on_switches(request)):
-            return _exported(request, options, _by_channels(request, channels, options))
-        try:
-            return _exported(request, options, _through_switches(request, options))
-        except ExportError as error:
-            if kind == "switch":
-                other = "auto" if channels.between else "memory"
-                raise ExportError(f"{error}; expected channel={other}") from error
-            program = _by_channels(request, channels, options)
-            by = " and ".join(sorted({kind for one in program.ranks for kind in one.peers}))
-            why = f"by {by} channels, because switch channels cannot express it: {error}"
-            return _exported(request, options, replace(program, notes=(why, *program.notes)))
+            for rank in ranks
+        ),
+        file_bytes=program.size * len(ranks),
+    )
 
 
 def _exported(
     request: ExportRequest, options: Mapping[str, OptionValue], program: PlanProgram
 ) -> Exported:
     """The file of a program."""
-    layout, scratch = program.layout, program.scratch
-    room = max(scratch) * (2 if program.packets else 1)
-    sizes = Sizes(layout, room, request, int(options["alignment"]))
-    notes = _notes(request, program, sizes, int(options["blocks"]))
+    layout, scratch = program.places.layout, program.places.scratch
+    sizes = _sizes(request, options, program)
+    notes = _notes(request, program, sizes)
     gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(program.ranks)]
     name = _name(request.name)
     plan: dict[str, Any] = {
@@ -142,32 +201,36 @@ def _exported(
         "min_message_size": sizes.smallest,
         "max_message_size": sizes.largest,
         "gpus": gpus,
-        **_stated(request, layout),
+        **_stated(request),
     }
-    files = {f"{name}.json": f"{_pretty(plan, 0)}\n".encode("ascii")}
-    return Exported(files, (*notes, *program.notes), in_switches=program.switches)
+    files = {f"{name}.json": f"{_compact(plan)}\n".encode("ascii")}
+    counts = _counts(program, sizes)
+    size = len(files[f"{name}.json"]) // len(gpus)
+    large = (f"the plan has {size >> 10} KiB for each rank",) * (size > MOST_FILE)
+    notes_too = (*notes, *large, *program.notes)
+    return Exported(files, notes_too, in_switches=program.switches, counts=counts)
 
 
 def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
     """A plan by switch channels: alone, or, with several boxes, within each."""
     if options["packets"] == "yes":
         raise ExportError("packets go over memory channels only")
-    layout = layout_of(request.instance, in_place=request.in_place)
-    try:
-        programs, exchanged = switch_programs(request, layout)
-    except ExportError as error:
-        if not request.instance.topology.counts_copies:
-            raise
+    most = int(options["blocks"])
+
+    def program(cut: Cut) -> PlanProgram:
         try:
-            return staged(request, layout, int(options["blocks"]))
-        except ExportError as other:
-            raise ExportError(f"{error}; and {other}") from other
-    note = (
-        f"the switch also reduces and copies {counted(exchanged, 'chunk')} that all ranks would "
-        "send to all others, which loads every cable less"
-    )
-    scratch, notes = [0] * len(programs), (note,) * bool(exchanged)
-    return PlanProgram(layout, tuple(programs), scratch, split=True, switches=True, notes=notes)
+            return switch_program(cut, most)
+        except ExportError as error:
+            if not request.instance.topology.counts_copies:
+                raise
+            try:
+                return staged(cut, most)
+            except ExportError as other:
+                raise ExportError(f"{error}; and {other}") from other
+
+    custom = kind_of(request.instance).kind is Kind.CUSTOM
+    streams = streams_of(request, apart=custom)
+    return _first_that_fits(_cuts(streams, int(options["alignment"])), program)
 
 
 def _by_channels(
@@ -175,19 +238,101 @@ def _by_channels(
 ) -> PlanProgram:
     """A plan by memory and port channels, in packets or not."""
     wanted, most = options["packets"], int(options["blocks"])
+    alignment = int(options["alignment"])
     if wanted == "yes":
         channels.require_packets()
+    streams = streams_of(request)
+    _require_room(streams, most)
+
+    def by_packets(cut: Cut) -> PlanProgram:
+        lowered = lower(cut.streams.request, layout=cut.streams.layout)
+        notes = ("by packets (protocol LL), for small messages",)
+        found = program_of(lowered, cut, channels.kind, most, packets_of(lowered))
+        return replace(found, notes=notes)
+
+    def by_signals(cut: Cut) -> PlanProgram:
+        lowered = lower(cut.streams.request, layout=cut.streams.layout, zero_copy=True)
+        return program_of(lowered, cut, channels.kind, most)
+
     small = request.max_bytes <= SMALL and channels.chosen != "port" and not channels.between
     if wanted == "yes" or (wanted == "auto" and small):
-        lowered = lower(request)
         try:
-            program = program_of(lowered, channels.kind, most, packets_of(lowered))
-            notes = ("by packets (protocol LL), for small messages",)
-            return replace(program, notes=notes)
+            return _first_that_fits(_cuts(streams, alignment), by_packets)
         except ExportError:
             if wanted == "yes":
                 raise
-    return program_of(lower(request, zero_copy=True), channels.kind, most)
+    cuts = _cuts(streams, alignment)
+    return _first_that_fits((*_cuts_of_more(streams, most, alignment), *cuts), by_signals)
+
+
+def _cuts_of_more(streams: Streams, most: int, alignment: int) -> Iterator[Cut]:
+    """Cuts with several parts of each stream, if the streams are fewer than thread blocks."""
+    times = most // len(streams.sizes)
+    while times > 1 and streams.collective.kind is not Kind.CUSTOM:
+        more = streams.repeated([times] * len(streams.sizes))
+        least = Division.before(more, most).least_operations(more)
+        if least.max() * _OPERATION_BYTES <= MOST_FILE:
+            yield from _cuts(more, alignment, times)
+            return
+        times //= 2
+
+
+def _first_that_fits(cuts: Iterable[Cut], program: Callable[[Cut], PlanProgram]) -> PlanProgram:
+    """The program of the first cut whose file is not too large, or of the smallest file.
+
+    Raises the error of the last cut if there is none.
+    """
+    found: list[PlanProgram] = []
+    refused: ExportError | None = None
+    for cut in cuts:
+        try:
+            found.append(program(cut))
+        except ExportError as error:
+            refused = error
+            continue
+        if found[-1].size <= MOST_FILE:
+            return found[-1]
+    if not found:
+        assert refused is not None
+        raise refused
+    return min(found, key=lambda one: one.size)
+
+
+def _cuts(streams: Streams, alignment: int, least: int = 1) -> Iterator[Cut]:
+    """The ways to cut the data, the best first: exact ones that take every usual size.
+
+    Blocks have at least so many chunks or slices.
+    """
+    collective = streams.collective
+    if collective.kind is Kind.CUSTOM:
+        yield by_weight(streams, 1)
+        return
+    factor = 1 if collective.kind in _WHOLE else collective.num_nodes
+    weighted = by_weight(streams, max(1, SMALL // alignment // factor), least)
+    sliced = by_slices(streams)
+    if not (weighted.consistent and sliced.consistent):
+        yield from _cuts(streams_of(streams.request, apart=True), alignment)
+        return
+    two_to_k = collective.num_nodes & (collective.num_nodes - 1) == 0
+    if two_to_k and not weighted.longer:
+        yield weighted
+    if sliced.most_slices <= _MOST_SLICES:
+        yield sliced
+    if not two_to_k or weighted.longer:
+        yield weighted
+
+
+def _require_room(streams: Streams, most: int) -> None:
+    """Raises ExportError if the thread blocks of a rank cannot have all its operations."""
+    groups = Division.before(streams, most)
+    least = groups.least_operations(streams)
+    room = most * MOST_OPERATIONS
+    if least.max() > CLOSE * room:
+        raise ExportError(
+            f"rank {int(least.argmax())} needs about {int(least.max())} operations, and "
+            f"{counted(most, 'thread block')} of MSCCL++ have at most {room}; take an algorithm "
+            "with fewer chunks or steps"
+        )
 
 
 def _require_options(options: Mapping[str, OptionValue]) -> None:
@@ -205,8 +350,9 @@ def _name(name: str) -> str:
     return kept or "algorithm"
 
 
-def _stated(request: ExportRequest, layout: Layout) -> dict[str, Any]:
+def _stated(request: ExportRequest) -> dict[str, Any]:
     """The places of chunks, for collectives without a name; the runtime ignores them."""
+    layout = layout_of(request.instance, in_place=request.in_place)
     if layout.collective.kind is not Kind.CUSTOM:
         return {}
     ranks = range(layout.collective.num_nodes)
@@ -281,18 +427,22 @@ def _block(number: int, script: Script, remotes: list[tuple[int, str, str]]) -> 
     }
 
 
-def _notes(
-    request: ExportRequest, program: PlanProgram, sizes: Sizes, most_blocks: int
-) -> Iterator[str]:
+def _notes(request: ExportRequest, program: PlanProgram, sizes: Sizes) -> Iterator[str]:
     """The notes for the user on sizes, buffers and channels."""
-    collective = program.layout.collective
+    cut, collective = program.places.cut, program.places.layout.collective
     kinds = {kind for one in program.ranks for kind in one.peers}
     if collective.kind is Kind.CUSTOM:
         yield from _own_buffers(sizes)
     else:
+        least = f"of at least {sizes.smallest} bytes " if cut.most_slices > 1 else ""
         yield (
-            "for messages whose size is a multiple of "
+            f"for messages {least}whose size is a multiple of "
             f"{sizes.measured * sizes.alignment} bytes; the runtime refuses others"
+        )
+    if cut.longer > 0:
+        yield (
+            f"chunks are joined to {cut.share} of different weights, which takes "
+            f"{cut.longer:.1%} longer than R"
         )
     if sizes.capped:
         yield (
@@ -320,13 +470,6 @@ def _notes(
         yield (
             "by switch channels, which need GPUs around NVSwitches with NVLink SHARP, and buffers "
             "that the runtime can bind to multicast groups"
-        )
-    blocks = max(len(one.scripts) for one in program.ranks)
-    if program.split and blocks > most_blocks:
-        yield (
-            f"{blocks} thread blocks at a rank, more than the {most_blocks} requested, "
-            "since a thread block has at most 64 operations and 16 channels; they must all be "
-            "resident at once"
         )
 
 
@@ -357,17 +500,22 @@ def _own_buffers(sizes: Sizes) -> Iterator[str]:
         )
 
 
-def _pretty(value: Any, depth: int) -> str:
-    """JSON with one line for each operation, for readability."""
-    flat = json.dumps(value)
-    if len(flat) + 2 * depth <= 98 or not isinstance(value, dict | list):
-        return flat
-    inner = "  " * (depth + 1)
-    if isinstance(value, dict):
-        rows = [f"{json.dumps(key)}: {_pretty(one, depth + 1)}" for key, one in value.items()]
-        ends = "{}"
-    else:
-        rows = [_pretty(one, depth + 1) for one in value]
-        ends = "[]"
-    body = (",\n" + inner).join(rows)
-    return f"{ends[0]}\n{inner}{body}\n{'  ' * depth}{ends[1]}"
+def _compact(plan: dict[str, Any]) -> str:
+    """JSON without spaces, and with a line for each operation."""
+
+    def text(value: Any) -> str:
+        return json.dumps(value, separators=(",", ":"))
+
+    gpus = []
+    for gpu in plan["gpus"]:
+        blocks = []
+        for block in gpu["threadblocks"]:
+            rest = {key: value for key, value in block.items() if key not in ("id", "ops")}
+            ops = ",\n".join(map(text, block["ops"]))
+            blocks.append(f'{{"id":{block["id"]},"ops":[\n{ops}\n],{text(rest)[1:]}')
+        rest = {key: value for key, value in gpu.items() if key != "threadblocks"}
+        joined = ",\n".join(blocks)
+        gpus.append(f'{text(rest)[:-1]},"threadblocks":[\n{joined}\n]}}')
+    rest = {key: value for key, value in plan.items() if key != "gpus"}
+    every = ",\n".join(gpus)
+    return f'{text(rest)[:-1]},"gpus":[\n{every}\n]}}'

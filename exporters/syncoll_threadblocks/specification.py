@@ -158,7 +158,7 @@ class OwnSpecification:
         found = Counter((starts[chunk], ends[chunk]) for chunk in {*starts, *ends})
         return Counter({key: number * self.pieces for key, number in found.items()})
 
-    def require_same(self, instance: Instance) -> None:
+    def require_same(self, instance: Instance, *, any_cut: bool = False) -> None:
         """Checks that an instance is the same, up to chunks that are cut into several.
 
         Raises:
@@ -253,11 +253,15 @@ class Specification(OwnSpecification):
             return rank * self.pieces, 0
         return 0, rank * self.pieces if self.input_size > self.output_size else 0
 
-    def require_same(self, instance: Instance) -> None:
+    def require_same(self, instance: Instance, *, any_cut: bool = False) -> None:
         """Passes if the collective of an instance is this one.
 
         Chunks of an instance have no place in a buffer; hence the numbers of chunks that start, and
         must end, at the same nodes must agree.  A file may cut each chunk into several.
+
+        Args:
+            any_cut: whether the file cuts the data in its own way, so that only the shares of the
+                data that start and end at the same nodes must agree.
 
         Raises:
             VerificationError: if it is another collective.
@@ -267,9 +271,10 @@ class Specification(OwnSpecification):
         asked, given = OwnSpecification.of_instance(instance).demands(), self.demands()
         if not self.combining:
             asked, given = _without_idle(asked), _without_idle(given)
-        times = sum(given.values()) // max(1, sum(asked.values()))
-        if times < 1 or given != Counter({key: n * times for key, n in asked.items()}):
-            needed = Counter({key: n * max(1, times) for key, n in asked.items()})
+        total, cut = sum(asked.values()), sum(given.values())
+        needed = _times(asked, max(1, cut // max(1, total)))
+        alike = _times(given, total) == _times(asked, cut) if any_cut else given == needed
+        if not alike:
             ends = min(key for key in given | needed if given[key] != needed[key])
             start, end = map(_ranks, ends)
             raise VerificationError(
@@ -296,6 +301,10 @@ class Specification(OwnSpecification):
             elif (value := output(rank, 0)) is not None:
                 votes[value[0] // self.input_size] += 1
         return max(ranks, key=lambda rank: (votes[rank], -rank))
+
+
+def _times(demands: Demands, times: int) -> Demands:
+    return Counter({key: count * times for key, count in demands.items()})
 
 
 def _without_idle(demands: Demands) -> Demands:

@@ -126,6 +126,7 @@ class ExportCounts:
         min_bytes: the smallest message that the runtime takes.
         max_bytes: the largest one.
         messages: sends of a rank, of consecutive chunks at a time, at most.
+        file_bytes: about the size of all files.
     """
 
     thread_blocks: int | None = None
@@ -137,6 +138,7 @@ class ExportCounts:
     min_bytes: int = 0
     max_bytes: int = UNLIMITED
     messages: int | None = None
+    file_bytes: int | None = None
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

@@ -213,9 +213,16 @@ class Layout:
         return Slot(buffer, index) if index >= 0 else None
 
 
-def layout_of(instance: Instance, *, in_place: bool) -> Layout:
-    """The layout of an instance's chunks; ExportError for a custom collective in place."""
-    collective = kind_of(instance)
+def layout_of(
+    instance: Instance, *, in_place: bool, collective: StandardCollective | None = None
+) -> Layout:
+    """The layout of an instance's chunks; ExportError for a custom collective in place.
+
+    Args:
+        collective: the collective whose places it takes; None for the instance's own.  The chunks
+            may be parts of different sizes, of which a rank has any number.
+    """
+    collective = kind_of(instance) if collective is None else collective
     kind, nodes = collective.kind, collective.num_nodes
     if in_place and kind is Kind.CUSTOM:
         raise ExportError(
@@ -227,13 +234,20 @@ def layout_of(instance: Instance, *, in_place: bool) -> Layout:
     output_chunks = tuple(int(n) for n in instance.post.sum(axis=0))
     shift: tuple[int | None, ...] = (None,) * nodes
     if in_place:
-        ahead = {Kind.ALLGATHER: 1, Kind.GATHER: 1, Kind.REDUCESCATTER: -1, Kind.SCATTER: -1}
-        each = ahead.get(kind, 0) * collective.share
+        moved = kind in (Kind.ALLGATHER, Kind.GATHER, Kind.REDUCESCATTER, Kind.SCATTER)
         shift = tuple(
-            node * each if input_chunks[node] and output_chunks[node] else None
+            _shift(inputs[:, node], outputs[:, node], moved)
+            if input_chunks[node] and output_chunks[node]
+            else None
             for node in range(nodes)
         )
     return Layout(collective, in_place, inputs, outputs, input_chunks, output_chunks, shift)
+
+
+def _shift(inputs: IntArray, outputs: IntArray, moved: bool) -> int:
+    """How far the output of a rank is ahead of its input, by a chunk that is in both."""
+    both = np.flatnonzero((inputs >= 0) & (outputs >= 0))
+    return int(outputs[both[0]] - inputs[both[0]]) if moved else 0
 
 
 def _indices(instance: Instance, collective: StandardCollective) -> tuple[IntArray, IntArray]:

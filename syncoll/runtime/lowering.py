@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Layout, Slot, layout_of
 from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, Storage
-from syncoll.runtime.values import Value, Values, values_of
+from syncoll.runtime.values import Sent, Value, values_of
 from syncoll.trust import require_valid
 
 __all__ = [
@@ -126,25 +126,36 @@ class LoweredAlgorithm:
     messages: tuple[Message, ...]
 
 
-def lower(request: ExportRequest, *, zero_copy: bool = False) -> LoweredAlgorithm:
+def lower(
+    request: ExportRequest, *, zero_copy: bool = False, layout: Layout | None = None
+) -> LoweredAlgorithm:
     """The operations of every rank.
 
     Args:
         request: the algorithm, and whether input and output share one buffer.
         zero_copy: whether a sender writes into the receiver's memory.  Then no message is received
             into a slot that is read in the same step, so no two ranks wait for one another.
+        layout: the places of chunks; None for those of the instance's collective.
 
     Raises:
         VerificationError: if the algorithm does not solve its instance.
         ExportError: if in place is not defined for its collective.
     """
     require_valid(request.instance, request.algorithm)
-    layout = layout_of(request.instance, in_place=request.in_place)
+    if layout is None:
+        layout = layout_of(request.instance, in_place=request.in_place)
     values = values_of(request.instance, request.algorithm)
     ranks, ends = [], {}
     numbers = {id(sent): i for i, sent in enumerate(values.messages)}
-    for rank in range(layout.collective.num_nodes):
-        drafts, scratch = _drafts(rank, layout, values, numbers, zero_copy)
+    by_rank = [_OfRank(rank) for rank in range(layout.collective.num_nodes)]
+    for value in values.values:
+        by_rank[value.rank].values.append(value)
+    for sent in values.messages:
+        by_rank[sent.value.rank].sent.append(sent)
+    for (chunk, node), value in values.finals.items():
+        by_rank[node].finals[chunk] = value
+    for rank, mine in enumerate(by_rank):
+        drafts, scratch = _drafts(mine, layout, numbers, zero_copy)
         operations = tuple(_with_dependencies(drafts))
         ends.update({(one.action, one.message): i for i, one in enumerate(operations)})
         sizes = layout.input_chunks[rank], layout.output_chunks[rank], scratch
@@ -165,19 +176,27 @@ _Draft = tuple[Moment, Action, Value, tuple[Slot, ...], Slot | None, int | None,
 """Moment, action, value, sources, target, message and peer of an operation."""
 
 
+@dataclass
+class _OfRank:
+    """The values of a rank, the messages that it sends, and its final values by chunk."""
+
+    rank: int
+    values: list[Value] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    finals: dict[int, Value] = field(default_factory=dict)
+
+
 def _drafts(
-    rank: int, layout: Layout, values: Values, numbers: dict[int, int], zero_copy: bool
+    mine: _OfRank, layout: Layout, numbers: dict[int, int], zero_copy: bool
 ) -> tuple[list[_Draft], int]:
     """The operations of a rank in order, and the slots of scratch that they use."""
-    mine = [value for value in values.values if value.rank == rank]
-    lives = {value.number: Lifetime(value, _made(value, numbers)) for value in mine}
-    for value in mine:
+    rank, outgoing = mine.rank, mine.sent
+    lives = {value.number: Lifetime(value, _made(value, numbers)) for value in mine.values}
+    for value in mine.values:
         for part in value.parts:
             lives[part.number].reads.append(lives[value.number].made)
-    for (chunk, node), value in values.finals.items():
-        if node == rank:
-            lives[value.number].final = layout.output_slot(chunk, node)
-    outgoing = [sent for sent in values.messages if sent.value.rank == rank]
+    for chunk, value in mine.finals.items():
+        lives[value.number].final = layout.output_slot(chunk, rank)
     for sent in outgoing:
         lives[sent.value.number].reads.append((sent.step, SEND, numbers[id(sent)]))
     storage = Storage(rank, layout, zero_copy=zero_copy)
@@ -215,6 +234,7 @@ def _with_dependencies(drafts: Iterable[_Draft]) -> list[Operation]:
     writers: dict[Slot, int] = {}
     readers: defaultdict[Slot, list[int]] = defaultdict(list)  # since the last write
     result: list[Operation] = []
+    contributors: dict[int, frozenset[int]] = {}
     for index, (moment, action, value, sources, target, message, peer) in enumerate(drafts):
         found: dict[int, Hazard] = {}
         for slot in sources:
@@ -230,7 +250,10 @@ def _with_dependencies(drafts: Iterable[_Draft]) -> list[Operation]:
         if target is not None:
             writers[target] = index
             readers[target] = []
-        nodes = frozenset(n for n in range(value.mask.bit_length()) if value.mask >> n & 1)
+        nodes = contributors.get(value.mask)
+        if nodes is None:
+            nodes = frozenset(n for n in range(value.mask.bit_length()) if value.mask >> n & 1)
+            contributors[value.mask] = nodes
         waits = tuple(Dependency(i, found[i]) for i in sorted(found))
         what = action, int(moment[0]), value.chunk, nodes, sources, target, message, peer
         result.append(Operation(*what, waits))

@@ -52,19 +52,33 @@ def moves(plan: dict[str, Any], rank: int) -> list[tuple[str, int, int]]:
     return [(op["name"], op["src_buff"][0]["index"], op["src_buff"][0]["size"]) for op in ops]
 
 
+def slices(plan: dict[str, Any], rank: int) -> list[tuple[int, int]]:
+    """The slices of its operations."""
+    blocks = plan["gpus"][rank]["threadblocks"]
+    parts = [op["tbg_info"] for block in blocks for op in block["ops"] if "tbg_info" in op]
+    return [(part["tb_id"], part["tbg_size"]) for part in parts]
+
+
 @pytest.mark.parametrize("in_place", [False, True])
-def test_each_chunk_is_one_operation_of_its_root(in_place: bool) -> None:
-    plan = export(waves(4, [0, 0, 2, 1, 0]), in_place)
-    assert moves(plan, 0) == [("glres", 0, 2), ("glres", 4, 1)]
-    assert moves(plan, 1) == [("glres", 3, 1)]
-    assert moves(plan, 2) == [("glres", 2, 1)]
-    assert moves(plan, 3) == []
+def test_the_chunks_of_a_root_are_one_operation(in_place: bool) -> None:
+    plan = export(waves(4, [0, 0, 2, 1, 0, 0, 3, 2]), in_place)
+    assert [len(moves(plan, rank)) for rank in range(4)] == [1, 1, 1, 1]
+    assert [sum(size for _, _, size in moves(plan, rank)) for rank in range(4)] == [4, 1, 2, 1]
 
 
-def test_many_chunks_take_several_blocks() -> None:
+@pytest.mark.parametrize("in_place", [False, True])
+def test_other_numbers_of_ranks_get_slices(in_place: bool) -> None:
+    plan = export(waves(3, [0, 0, 2, 1, 0]), in_place)
+    assert [len(slices(plan, rank)) for rank in range(3)] == [3, 1, 1]
+    every = [one for rank in range(3) for one in slices(plan, rank)]
+    assert sorted(every) == [(number, 5) for number in range(5)]
+    assert {gpu["input_chunks"] for gpu in plan["gpus"]} == {1}
+
+
+def test_many_chunks_of_one_way_take_one_thread_block() -> None:
     plan = export(waves(2, [0, 1] * 60))
-    assert [len(gpu["threadblocks"]) for gpu in plan["gpus"]] == [2, 2]
-    assert sum(size for rank in (0, 1) for _, _, size in moves(plan, rank)) == 120
+    assert [len(gpu["threadblocks"]) for gpu in plan["gpus"]] == [1, 1]
+    assert sum(size for rank in (0, 1) for _, _, size in moves(plan, rank)) == 2
 
 
 def test_a_broadcast_is_stored_by_its_root() -> None:
@@ -72,7 +86,7 @@ def test_a_broadcast_is_stored_by_its_root() -> None:
     pre[:, 1] = True
     algorithm = Algorithm((2,), [(c, 1, n, 0) for c in (0, 1) for n in (0, 2)])
     whole = Instance(box(3), "broadcast", 2, 1, 2, pre, np.ones_like(pre))
-    assert moves(export((whole, algorithm)), 1) == [("gstore", 0, 2)]
+    assert moves(export((whole, algorithm)), 1) == [("gstore", 0, 1)]
 
 
 def test_algorithms_with_other_ways_are_refused() -> None:
@@ -92,7 +106,9 @@ def test_one_rank_adds_up_sends_from_all_to_all() -> None:
     carried = [*algorithm.contributions.tolist(), *np.eye(3, dtype=bool)[[s[1] for s in sends]]]
     both = Algorithm((9, 9), rows, np.array(carried, dtype=bool)).tightened(box(3))
     plan = export((reduction(box(3), 2, both.rounds, [0, 1, 2], chunks=3), both))
-    assert [moves(plan, rank) for rank in range(3)] == [[("glres", c, 1)] for c in range(3)]
+    assert sorted(one for rank in range(3) for one in slices(plan, rank)) == [
+        (number, 3) for number in range(3)
+    ]
 
 
 def test_a_wrong_plan_is_found() -> None:
@@ -100,7 +116,7 @@ def test_a_wrong_plan_is_found() -> None:
     plan = export(waves(3, [0, 1, 2]))
     ops = plan["gpus"][1]["threadblocks"][0]["ops"]
     (move,) = (op for op in ops if "src_buff" in op)
-    move["src_buff"][0]["index"] = move["dst_buff"][0]["index"] = 0
+    move["tbg_info"]["tb_id"] = (move["tbg_info"]["tb_id"] + 1) % 3
     checker = RECORD.load_checker()
     with pytest.raises(VerificationError):
         checker.check({"a.json": json.dumps(plan).encode()}, {})
@@ -197,7 +213,7 @@ def groups_in(plan: dict[str, Any], rank: int) -> list[tuple[str, list[int]]]:
 @pytest.mark.parametrize("in_place", [False, True])
 def test_an_allgather_is_stored_by_each_rank(in_place: bool) -> None:
     plan = export(spread("allgather", 2, 3, None), in_place)
-    assert moves(plan, 1) == [("gstore", 0, 2)]
+    assert moves(plan, 1) == [("gstore", 0, 1)]
     assert groups_in(plan, 1) == [("o", [0, 1, 2])]
 
 

@@ -187,8 +187,11 @@ def test_chunks_in_different_ways(seed: int) -> None:
 
 
 def test_blocks_with_switch_operations_are_split() -> None:
-    plan, _ = handed(allreduce(["by roots", "boxes first"] * 16, 2, 2), blocks=1)
-    assert max(len(gpu["threadblocks"]) for gpu in plan["gpus"]) > 1
+    case = allreduce(["by roots", "boxes first", "boxes last"] * 8, 2, 2, [*range(6)] * 4)
+    with pytest.raises(ExportError, match="rank 0 needs more than 1 thread block"):
+        handed(case, blocks=1)
+    plan, _ = handed(case, blocks=4)
+    assert 1 < max(len(gpu["threadblocks"]) for gpu in plan["gpus"]) <= 4
     for gpu in plan["gpus"]:
         for block in gpu["threadblocks"]:
             assert len(block["ops"]) <= 64

@@ -59,10 +59,10 @@ def test_an_instance_is_compared(plans: Plans) -> None:
     plan = plans["full_allgather"](3, 2)
     check(plan, instance(3, 2, allgather()))
     check(plan, instance(3, 1, allgather()))  # each chunk in two
+    check(plan, instance(3, 5, allgather()))  # a plan cuts the data in its own way
     for wrong, match in (
         (instance(4, 2, allgather()), "3 ranks, the instance for 4"),
-        (instance(3, 6, alltoall()), "0 chunks from rank 0 to rank 1; .* alltoall needs 2"),
-        (instance(3, 4, allgather()), "2 chunks from rank 0 to .*; .* allgather needs 4"),
+        (instance(3, 6, alltoall()), "0 chunks from rank 0 to rank 1; .* alltoall needs"),
     ):
         with pytest.raises(VerificationError, match=match):
             check(plan, wrong)

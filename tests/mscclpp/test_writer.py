@@ -147,17 +147,19 @@ def trees(chunks: int, nodes: int, seed: int = 1) -> tuple[Instance, Algorithm]:
     return random_trees(random.Random(seed), one_way_ring(nodes), "x", pre, np.ones_like(pre))
 
 
-def test_blocks_are_split_where_operations_do_not_fit() -> None:
+def test_blocks_are_at_most_as_many_as_allowed() -> None:
     case = trees(12, 8)
-    few, handed = export(case, blocks=1)
-    many, _ = export(case, blocks=32)
-    counts = [max(len(gpu["threadblocks"]) for gpu in plan["gpus"]) for plan in (few, many)]
-    assert 1 < counts[0] < counts[1] == 32
-    assert any("64 operations and 16 channels" in note for note in handed.exported.notes)
-    for gpu in few["gpus"]:
-        for block in gpu["threadblocks"]:
-            require_within_limits(block)
-        assert gpu["semaphores"] == []
+    with pytest.raises(
+        ExportError, match=r"rank . needs more than 1 thread block: one would have .* 64"
+    ):
+        export(case, blocks=1)
+    for blocks in (9, 32):
+        plan, _ = export(case, blocks=blocks)
+        assert 1 < max(len(gpu["threadblocks"]) for gpu in plan["gpus"]) <= blocks
+        for gpu in plan["gpus"]:
+            for block in gpu["threadblocks"]:
+                require_within_limits(block)
+            assert gpu["semaphores"] == []
 
 
 def long_chain(nodes: int) -> tuple[Instance, Algorithm]:
@@ -184,7 +186,7 @@ def test_small_messages_go_by_packets() -> None:
     plan, _ = export(case, packets="yes")
     names = Counter(op["name"] for b in plan["gpus"][0]["threadblocks"] for op in b["ops"])
     assert names.keys() == {"rlxsignal", "rlxwait", "nop", "ppkt", "upkt", "copy"}
-    assert plan["gpus"][0]["scratch_chunks"] == 9  # one for each message, doubled by the runtime
+    assert plan["gpus"][0]["scratch_chunks"] == 3  # one for each message, doubled by the runtime
 
 
 def test_packets_are_reduced_and_forwarded_on_arrival() -> None:
@@ -230,7 +232,7 @@ def test_a_single_chunk_is_handed_on_by_semaphores(channel: str) -> None:
 
 
 def test_exceeded_limits_are_refused_with_a_reason() -> None:
-    with pytest.raises(ExportError, match="17 channels in one step for one chunk"):
+    with pytest.raises(ExportError, match=r"one would have 17 channels, and MSCCL.. allows 16"):
         export(direct(Kind.BROADCAST, 18))
     assert export(direct(Kind.BROADCAST, 17))[1].checked.num_nodes == 17
     with pytest.raises(ExportError, match="packets go over memory channels only"):
@@ -240,7 +242,7 @@ def test_exceeded_limits_are_refused_with_a_reason() -> None:
 def test_a_rank_has_as_many_semaphores_as_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 is the most of one operation."""
     monkeypatch.setattr("syncoll_mscclpp.program.MOST_OPERATIONS", 10)
-    plan, _ = export(long_chain(48))
+    plan, _ = export(long_chain(48), blocks=64)
     assert len(plan["gpus"][0]["semaphores"]) > 16
 
 
@@ -275,7 +277,7 @@ def test_sizes(kind: Kind, measured: int) -> None:
     assert plan["min_message_size"] == 1000 // ratio
     assert plan["max_message_size"] == 4096 // ratio
     assert f"multiple of {16 * measured} bytes;" in handed.exported.notes[0]
-    plan, _ = export(case)
+    plan, _ = export(case, blocks=4)
     assert plan["min_message_size"] == 0
     largest = max(gpu["scratch_chunks"] for gpu in plan["gpus"])
     largest = max(largest, *(plan["gpus"][0][f"{x}_chunks"] for x in ("input", "output")))
@@ -288,30 +290,31 @@ def test_sizes(kind: Kind, measured: int) -> None:
 
 
 def test_a_range_needs_a_size_that_fits() -> None:
-    case = direct(Kind.ALLREDUCE, 4, share=43)
-    unit = 16 * 4 * 43
-    below = (1 << 20) // unit * unit
+    case, below = direct(Kind.ALLREDUCE, 4, share=43), 1 << 20
+    unit = 16 * 4  # the chunks of each rank move together
     message = (
-        f"no message of 1048576 to 1048576 bytes is a multiple of {unit} bytes, .*"
+        f"no message of {below + 1} to {below + 63} bytes is a multiple of {unit} bytes, .*"
         f"the nearest are {below} and {below + unit} bytes"
     )
     with pytest.raises(ExportError, match=message):
-        export(case, sizes=(1 << 20, 1 << 20))
+        export(case, sizes=(below + 1, below + 63), blocks=4)
     with pytest.raises(ExportError, match=f"the least is {unit} bytes"):
-        export(case, sizes=(0, unit - 1))
-    plan, _ = export(case, sizes=(below, 1 << 20))
+        export(case, sizes=(0, unit - 1), blocks=4)
+    plan, _ = export(case, sizes=(below, below + 1), blocks=4)
     assert plan["min_message_size"] == below
     plan["min_message_size"] += 1
     with pytest.raises(VerificationError, match=f"multiple of {unit} bytes.* never runs"):
         RECORD.load_checker().check({"x.json": json.dumps(plan).encode()}, {})
 
 
-def test_adjacent_chunks_move_together() -> None:
-    plan, _ = export(direct(Kind.BROADCAST, 3, share=6), blocks=1)
+def test_chunks_of_one_way_move_together() -> None:
+    plan, handed = export(direct(Kind.BROADCAST, 3, share=6), blocks=1)
     (block,) = plan["gpus"][0]["threadblocks"]
     puts = [op for op in block["ops"] if op["name"] == "put"]
-    assert [piece["size"] for op in puts for piece in op["src_buff"]] == [6, 6]
+    assert [piece["size"] for op in puts for piece in op["src_buff"]] == [1, 1]
     assert sum(op["name"] == "copy" for op in block["ops"]) == 1
+    assert handed.exported.counts is not None
+    assert (handed.exported.counts.multiple_of, handed.exported.counts.messages) == (16, 2)
 
 
 def test_every_call_begins_with_a_relaxed_signal() -> None:

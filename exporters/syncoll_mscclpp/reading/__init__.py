@@ -6,6 +6,7 @@
           --require_ordered--> ok
 """
 
+from syncoll_mscclpp.reading.grid import *
 from syncoll_mscclpp.reading.ordering import *
 from syncoll_mscclpp.reading.plan import *
 from syncoll_mscclpp.reading.rules import *

@@ -19,6 +19,7 @@ from enum import Enum, auto
 from typing import Any
 
 from syncoll.errors import VerificationError
+from syncoll_mscclpp.reading.grid import Grid
 from syncoll_mscclpp.reading.operations import SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import (
     ExecutionPlan,
@@ -91,6 +92,7 @@ class PlanThreads:
 
     Args:
         units: the number of pieces of each chunk.
+        grid: the pieces of several chunks, if chunks are not cut; None for one chunk a piece.
         effects: of each instruction of each thread.
         shared: for each rank the first slots, and sizes, of the caller's buffers.
         proxies: the port channels by their numbers in effects.
@@ -100,6 +102,7 @@ class PlanThreads:
 
     plan: ExecutionPlan
     units: int
+    grid: Grid | None = None
     memory: AddressSpace = field(default_factory=AddressSpace)
     starts: list[dict[str, int]] = field(default_factory=list)
     shared: list[list[tuple[int, int]]] = field(default_factory=list)
@@ -132,20 +135,26 @@ class PlanThreads:
 
     def add_buffers(self, gpu: PlanGpu, spec: OwnSpecification | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
-        sizes = {kind: gpu.chunks(kind) * self.units for kind in "ios"}
+        sizes = {kind: self.index(gpu.id, kind, gpu.chunks(kind)) for kind in "ios"}
         if self.plan.inplace and isinstance(spec, Specification):
-            i_start, o_start = (start * self.units for start in spec.in_place(gpu.id))
+            i_start, o_start = (self.index(gpu.id, "i", start) for start in spec.in_place(gpu.id))
             i, o = self.memory.add_in_place(gpu.id, (sizes["i"], sizes["o"]), (i_start, o_start))
             starts = {"i": i, "o": o}
             self.shared.append([(i - i_start, max(sizes["i"], sizes["o"]))])
         else:
             starts = {kind: self.memory.add(gpu.id, kind, sizes[kind]).start for kind in "io"}
             self.shared.append([(starts[kind], sizes[kind]) for kind in "io"])
-        doubled = 2 if self.plan.protocol == "LL" else 1
-        starts["s"] = self.memory.add(gpu.id, "s", doubled * sizes["s"]).start
-        if doubled > 1:  # `require_loadable` checks that data and packets are apart
-            starts["packets"] = self.memory.add(gpu.id, PACKET_BUFFER, sizes["s"]).start
+        packed = self.plan.protocol == "LL"
+        room = self.index(gpu.id, "s", (2 if packed else 1) * gpu.scratch_chunks)
+        starts["s"] = self.memory.add(gpu.id, "s", room).start
+        if packed:  # `require_loadable` checks that data and packets are apart
+            room = self.index(gpu.id, "packets", gpu.scratch_chunks)
+            starts["packets"] = self.memory.add(gpu.id, PACKET_BUFFER, room).start
         self.starts.append(starts)
+
+    def index(self, rank: int, buffer: str, chunk: int) -> int:
+        """The piece of a buffer that begins with a chunk."""
+        return chunk * self.units if self.grid is None else self.grid.index(rank, buffer, chunk)
 
     def add_counters(self, gpu: PlanGpu) -> None:
         """Counters of the rank's signals, and its semaphores and barriers."""
@@ -212,12 +221,15 @@ class PlanThreads:
                 )
 
 
-def threads_of(plan: ExecutionPlan, spec: OwnSpecification | None, units: int) -> PlanThreads:
-    """The program of a plan that `require_loadable` passed, with each chunk in `units` pieces.
+def threads_of(
+    plan: ExecutionPlan, spec: OwnSpecification | None, units: int, grid: Grid | None = None
+) -> PlanThreads:
+    """The program of a plan that `require_loadable` passed, with each chunk in `units` pieces, or
+    with the pieces of a grid.
 
     Raises VerificationError if the numbers of signals and waits of a channel differ.
     """
-    result = PlanThreads(plan, units)
+    result = PlanThreads(plan, units, grid)
     for gpu in plan.gpus:
         result.add_buffers(gpu, spec)
     for gpu in plan.gpus:
@@ -365,16 +377,18 @@ class _Maker:
 
     def slots(self, one: PlanReference, packed: bool) -> list[range]:
         """The addresses of a piece, in each memory where it is."""
-        op, units = self.op, self.build.units
-        size = one.size * units
-        first = _share(size, op.group.number, op.group.size)
-        last = _share(size, op.group.number + 1, op.group.size)
-        if self.window is not None:
-            first, last = (min(first + bound, last) for bound in self.window)
+        op, build = self.op, self.build
         result = []
         for owner, buffer in self.step.owners(one):
-            start = self.build.starts[owner.id]["packets" if packed else buffer] + one.index * units
-            result.append(range(start + first, start + last))
+            name = "packets" if packed else buffer
+            base = build.starts[owner.id][name]
+            start = build.index(owner.id, name, one.index)
+            size = build.index(owner.id, name, one.index + one.size) - start
+            first = _share(size, op.group.number, op.group.size)
+            last = _share(size, op.group.number + 1, op.group.size)
+            if self.window is not None:
+                first, last = (min(first + bound, last) for bound in self.window)
+            result.append(range(base + start + first, base + start + last))
         return result
 
     def pieces(self) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
