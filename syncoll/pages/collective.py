@@ -79,14 +79,13 @@ def least_size(collective: Collective, nodes: int | None, chunks: int | None) ->
     `UsageError` if it is defined for none."""
     failure: LocatedError | None = None
     for p in range(4, _MOST_NODES_TRIED + 1) if nodes is None else (nodes,):
-        for c in range(1, _MOST_CHUNKS_TRIED + 1) if chunks is None else (chunks,):
-            try:
-                if collective.admits(p, c):
-                    collective.tabulate(p, c)
-                    return p, c
-            except LocatedError as error:  # for every C: the next P
-                failure = failure or error
-                break
+        try:
+            c = collective.least_chunks(p, _MOST_CHUNKS_TRIED) if chunks is None else chunks
+            if c is not None and collective.admits(p, c):
+                collective.tabulate(p, c)
+                return p, c
+        except LocatedError as error:  # for every C
+            failure = failure or error
     if failure is not None:
         raise failure
     place = f" on {counted(nodes, 'node')}" if nodes is not None else ""

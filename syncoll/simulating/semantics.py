@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from syncoll.errors import UsageError
 from syncoll.simulating.network import PhysicalNetwork
-from syncoll.units import parse_time
+from syncoll.units import format_bandwidth, format_time, parse_time
 from syncoll.wording import argument, few
 
 __all__ = [
@@ -115,6 +115,29 @@ class Semantics:
     overhead: Fraction = Fraction(0)
     slow: tuple[Slow, ...] = ()
     late: tuple[Late, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """How the network is taken to behave, in a line."""
+        words = [str(self.timing)]
+        if self.timing is Timing.ASYNCHRONOUS:
+            fair = self.sharing is Sharing.FAIR
+            words.append("fair sharing" if fair else f"in turn, {self.switching}")
+        if self.packet is not None:
+            words.append(f"packets of {self.packet} + {self.header} bytes")
+        elif self.header:
+            words.append(f"{self.header} bytes of header for each send")
+        if self.injection != "free":
+            words.append("lockstep injection")
+        if self.depth is not None:
+            words.append(f"connections of depth {self.depth}")
+        if self.reduction:
+            words.append(f"reductions at {format_bandwidth(1 / self.reduction)}")
+        if self.overhead:
+            words.append(f"{format_time(self.overhead)} a call")
+        words += [f"slow {one}" for one in self.slow]
+        words += [f"late {one}" for one in self.late]
+        return ", ".join(words)
 
     def __post_init__(self) -> None:
         for name, value, least in (

@@ -180,7 +180,7 @@ def test_ctrl_c_in_the_exports_keeps_the_frontier(
         (["allreduce", "ring(4)"], "exchange them"),
         (["rnig(4)", "allreduce"], "rnig"),
         (["ring(4)", "allreduce", "--sizes", "much"], "--sizes: 'much' is not a size"),
-        (["ring(4)", "allreduce", "--to", "msccl-xml"], "--to msccl-xml needs -o"),
+        (["ring(4)", "allreduce", "--to", "msccl-xml"], "--to msccl-xml needs --output"),
         (["ring(4)", "allreduce", "--dialect", "rccl"], "need --to and -o"),
         (["ring(4)", "allreduce", "--to", "msccl", "-o", "x"], "did you mean"),
         (["ring(4)", "allreduce", "-o", "full"], "not empty"),

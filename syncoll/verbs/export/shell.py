@@ -50,17 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     done: list[tuple[StoredAlgorithm, ExportResult]] = []
     refused: list[tuple[StoredAlgorithm, str]] = []
     code = Exit.OK
-    each = export_each(
-        record,
-        taken,
-        out,
-        apart=apart,
-        in_place=arguments.in_place,
-        min_bytes=arguments.min_bytes,
-        max_bytes=arguments.max_bytes,
-        options=options,
-        others=stored.algorithms,
-    )
+    how = picked(arguments, "in_place min_bytes max_bytes") | {"others": stored.algorithms}
+    each = export_each(record, taken, out, apart=apart, options=options, **how)
     try:
         with counting(arguments.progress):
             for one, result in each:

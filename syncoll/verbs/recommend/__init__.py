@@ -19,21 +19,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from syncoll.errors import UsageError
 from syncoll.session.settings import SettingsOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 from syncoll.verbs.declaration import Shell
 from syncoll.verbs.search_options import SEARCH
-from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from syncoll.documents import require_new_folder
     from syncoll.verbs.frontier import Source
     from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
-    from syncoll.verbs.recommend.result import RecommendationResult, require_exporter
+    from syncoll.verbs.recommend.result import RecommendationResult, require_possible
 
 __all__ = ["recommend"]
 
@@ -99,11 +96,7 @@ def recommend(
     >>> found.recommended[0].steps, found.optimal
     (1, 'all_pairs')
     """
-    if to is not None and output is None:
-        raise UsageError(f"{argument('to', to)} needs {argument('output')}: name a new folder")
-    if output is not None:
-        require_new_folder(Path(output))
-    require_exporter(session_for(), to, options)
+    require_possible(session_for(), to, output, options)
     model: dict[str, Any] = {"alpha": alpha, "beta": beta}
     limits: dict[str, Any] = {"time_limit": time_limit, "work": work, "progress": progress}
     frontier = frontier_for(source, collective, sizes, **model, **limits, **settings)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 import syncoll
-from syncoll.documents import frontier_document, to_text, write_new_folder
+from syncoll.documents import frontier_document, require_new_folder, to_text, write_new_folder
 from syncoll.documents.plan import MessageRecord
 from syncoll.documents.recommendation import (
     RecommendationRecord,
@@ -18,6 +18,7 @@ from syncoll.documents.recommendation import (
     VariantRecord,
 )
 from syncoll.documents.record import written
+from syncoll.errors import UsageError
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.planning import carried
 from syncoll.plugins import resolve_options
@@ -30,9 +31,9 @@ from syncoll.verbs.plan.result import PlanResult
 from syncoll.verbs.result import Tabular, columns_of
 from syncoll.verbs.simulate.result import SimulationResult
 from syncoll.version import __version__
-from syncoll.wording import counted, gap
+from syncoll.wording import argument, counted, gap
 
-__all__ = ["RecommendationResult", "require_exporter", "style_after"]
+__all__ = ["RecommendationResult", "require_possible", "style_after"]
 
 _FASTER = 0.95
 """An algorithm that the message does not fit is named if it takes at most this part of the time."""
@@ -43,12 +44,19 @@ def style_after(progress: str) -> Any:
     return "plain" if progress == "log" else progress
 
 
-def require_exporter(
-    session: Session, to: str | None, options: Mapping[str, object] | None
+def require_possible(
+    session: Session,
+    to: str | None,
+    output: str | Path | None,
+    options: Mapping[str, object] | None = None,
 ) -> None:
-    """Raises `PluginError` or `OptionError` on a format or an option that does not exist."""
+    """Refuses a format or an option that does not exist, and an output that is no new folder."""
     if to is not None:
+        if output is None:
+            raise UsageError(f"{argument('to', to)} needs {argument('output')}: name a new folder")
         resolve_options(session.plugins.exporters[to].options, options or {}, f"exporter {to}")
+    if output is not None:
+        require_new_folder(Path(output))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +178,7 @@ class RecommendationResult(Tabular):
             ExportError: if the format can express none of the algorithms.
             UsageError: if the folder cannot be written.
         """
-        require_exporter(session_of(self.frontier), to, options)
+        require_possible(session_of(self.frontier), to, folder, options)
         files = {FRONTIER: f"{to_text(frontier_document(self.frontier))}\n".encode()}
         names = dict.fromkeys(one.where for one in self.recommended)
         chosen = [self.compared.timed(name).algorithm for name in names]

@@ -9,12 +9,13 @@ from syncoll.cli.arguments import resolve_names
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.output import note, print_json, print_page
-from syncoll.documents import require_new_folder, to_text, write_new_folder
+from syncoll.documents import to_text, write_new_folder
 from syncoll.errors import SyncollError, UsageError
 from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.verbs.pareto.shell import ended
 from syncoll.verbs.plan.shell import print_exports
 from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
+from syncoll.verbs.recommend.result import require_possible
 from syncoll.verbs.result import picked
 
 more = add_exporter_options
@@ -25,13 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
     to, folder = arguments.to, arguments.output
     if to is None and (flags_given(arguments) or arguments.option or arguments.in_place):
         raise UsageError("options of exports need --to and -o")
-    if to is not None and folder is None:
-        raise UsageError(f"--to {to} needs -o: name a new folder")
+    require_possible(arguments.session, to, folder)
     options = {}
     if to is not None:
         options = exporter_options(arguments, arguments.session.plugins.exporters[to])
-    if folder is not None:
-        require_new_folder(folder)
     if arguments.collective is not None:
         arguments.topology = arguments.source
         arguments.kinds = {name: name for name in ("topology", "collective")}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
     from syncoll.errors import UsageError, VerificationError
+    from syncoll.model import Instance
     from syncoll.planning import members_for
     from syncoll.reporting import MESSAGES, Subject, Times
     from syncoll.reporting.page import page
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from syncoll.session import Session
     from syncoll.simulating import Semantics, compare, physical_network, with_floors
     from syncoll.trust import require_valid
-    from syncoll.verbs.frontier import AlgorithmVerbs, FrontierResult, Source
+    from syncoll.verbs.frontier import AlgorithmVerbs, FrontierResult, Source, algorithms_of
     from syncoll.verbs.report.result import ReportResult
     from syncoll.verbs.simulate.result import classics_of
 
@@ -121,59 +122,35 @@ def _times_of(
 
 def _subject_of(source: Source, collective: What | None, topology: Where | None) -> Subject:
     """The verified frontier or algorithms of a source."""
-    name = ""
+    name, digest, checked = "", "", None
     if isinstance(source, str | Path):
         name, source = Path(source).name, read_file(Path(source), WITH_ALGORITHMS, "report")
-    if isinstance(source, StoredFile):
-        try:
-            return _of_file(source, name, collective, topology)
-        except VerificationError as error:
-            raise VerificationError(f"{name}: {error}" if name else str(error)) from error
-    if isinstance(source, Frontier):
-        return _of_frontier(FrontierResult.of(source), collective, topology)
+    try:
+        if isinstance(source, StoredFile) and source.frontier is not None:
+            digest = str(source.document.get("digest", ""))
+            source = FrontierResult.of(source.claims(), session=session_of(None))
+        if isinstance(source, Frontier):
+            found = FrontierResult.of(source)
+            if found.evidence is not None:
+                checked = found.check(collective, topology=topology)
+            return Subject.of_frontier(found, checked, name, digest)
+    except VerificationError as error:
+        raise VerificationError(f"{name}: {error}" if name else str(error)) from error
     if isinstance(source, Point | AlgorithmVerbs):
         require_valid(source.instance, source.algorithm)
-        where = getattr(source, "where", "algorithm")
-        stored = StoredAlgorithm(source.instance, source.algorithm, where)
-        return _of_algorithms((stored,))
-    raise UsageError(f"{source!r} is not a frontier, an algorithm or a file of one")
+    elif not isinstance(source, StoredFile):
+        raise UsageError(f"{source!r} is not a frontier, an algorithm or a file of one")
+    algorithms = tuple(algorithms_of(source, "report"))
+    if isinstance(source, StoredFile) and not algorithms:
+        asked = source.instances[0]
+        verdict, reason = (str(source.document.get(key, "")) for key in ("verdict", "reason"))
+        answer = f"{verdict or 'no algorithm'}: {asked.collective} with {_costs(asked)}"
+        answer += f" ({reason})." if reason else "."
+        return Subject.of_answer(source.topology, source.collective, (), answer, name)
+    instance, answer = algorithms[0].instance, f"An algorithm of {_costs(algorithms[0])}"
+    about = instance.topology, instance.collective
+    return Subject.of_answer(*about, algorithms, f"{answer}, replayed send by send.", name)
 
 
-def _of_frontier(
-    frontier: FrontierResult,
-    collective: What | None,
-    topology: Where | None,
-    name: str = "",
-    digest: str = "",
-) -> Subject:
-    checked = None
-    if frontier.evidence is not None:
-        checked = frontier.check(collective, topology=topology)
-    return Subject.of_frontier(frontier, checked, name, digest)
-
-
-def _of_file(
-    stored: StoredFile, name: str, collective: What | None, topology: Where | None
-) -> Subject:
-    if stored.frontier is not None:
-        frontier = FrontierResult.of(stored.claims(), session=session_of(None))
-        digest = str(stored.document.get("digest", ""))
-        return _of_frontier(frontier, collective, topology, name, digest)
-    if stored.algorithms:
-        return _of_algorithms(stored.algorithms, name)
-    instance = stored.instances[0]
-    verdict, reason = (str(stored.document.get(key, "")) for key in ("verdict", "reason"))
-    answer = (
-        f"{verdict or 'no algorithm'}: {instance.collective} with C = {instance.chunks}, "
-        f"S = {instance.steps}, R = {instance.rounds}" + (f" ({reason})." if reason else ".")
-    )
-    return Subject.of_answer(stored.topology, stored.collective, (), answer, name)
-
-
-def _of_algorithms(algorithms: tuple[StoredAlgorithm, ...], name: str = "") -> Subject:
-    instance = algorithms[0].instance
-    answer = (
-        f"An algorithm of C = {algorithms[0].chunks}, S = {algorithms[0].steps}, "
-        f"R = {algorithms[0].rounds}, replayed send by send."
-    )
-    return Subject.of_answer(instance.topology, instance.collective, algorithms, answer, name)
+def _costs(one: Instance | StoredAlgorithm) -> str:
+    return f"C = {one.chunks}, S = {one.steps}, R = {one.rounds}"

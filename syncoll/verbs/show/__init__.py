@@ -89,16 +89,11 @@ def show(
         size = least_size(thing, nodes, chunks)
         return Shown(collective_page(thing, *size, doc), lambda: _collective_document(thing, *size))
     topology = session.topology(thing)
-    return Shown(topology_page(topology, doc, width), lambda: _topology_document(topology))
-
-
-def _topology_document(topology: Topology) -> dict[str, Any]:
-    return {
-        "schema": "syncoll/topology/1",
-        "topology": topology.name,
-        "nodes": topology.num_nodes,
-        "interconnect": written(interconnect_record(topology)),
-    }
+    head = {"schema": "syncoll/topology/1", "topology": topology.name, "nodes": topology.num_nodes}
+    return Shown(
+        topology_page(topology, doc, width),
+        lambda: {**head, "interconnect": written(interconnect_record(topology))},
+    )
 
 
 def _collective_document(collective: Collective, nodes: int, chunks: int) -> dict[str, Any]:

@@ -17,8 +17,6 @@ from syncoll.runtime import kind_of
 from syncoll.session import Session
 from syncoll.simulating import (
     Comparison,
-    Semantics,
-    Sharing,
     Timed,
     Timing,
     simulation_document,
@@ -68,7 +66,7 @@ class SimulationResult(Tabular, Comparison):
         source = f", as {topology.name} is described" if any(stated) else ""
         yield (
             f"{self.collective} on {topology.name}: {counted(len(network.lanes), 'lane')}, {alpha},"
-            f" {unit}{source}; {_semantics_words(self.semantics)}"
+            f" {unit}{source}; {self.semantics.words}"
         )
         yield self.message.sentence
         for one in (*self.algorithms, *(self.classics if all_classics else ())):
@@ -175,29 +173,6 @@ def _digits(value: Fraction | None, scale: Fraction | int) -> str:
         return "-"
     number = float(value * scale)
     return f"{number:.2f}" if number >= 1 or not number else f"{number:.3g}"
-
-
-def _semantics_words(semantics: Semantics) -> str:
-    """How the network is taken to behave, in a line."""
-    words = [str(semantics.timing)]
-    if semantics.timing is Timing.ASYNCHRONOUS:
-        fair = semantics.sharing is Sharing.FAIR
-        words.append("fair sharing" if fair else f"in turn, {semantics.switching}")
-    if semantics.packet is not None:
-        words.append(f"packets of {semantics.packet} + {semantics.header} bytes")
-    elif semantics.header:
-        words.append(f"{semantics.header} bytes of header for each send")
-    if semantics.injection != "free":
-        words.append("lockstep injection")
-    if semantics.depth is not None:
-        words.append(f"connections of depth {semantics.depth}")
-    if semantics.reduction:
-        words.append(f"reductions at {format_bandwidth(1 / semantics.reduction)}")
-    if semantics.overhead:
-        words.append(f"{format_time(semantics.overhead)} a call")
-    words += [f"slow {one}" for one in semantics.slow]
-    words += [f"late {one}" for one in semantics.late]
-    return ", ".join(words)
 
 
 def classics_of(
