@@ -171,7 +171,7 @@ def name_in(usage: str) -> str:
 
 
 def _safe(read: _Reader) -> _Reader:
-    """A reader whose errors are those of the parser of arguments."""
+    """A reader that raises errors of the parser of arguments."""
 
     def safe(text: str) -> object:
         try:

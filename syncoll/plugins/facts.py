@@ -1,4 +1,4 @@
-"""Facts about the installed plugins: what they are, and whether they can run here."""
+"""Facts about the installed plugins, such as whether they can run here."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ class SurveyResult(Tabular, Survey):
     )
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """A row for each failure and number of steps, the worst failure first; steps is None in the
-        row for any number of steps."""
+        """A row for each failure and number of steps, the worst failure first; the row for any
+        number of steps has the steps None."""
         order = [*self.fatal, *self.worst, *self.left_out]
         for one in [*order, *(one for one in self.surveyed if one not in order)]:
             first = {"broken": one.words, "alike": one.failure.images}
