@@ -1,8 +1,11 @@
-"""Points of sub-networks: a collective within groups of nodes on the nodes of each group alone.
+"""Points of sub-networks, from which the other engines start.
 
-Groups may use the whole machine, which makes their collective no harder but the search much larger.
-So each group is searched first as a machine of its own, groups that are alike once.  One point for
-each group gives a point of the whole, from which the other engines start.
+More links make no algorithm impossible, but a search larger, or less symmetric.  So some parts of a
+machine are searched first, each as a machine of its own.
+
+* For a collective within groups of nodes, each group alone, groups that are alike once.  One point
+  for each group gives a point of the whole.
+* Otherwise the machine without links that break its symmetry (`symmetry.subnetwork`).
 """
 
 from __future__ import annotations
@@ -31,12 +34,13 @@ from syncoll.searching.parts import PartSearch, SearchTask, joint_point
 from syncoll.searching.search import Search
 from syncoll.searching.shares import LONG_SECONDS
 from syncoll.searching.sum_search import choices
+from syncoll.symmetry.subnetwork import symmetric_subnetwork
 from syncoll.trust import require_valid
 
 __all__ = ["SubnetworkSearch"]
 
-_SHARE = 0.4
-"""The share of the time that is left, for all groups together."""
+_SHARE_OF_GROUPS, _SHARE_OF_SYMMETRIC = 0.4, 0.2
+"""The share of the time that is left, for all groups together, and for a symmetric sub-network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +56,24 @@ class _Group:
 
 
 class SubnetworkSearch:
-    """The engine of a collective within groups; without groups it has no turns."""
+    """The engine of sub-networks; without any it has no turns."""
 
     def __init__(self, search: Search, frontiers: PartSearch) -> None:
         self._search, self._frontiers = search, frontiers
-        request = search.ledger.request
-        self._groups = _groups(request.topology, request.collective)
+        self._request = search.ledger.request
+        self._groups = _groups(self._request.topology, self._request.collective)
 
     def rows(self) -> list[Work]:
         """One turn, before the engines of the whole."""
-        return [Work("groups", self.run, share=_SHARE)] if self._groups else []
+        if self._groups:
+            return [Work("groups", self.run, share=_SHARE_OF_GROUPS)]
+        topology, collective = self._request.topology, self._request.collective
+        part = symmetric_subnetwork(topology, collective) if self._request.symmetric else None
+        if part is None:
+            return []
+        whole = Share(collective, tuple(range(topology.num_nodes)), Fraction(1))
+        self._groups = [_Group(part, whole)]
+        return [Work("sub-network", self.run, share=_SHARE_OF_SYMMETRIC)]
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Verified points of the whole; none if a group has no points."""

@@ -8,7 +8,9 @@ import pytest
 
 import syncoll
 from syncoll import Frontier, Topology
+from syncoll.api import collective, topology
 from syncoll.model.groups import topology_within
+from syncoll.symmetry.subnetwork import symmetric_subnetwork
 from syncoll.trust import violations
 
 # A ring of five nodes and a line of three, with slow links between them.
@@ -50,3 +52,34 @@ def test_groups_with_different_collectives_share_a_switch() -> None:
 def test_groups_that_need_other_nodes_are_searched_whole() -> None:
     found = syncoll.pareto("ring(4)", "allgather within [[0,2],[1,3]]", max_steps=2)
     assert cost(found, 2) == found.least_bandwidth == 1
+
+
+def with_chord(nodes: int, chord: tuple[int, int], wide: int = 1) -> Topology:
+    """A ring with one link more, and one link of a higher bandwidth."""
+    links = {(i, (i + 1) % nodes): 1 for i in range(nodes)}
+    links |= {(b, a): 1 for a, b in links} | {chord: 1, chord[::-1]: 1, (0, 1): wide, (1, 0): wide}
+    return Topology.from_links(f"ring({nodes}) and a link", nodes, dict(sorted(links.items())))
+
+
+def test_a_link_that_breaks_the_symmetry_makes_nothing_worse() -> None:
+    """A seed that follows the links it is given has points of the ring, too."""
+    less = syncoll.pareto("ring(9)", "allgather", backend="bfb")
+    more = syncoll.pareto(with_chord(9, (2, 5)), "allgather", backend="bfb")
+    assert less.points
+    for point in less.points:
+        least = cost(more, point.steps)
+        assert least is not None
+        assert least <= point.bandwidth
+
+
+@pytest.mark.parametrize("wide", [1, 2])
+def test_the_symmetric_subnetwork_of_a_ring_and_a_link(wide: int) -> None:
+    whole, ring = with_chord(16, (3, 9), wide), topology("ring(16)")
+    found = symmetric_subnetwork(whole, collective("allgather"))
+    assert found is not None
+    assert found.same_as(ring)
+
+
+@pytest.mark.parametrize("name", ["ring(6)", "mesh(3,3)", "dgx1", "hub(4)", "line(5)"])
+def test_machines_without_a_more_symmetric_subnetwork(name: str) -> None:
+    assert symmetric_subnetwork(topology(name), collective("allgather")) is None
