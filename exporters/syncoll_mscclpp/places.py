@@ -24,7 +24,7 @@ from syncoll.arrays import IntArray
 from syncoll.model.counting import bound_loads
 from syncoll.runtime import Buffer, Kind, Layout, Slot, Streams
 
-__all__ = ["Cut", "Places", "Slice", "by_slices", "by_weight"]
+__all__ = ["ENOUGH", "Cut", "Places", "Slice", "by_slices", "by_weight"]
 
 ENOUGH = 0.02
 """A relative increase of R/C that is worth no more chunks."""

@@ -1,46 +1,21 @@
-"""Program: the operations of every thread block, step by step.
-
-In a step of the algorithm a thread block
-
-1. signals senders that the slots that they will overwrite are free, if they were in use;
-2. waits for the same from its receivers;
-3. puts, and signals each receiver once for all its data;
-4. waits for each sender that puts data here;
-5. answers it, and waits for such answers, if a proxy's source will be overwritten; then
-6. reduces and copies.
-
-All ranks follow one common order, by step and then by these phases, and every wait comes after
-its signal in this order.  So no ring of blocks waits for one another; and as signals of a channel
-are sent and awaited in this order, the n-th wait is for the n-th signal.
-
-Before it receives a put, a block signals that its rank's call has begun (``rlxsignal``), since the
-memory is in other use until then.  A block of the receiver awaits every put, so no call ends while
-its memory is written to.  Over port channels a proxy reads the source at any later time; so at the
-end every receiver answers, and no call ends while its memory is read.
-
-With packets (`syncoll_mscclpp.packets`) only the signals at the beginning remain: 3 is a put of
-packets, 4 is part of their reads, and 1, 2 and 5 are not needed, since no slot is written while
-others read it.  All packets of a call are read before it ends at their receiver, and are not sent
-before it has begun there.  So scratch is never overwritten too early, also by other calls in
-between.
-"""
+"""Programs: the scripts of all ranks, divided so that they keep the limits of the runtime."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from syncoll.errors import ExportError
-from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
+from syncoll.runtime import Buffer, LoweredAlgorithm
 from syncoll.wording import counted
-from syncoll_mscclpp.blocks import Block, Division
+from syncoll_mscclpp.blocks import Division
+from syncoll_mscclpp.draft import Draft
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
-from syncoll_mscclpp.packets import Packed, Packets
-from syncoll_mscclpp.places import Cut, Places, Slice
-from syncoll_mscclpp.script import KINDS, Channel, Event, Group, Move, Script, joined, merge
+from syncoll_mscclpp.packets import Packets
+from syncoll_mscclpp.places import Cut, Places
+from syncoll_mscclpp.script import KINDS, Event, Group, Script
 
 __all__ = ["CLOSE", "PlanProgram", "RankPlan", "program_of"]
 
@@ -155,7 +130,7 @@ def _divided(
 ) -> PlanProgram:
     """The program for a division, which is split where a limit needs it."""
     while True:
-        draft = _Draft(lowered, kind, division, places, packets, events)
+        draft = Draft(lowered, kind, division, places, packets, events)
         scripts = {block: draft.script(block) for block in sorted(draft.steps)}
         groups: set[int] = set()
         for block, script in scripts.items():
@@ -215,262 +190,3 @@ def _excess(script: Script) -> str | None:
         if count > most:
             return f"{count} {what}, and MSCCL++ allows {most}"
     return None
-
-
-Link = tuple[Block, Block]
-"""Two blocks that communicate, the smaller first."""
-
-
-@dataclass
-class _Step:
-    """The operations and events of a block in one step."""
-
-    sends: list[Operation] = field(default_factory=list)
-    receives: list[Operation] = field(default_factory=list)
-    local: list[Operation] = field(default_factory=list)
-    leads: list[Event] = field(default_factory=list)
-    joins: list[Event] = field(default_factory=list)
-
-
-class _Draft:
-    """Scripts for one division of the operations."""
-
-    def __init__(
-        self,
-        lowered: LoweredAlgorithm,
-        kind: Callable[[int, int], str],
-        division: Division,
-        places: Places,
-        packets: Packets | None,
-        events: Sequence[Event],
-    ) -> None:
-        self.lowered = lowered
-        self.places = places
-        self.packets = packets
-        self.owner = division.owner()
-        owners = [
-            [self.owner(rank.rank, one.chunk, one.step) for one in rank.operations]
-            for rank in lowered.ranks
-        ]
-        self.packed: defaultdict[tuple[Block, int], list[Packed]] = defaultdict(list)
-        self.steps: defaultdict[Block, dict[int, _Step]] = defaultdict(dict)
-        for rank in lowered.ranks:
-            for index, operation in enumerate(rank.operations):
-                block = owners[rank.rank][index]
-                step = self.steps[block].setdefault(operation.step, _Step())
-                if packets is not None:
-                    self.packed[block, operation.step] += packets.operations[rank.rank][index]
-                if operation.action is Action.SEND:
-                    step.sends.append(operation)
-                elif operation.action is Action.RECEIVE:
-                    step.receives.append(operation)
-                else:
-                    step.local.append(operation)
-        self.ends: list[Link] = []
-        """The sending and the receiving block of each message."""
-        links: set[Link] = set()
-        for message in lowered.messages:
-            sender = owners[message.source][message.send]
-            receiver = owners[message.destination][message.receive]
-            self.ends.append((sender, receiver))
-            links.add((min(sender, receiver), max(sender, receiver)))
-        made: set[tuple[Group, Buffer]] = set()
-        for event in events:
-            root = self.owner(event.root, event.chunk, event.step)
-            self.steps[root].setdefault(event.step, _Step()).leads.append(event)
-            for other in event.others:
-                block = self.owner(other, event.chunk, event.step)
-                self.steps[block].setdefault(event.step, _Step()).joins.append(event)
-                links.add((min(root, block), max(root, block)))
-            made.add((event.group, event.target.buffer))
-            if event.sums:
-                made.add((event.group, event.source.buffer))
-        self.switches = [
-            tuple(one for one in sorted(made) if rank in one[0])
-            for rank in range(len(lowered.ranks))
-        ]
-        self.peers, self.channel = _channels(sorted(links), len(lowered.ranks), kind)
-        # Only a proxy may still read its source after later operations have begun.
-        self.answered = {
-            message
-            for message in _overwritten(lowered, events)
-            if self.to(self.ends[message][0], message)[0] == "port"
-        }
-        self.semaphores = [0] * len(lowered.ranks)
-        self.before: dict[Block, int] = {}
-        self.after: dict[Block, int] = {}
-        for block in sorted(self.steps):
-            following = (*block[:2], block[2] + 1)
-            if following in self.steps:
-                number = self.semaphores[block[0]]
-                self.semaphores[block[0]] += 1
-                self.after[block] = self.before[following] = number
-
-    def steps_of(self, block: Block) -> list[int]:
-        """The steps in which a block has operations."""
-        return sorted(self.steps[block])
-
-    def to(self, block: Block, message: int | None) -> Channel:
-        """The channel of a block for a message."""
-        assert message is not None
-        sender, receiver = self.ends[message]
-        return self.channel[block, receiver if block == sender else sender]
-
-    def across(self, block: Block, event: Event, rank: int) -> Channel:
-        """The channel of a block for an event, to the block of another rank."""
-        return self.channel[block, self.owner(rank, event.chunk, event.step)]
-
-    def overwrites(self, message: int | None) -> bool:
-        """Whether the receiver must signal first that its memory is free."""
-        assert message is not None
-        there = self.lowered.messages[message]
-        receive = self.lowered.ranks[there.destination].operations[there.receive]
-        return bool(receive.dependencies)
-
-    def part(self, operation: Operation) -> Slice | None:
-        """The slice of an operation's stream."""
-        return self.places.cut.slices[operation.chunk]
-
-    def script(self, block: Block) -> Script:
-        steps = [self.steps[block][step] for step in self.steps_of(block)]
-        sends = {self.to(block, one.message) for step in steps for one in step.sends}
-        receives = {self.to(block, one.message) for step in steps for one in step.receives}
-        leads = {
-            self.across(block, event, rank)
-            for step in steps
-            for event in step.leads
-            for rank in event.others
-        }
-        joins = {self.across(block, event, event.root) for step in steps for event in step.joins}
-        script = Script(block[0], self.places, sorted(sends | receives | leads | joins))
-        script.synchronise("rlxsignal", sorted(receives | joins))
-        script.synchronise("rlxwait", sorted(sends | leads))
-        if block in self.before:
-            script.semaphore("sem_acquire", self.before[block])
-        for number, step in zip(self.steps_of(block), steps, strict=True):
-            if self.packets is None:
-                self.step(block, script, step)
-            else:
-                self.packet_step(script, self.packets, self.packed[block, number])
-        if block in self.after:
-            script.semaphore("sem_release", self.after[block])
-        script.synchronise("signal", sorted(one for one in receives if one[0] == "port"))
-        script.synchronise("wait", sorted(one for one in sends if one[0] == "port"))
-        return script
-
-    def packet_step(self, script: Script, packets: Packets, done: Sequence[Packed]) -> None:
-        """A step of a block by packets, in the order of the rank's list."""
-        for one in done:
-            remote = None
-            if one.message is not None:
-                peer = self.lowered.messages[one.message].destination
-                remote = (peer, packets.arrivals[one.message])
-            if one.name == "copy":
-                assert one.target is not None
-                script.copy(Move(-1, None, one.data[0], one.target))
-            elif one.name == "re":
-                assert one.target is not None
-                script.reduce(one.data, one.target)
-            else:
-                script.packet(one.name, one.data, one.packets, one.target, remote)
-
-    def multicast(self, block: Block, script: Script, step: _Step) -> None:
-        """The events of a step, with the signals around."""
-        ready = {self.across(block, one, one.root) for one in step.joins if one.gathers}
-        script.synchronise("signal", sorted(ready))
-        awaited, signalled = (
-            {
-                self.across(block, one, rank)
-                for one in step.leads
-                if (one.gathers, one.signals)[which]
-                for rank in one.others
-            }
-            for which in (0, 1)
-        )
-        script.synchronise("wait", sorted(awaited))
-        leads = sorted(step.leads, key=lambda one: (one.group, one.sums, one.source, one.target))
-        for event in joined(leads, lambda one: (one.group, one.sums, one.part)):
-            script.multicast(event, self.switches[block[0]])
-        script.synchronise("signal", sorted(signalled))
-
-    def step(self, block: Block, script: Script, step: _Step) -> None:
-        def channels(
-            operations: Sequence[Operation], chosen: Callable[[int | None], bool]
-        ) -> list[Channel]:
-            return sorted({self.to(block, o.message) for o in operations if chosen(o.message)})
-
-        def every(_message: int | None) -> bool:
-            return True
-
-        script.synchronise("signal", channels(step.receives, self.overwrites))
-        script.synchronise("wait", channels(step.sends, self.overwrites))
-        self.multicast(block, script, step)
-        moves = []
-        for one in step.sends:
-            assert one.message is not None
-            message = self.lowered.messages[one.message]
-            channel = self.to(block, one.message)
-            moves.append(
-                Move(
-                    message.destination,
-                    channel,
-                    message.source_slot,
-                    message.target_slot,
-                    self.part(one),
-                )
-            )
-        ranks = len(self.lowered.ranks)
-        script.put(merge(moves, block[0], ranks))
-        script.synchronise("signal", channels(step.sends, every))
-        signalled = {self.across(block, one, one.root) for one in step.joins if one.signals}
-        script.synchronise("wait", sorted(signalled))
-        script.synchronise("wait", channels(step.receives, every))
-        script.synchronise("signal", channels(step.receives, self.answered.__contains__))
-        script.synchronise("wait", channels(step.sends, self.answered.__contains__))
-        copies = [
-            Move(-1, None, one.sources[0], one.target, self.part(one))
-            for one in step.local
-            if one.action is Action.COPY and one.target is not None
-        ]
-        for one in step.local:
-            if one.action is Action.REDUCE:
-                assert one.target is not None
-                script.reduce(one.sources, one.target)
-        for move in merge(copies, block[0], ranks):
-            script.copy(move)
-
-
-def _overwritten(lowered: LoweredAlgorithm, events: Sequence[Event]) -> set[int]:
-    """The messages whose sources are overwritten later."""
-    stored = {(rank, event.target) for event in events for rank in event.group}
-    found = {
-        number
-        for number, message in enumerate(lowered.messages)
-        if (message.source, message.source_slot) in stored
-    }
-    for rank in lowered.ranks:
-        for operation in rank.operations:
-            for dependency in operation.dependencies:
-                message = rank.operations[dependency.operation].message
-                if dependency.hazard is Hazard.WRITE_AFTER_READ and message is not None:
-                    found.add(message)
-    return found
-
-
-def _channels(
-    links: Sequence[Link], num_ranks: int, kind: Callable[[int, int], str]
-) -> tuple[list[dict[str, list[int]]], Mapping[tuple[Block, Block], Channel]]:
-    """Numbers channels at each rank by kind.
-
-    The k-th channel of one rank to another is the other end of the k-th one back; so both take
-    their common links in the same order.
-    """
-    peers: list[dict[str, list[int]]] = [{} for _ in range(num_ranks)]
-    numbers: dict[tuple[Block, Block], Channel] = {}
-    for one, other in links:
-        name = kind(one[0], other[0])
-        for here, there in ((one, other), (other, one)):
-            mine = peers[here[0]].setdefault(name, [])
-            numbers[here, there] = name, len(mine)
-            mine.append(there[0])
-    return peers, numbers
