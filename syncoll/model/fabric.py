@@ -404,6 +404,8 @@ def unreached(
 def rational_bandwidth(owner: str, value: Any) -> Fraction:
     """A bandwidth as written: the float 0.1 is 1/10; raises ModelError unless rational."""
     try:
+        if isinstance(value, np.integer):  # a Fraction would keep it, and overflow
+            value = int(value)
         return Fraction(str(value) if isinstance(value, float | np.floating) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise ModelError(

@@ -98,6 +98,11 @@ class TestFromMatrix:
             bounds = Topology.from_matrix("m", array).bounds
             assert [b.chunks_per_round for b in bounds] == [Fraction(1, 10), Fraction(1, 2)]
 
+    def test_whole_entries_have_no_limit_of_size(self) -> None:
+        (bound, _) = Topology.from_matrix("m", np.array([[0, 2], [1, 0]])).bounds
+        assert bound.chunks_per_round * 10**30 == 2 * 10**30
+        assert type(bound.chunks_per_round.numerator) is int
+
     @pytest.mark.parametrize("matrix", [[[0, 1]], [0, 1], [[[0]]], 3])
     def test_it_must_be_square(self, matrix: Any) -> None:
         with pytest.raises(ModelError, match="a square matrix"):
