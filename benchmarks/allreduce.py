@@ -55,7 +55,7 @@ SHOWN = 16
 def costs(frontier: Frontier) -> Costs:
     """For each S from the least to that of the last point, and as far as members are proved."""
     proofs = () if frontier.evidence is None else frontier.evidence.proofs
-    last = [p.steps for p in frontier.points]
+    last = [p.steps for p in frontier.best]
     if frontier.families:
         last += [proof.steps for proof in proofs]
     return {
@@ -66,7 +66,7 @@ def costs(frontier: Frontier) -> Costs:
 
 def end(frontier: Frontier) -> Fraction | None:
     """The limit of R/C with many steps."""
-    ends = [family.limit for family in frontier.families] + [p.bandwidth for p in frontier.points]
+    ends = [family.limit for family in frontier.families] + [p.bandwidth for p in frontier.best]
     return min(ends, default=None)
 
 
@@ -91,8 +91,8 @@ def told(run: Run, every: Costs, before: Costs | None) -> str:
     settled = sum(r == 1 for r in ratios.values())
     near = sum(r <= 1.05 for r in ratios.values())
     worst = max(ratios, key=lambda steps: ratios[steps])
-    points = ", ".join(f"({p.steps}, {p.bandwidth})" for p in run.frontier.points[:12])
-    more = len(run.frontier.points) - 12
+    points = ", ".join(f"({p.steps}, {p.bandwidth})" for p in run.frontier.best[:12])
+    more = len(run.frontier.best) - 12
     points += f" and {more} more" if more > 0 else ""
     was = "" if before is None else f"{mean_gap(before):.1%}"
     families = "; ".join(family.words for family in run.frontier.families)
@@ -117,7 +117,7 @@ def seeds(page: Page, topology: str, seconds: float) -> None:
     page.say("|---|--:|--:|--:|--:|--:|--:|")
     for name in SEEDS:
         run = measure(topology, "allreduce", seconds, ["--backend", name], solver=False)
-        points = sorted(run.frontier.points, key=lambda p: (p.bandwidth, p.steps))
+        points = sorted(run.frontier.best, key=lambda p: (p.bandwidth, p.steps))
         ends = {points[0], min(points, key=lambda q: q.steps)} if points else set()
         for p in sorted(ends, key=lambda q: q.steps):
             page.say(

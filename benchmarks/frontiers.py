@@ -131,17 +131,17 @@ def scope(frontier: Frontier, point: Point) -> str:
 def row(run: Run) -> str:
     """A line of the table of frontiers."""
     frontier = run.frontier
-    points = ", ".join(f"({p.steps}, {p.bandwidth}){scope(frontier, p)}" for p in frontier.points)
-    proved = sum(not scope(frontier, p) for p in frontier.points)
+    points = ", ".join(f"({p.steps}, {p.bandwidth}){scope(frontier, p)}" for p in frontier.best)
+    proved = sum(not scope(frontier, p) for p in frontier.best)
     open_ = "; ".join(
         f"{_steps(claim.least_steps, claim.most_steps)}: {claim.low} to "
         f"{'any' if claim.high is None else claim.high}"
         for claim in frontier.open
     )
-    methods = sorted({str(p.method) for p in (frontier.proof(q) for q in frontier.points) if p})
+    methods = sorted({str(p.method) for p in (frontier.proof(q) for q in frontier.best) if p})
     return (
         f"| {run.topology} | {frontier.collective} | {points or 'none'} "
-        f"| {proved} of {len(frontier.points)} | {', '.join(methods)} | {open_ or 'nothing'} "
+        f"| {proved} of {len(frontier.best)} | {', '.join(methods)} | {open_ or 'nothing'} "
         f"| {run.on_word} | {frontier.seconds:.1f}{'' if frontier.complete else ' (stopped)'} "
         f"| {run.command:.1f} | {run.check:.2f} |"
     )
@@ -158,7 +158,7 @@ def dominating(frontier: Frontier, steps: int, cost: Fraction) -> Point | None:
     with the least R/C, then the fewest steps."""
     better = [
         p
-        for p in frontier.points
+        for p in frontier.best
         if p.steps <= steps and p.bandwidth <= cost and (p.steps, p.bandwidth) != (steps, cost)
     ]
     return min(better, key=lambda p: (p.bandwidth, p.steps), default=None)
@@ -196,7 +196,7 @@ def new(run: Run) -> list[str]:
     return [
         f"| {run.topology} | {run.frontier.collective} | ({p.chunks}, {p.steps}, {p.rounds}) "
         f"| ({p.steps}, {p.bandwidth}) |"
-        for p in run.frontier.points
+        for p in run.frontier.best
         if table and not any(s <= p.steps and Fraction(r, c) <= p.bandwidth for c, s, r in table)
     ]
 
@@ -241,8 +241,8 @@ def main() -> None:
         [line for run in runs for line in new(run)],
     )
     total = sum(run.frontier.seconds for run in runs)
-    points = sum(len(run.frontier.points) for run in runs)
-    every = sum(not scope(run.frontier, p) for run in runs for p in run.frontier.points)
+    points = sum(len(run.frontier.best) for run in runs)
+    every = sum(not scope(run.frontier, p) for run in runs for p in run.frontier.best)
     print(f"\n{len(runs)} frontiers with {points} points, {every} of them proved optimal for every "
           f"C, in {total:.0f} s of search; load after: {_load()}.")  # fmt: skip
 

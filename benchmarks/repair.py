@@ -139,14 +139,14 @@ def survey(page: Page, machine: str, collective: str, seconds: float, compared: 
 def least(frontier: Frontier) -> Fraction:
     """R/C with any number of steps."""
     limits = [family.limit for family in frontier.families]
-    return min([*(point.bandwidth for point in frontier.points), *limits])
+    return min([*(point.bandwidth for point in frontier.best), *limits])
 
 
 def largest_gap(one: Surveyed) -> Fraction:
     """Of the points of the repaired frontier, each to the bound for its S."""
     assert one.repair is not None
     frontier = one.repair.frontier
-    return max(p.bandwidth / bound_for(frontier, p.steps) - 1 for p in frontier.points)
+    return max(p.bandwidth / bound_for(frontier, p.steps) - 1 for p in frontier.best)
 
 
 def row(page: Page, *cells: object) -> None:

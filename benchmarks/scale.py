@@ -99,14 +99,14 @@ def measure(topology: str, collective: str, seconds: float, seed: str = "") -> R
 def gaps(run: Run) -> list[float]:
     """For each point R/C over the bound for its S, minus 1."""
     return [
-        float(p.bandwidth / p.bound - 1) if p.bound else float("inf") for p in run.frontier.points
+        float(p.bandwidth / p.bound - 1) if p.bound else float("inf") for p in run.frontier.best
     ]
 
 
 def points(frontier: Frontier) -> str:
     """(S, R/C) of each point, with its gap where there is one."""
     texts = []
-    for p in frontier.points:
+    for p in frontier.best:
         gap = float(p.bandwidth / p.bound - 1) if p.bound else None
         text = "" if gap is not None and gap < 1e-12 else " ?" if gap is None else f" +{gap:.2%}"
         texts.append(f"({p.steps}, {p.bandwidth}){text}")
@@ -160,7 +160,7 @@ def mean(gaps: Sequence[float]) -> float:
 def end_gap(run: Run) -> float:
     """Of the last point, to the bound for any number of steps."""
     least = run.frontier.least_bandwidth
-    ends = [p.bandwidth for p in run.frontier.points]
+    ends = [p.bandwidth for p in run.frontier.best]
     return float(min(ends) / least - 1) if ends and least else float("inf")
 
 
@@ -179,15 +179,15 @@ def by_seeds(rows: Iterable[tuple[str, str, float]], seeds: Sequence[str]) -> No
             except RuntimeError:  # it has no idea
                 idle.append(seed)
                 continue
-            if not alone.points:
+            if not alone.best:
                 idle.append(seed)
                 continue
             missed = [
                 f"({p.steps}, {p.bandwidth})"
-                for p in alone.points
+                for p in alone.best
                 if (known := least_cost(usual, p.steps)) is None or known > MISSED * p.bandwidth
             ]
-            found = ", ".join(f"({p.steps}, {p.bandwidth})" for p in alone.points)
+            found = ", ".join(f"({p.steps}, {p.bandwidth})" for p in alone.best)
             print(
                 f"| {run.name} | {collective} | {seed} | {found} | {', '.join(missed)} |",
                 flush=True,

@@ -75,6 +75,19 @@ def _exact(
     return Fraction(str(value))
 
 
+def share_of(name: str, value: float | str) -> Fraction:
+    """An exact share such as ``2%`` or ``0.02``, at least 0.  Raises `UsageError` on others."""
+    text = str(value).strip()
+    number = text.removesuffix("%").rstrip()
+    try:
+        share = Fraction(number) / (100 if number != text else 1)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if isinstance(value, bool) or share < 0:
+        raise UsageError(f"{argument(name)}: {value!r} is not a share, such as 2% or 0.02")
+    return share
+
+
 def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:
     """The ends of ``1KiB..1GiB`` or ``1KiB:1GiB``, or of one size; None for None.
 

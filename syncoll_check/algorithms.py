@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, reduce
+from itertools import pairwise
 from operator import or_
 from typing import Any
 
@@ -50,6 +51,8 @@ class Replay:
             self._read_sends(part["algorithm"])
             # Of carriers: where nodes go, and the delay.
             self.elements = [(list(range(machine.nodes)), 0)]
+            own = sorted({send[0] for send in self.sends})
+            self.maps = [dict(zip(own, own, strict=True))]  # where the chunks of own sends go
             self.watched: Iterable[int] = range(len(self.ends))  # the chunks that are replayed
             if "carriers" in part["algorithm"]:
                 self._carry(**part["algorithm"]["carriers"])
@@ -88,6 +91,7 @@ class Replay:
             (c, *move, known[tuple(own)])
             for c, move, own in zip(chunks, moves, carried, strict=True)
         ]
+        self._own = self.sends  # without images
         require(len(set(self.sends)) == len(self.sends), "a send twice")
         require(all(c < len(self.ends) for c in chunks), "a send of no chunk")
 
@@ -110,9 +114,9 @@ class Replay:
             for c, (pre, post) in enumerate(self.ends):
                 kept = self.ends[q[c]] == (image[pre], image[post])
                 require(kept, f"chunk {c} goes to one of another pre or post")
-        own = sorted({send[0] for send in self.sends})
+        own = list(self.maps[0])
         require(max(1, len(own)) * (1 + len(products)) <= len(self.ends), "too many elements")
-        maps = [dict(zip(own, own, strict=True))]
+        maps = self.maps
         for i, (generator, earlier) in enumerate(products):
             require(earlier <= i, f"products[{i}] is after a later element")
             (before, waited), q = self.elements[earlier], chunks[generator]
@@ -132,6 +136,22 @@ class Replay:
                 for c, a, b, t, who in self.sends
             ]
             self.elements, self.watched = self.elements[:1], range(len(self.ends))
+
+    def messages(self) -> int:
+        """The number of messages, as the page defines them."""
+        first = dict[tuple[int, int], int]()
+        for c, kind in enumerate(self.ends):
+            first.setdefault(kind, c)
+        order = sorted(range(len(self.ends)), key=lambda c: (first[self.ends[c]], c))
+        place = dict(zip(order, range(len(order)), strict=True))
+        rows = sorted(((a, b, t, own), place[c], c) for c, a, b, t, own in self._own)
+        joined = Counter(
+            (x[2], y[2]) for x, y in pairwise(rows) if x[0] == y[0] and x[1] + 1 == y[1]
+        )
+        count = len(rows) * len(self.maps)
+        for q in self.maps:
+            count -= sum(n for (x, y), n in joined.items() if place[q[x]] + 1 == place[q[y]])
+        return count
 
     def check(self) -> None:
         """Replays with the sums of switches, or else without."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 from typing import Any
 
@@ -60,6 +61,19 @@ class Family:
         """The least R/C with at most S steps."""
         m = self.last_within(steps)
         return None if m < self.first else Fraction(*self.costs(m)[1:])
+
+    def beats(self, steps: int, cost: Fraction, chunks: int) -> bool:
+        """Whether a member is better in S, R/C or C, and no worse in the others."""
+        members = range(self.first, self.last_within(steps) + 1)
+
+        def is_near(m: int) -> bool:
+            return Fraction(*self.costs(m)[1:]) <= cost
+
+        i = bisect_left(members, True, key=is_near)
+        if i == len(members):
+            return False
+        s, r, c = self.costs(members[i])  # S and C rise with m
+        return c <= chunks and (s, Fraction(r, c), c) != (steps, cost, chunks)
 
     def rounds(self, m: int) -> list[int | Fraction]:
         """The rounds of each step."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import inf
+from operator import le
 from typing import Any
 
 from .algorithms import Replay
@@ -50,8 +51,11 @@ class FrontierCheck:
         self._certificates()
         self._families()
         self.counted = self.families if version >= 4 else []
-        listed = [(s, point["proof"]) for s, _, point in self.points]
-        listed += [(one["steps"], one["proof"]) for one in document["between"]]
+        own: dict[int, Json] = {}
+        for s, _, point in self.points:
+            same = own.setdefault(s, point["proof"]) == point["proof"]
+            require(same, f"two proofs for points of S = {s}")
+        listed = [*own.items(), *((one["steps"], one["proof"]) for one in document["between"])]
         self.proofs: list[tuple[int, Json]] = sorted(listed, key=lambda entry: entry[0])
         self._proofs()
         self._open()
@@ -66,8 +70,15 @@ class FrontierCheck:
                 steps, cost = point["steps"], point["bandwidth"]
                 require(steps >= self.bounds["steps"], "fewer steps than the least")
                 require(cost >= self.bounds["bandwidth"], "costs less than the bound")
-                for s, r, _ in self.points:
-                    worse = (s <= steps and r <= cost) or (s >= steps and r >= cost)
+                if "messages" in point:
+                    count = self.replays[-1].messages()
+                    require(point["messages"] == count, f"it has {count} messages")
+                for _, _, other in self.points:
+                    known = ["steps", "bandwidth"]
+                    if "messages" in point and "messages" in other:
+                        known += ["chunks", "messages"]
+                    two = [[one[key] for key in known] for one in (point, other)]
+                    worse = any(all(map(le, *pair)) for pair in (two, two[::-1]))
                     require(not worse, "a point dominates another")
                 self.points.append((steps, cost, point))
                 self.accepted.append(f"points[{i}]: an algorithm of S = {steps}, R/C = {cost}")
@@ -323,10 +334,8 @@ class FrontierCheck:
                 for steps, proof in self.proofs:
                     cost = one.within(steps)
                     require(cost is None or cost >= proof["bound"], f"below that for S = {steps}")
-                for steps, cost, _ in self.points:
-                    at_most, sooner = one.within(steps), one.within(steps - 1)
-                    beaten = at_most is not None and at_most < cost
-                    beaten |= sooner is not None and sooner <= cost
+                for steps, cost, point in self.points:
+                    beaten = one.beats(steps, cost, point["chunks"])
                     require(not beaten, f"it beats the point of S = {steps}")
 
     def unchecked(self) -> Iterator[tuple[str, str]]:

@@ -84,7 +84,7 @@ class Proved:
     @property
     def found(self) -> list[tuple[int, Fraction]]:
         """S and R/C of the points."""
-        points = () if self.frontier is None else self.frontier.points
+        points = () if self.frontier is None else self.frontier.best
         return [(point.steps, point.bandwidth) for point in points]
 
     @classmethod

@@ -33,8 +33,9 @@ def checked_document(checked: Checked) -> dict[str, Any]:
                 "steps": point.steps,
                 "rounds": point.rounds,
                 "chunks": point.chunks,
+                "messages": point.messages,
                 "bandwidth": str(point.bandwidth),
-                "scope": None if proof is None else proof.scope_text,
+                "scope": None if proof is None or frontier.is_simple(point) else proof.scope_text,
                 "bound": None if proof is None else str(proof.bound),
                 "words": None if proof is None else proof.sentence(checked.proved_by_file),
             }

@@ -58,6 +58,8 @@ class PointRecord(ProblemRecord, frozen=True, kw_only=True):
     """A verified algorithm with proofs about its costs.
 
     Args:
+        messages: sends of consecutive chunks over one link in one step are one message; missing in
+            older files, where no point dominates another in steps and bandwidth cost alone.
         bound: proved: no algorithm of at most these steps and this number of chunks has a lower
             bandwidth cost.
         variables: number of variables of the formula; missing without a formula.
@@ -68,6 +70,7 @@ class PointRecord(ProblemRecord, frozen=True, kw_only=True):
     encoding: str
     backend: str
     seconds: Seconds
+    messages: Count | UnsetType = UNSET
     bound: Fraction | UnsetType | None = UNSET
     proof: ProofRecord | UnsetType = UNSET
     variables: Count | UnsetType = UNSET
@@ -102,6 +105,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         "syncoll/frontier/4",
         "syncoll/frontier/5",
         "syncoll/frontier/6",
+        "syncoll/frontier/7",
     ]
     bounds: BoundsRecord
     search: Annotated[
@@ -143,7 +147,7 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
     for own, one in zip(solved, record.points, strict=True):
         bound, by = None if one.bound is UNSET else one.bound, (one.encoding, one.backend)
         point = Point(own.instance, own.algorithm, *by, one.seconds, bound=bound)
-        _require_consistent(f"points[{len(points)}]", point, points, bounds)
+        _require_consistent(f"points[{len(points)}]", point, points, record)
         points.append(point)
     frontier = Frontier(
         topology,
@@ -174,10 +178,13 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
 def _evidence(record: FrontierRecord) -> Evidence | None:
     if record.evidence is UNSET:
         return None
-    proofs = [(one.steps, one.proof) for one in record.points if one.proof is not UNSET]
-    proofs += [(one.steps, one.proof) for one in record.between or ()]
+    proofs: dict[int, ProofRecord] = {}
+    for i, point in enumerate(record.points):
+        if point.proof is not UNSET and proofs.setdefault(point.steps, point.proof) != point.proof:
+            raise VerificationError(f"points[{i}]: another point of its steps has another proof")
+    listed = [*proofs.items(), *((one.steps, one.proof) for one in record.between or ())]
     grains = record.interconnect.grains or 1
-    return evidence_of(record.evidence, proofs, record.nodes, grains)
+    return evidence_of(record.evidence, listed, record.nodes, grains)
 
 
 def _families(record: FrontierRecord, topology: Topology) -> tuple[Family, ...]:
@@ -194,8 +201,9 @@ def _families(record: FrontierRecord, topology: Topology) -> tuple[Family, ...]:
 
 
 def _require_consistent(
-    where: str, point: Point, earlier: Sequence[Point], bounds: BoundsRecord
+    where: str, point: Point, earlier: Sequence[Point], record: FrontierRecord
 ) -> None:
+    bounds = record.bounds
     if point.steps < bounds.steps or point.bandwidth < bounds.bandwidth:
         raise VerificationError(
             f"{where} costs ({point.steps}, {point.bandwidth}), below the file's bounds "
@@ -205,8 +213,14 @@ def _require_consistent(
         raise VerificationError(
             f"{where} has bandwidth cost {point.bandwidth}, below its bound {point.bound}"
         )
-    if any(other.dominates(point) or point.dominates(other) for other in earlier):
-        raise VerificationError(f"{where} and an earlier point dominate one another")
+    stated = record.points[len(earlier)].messages
+    if stated not in (UNSET, point.messages):
+        raise VerificationError(f"{where} has {point.messages} messages, and states {stated}")
+    for i, other in enumerate(earlier):
+        counted = UNSET not in (stated, record.points[i].messages)
+        pairs = (other, point), (point, other)
+        if any(a.dominates(b) if counted else a.costs_no_more(b) for a, b in pairs):
+            raise VerificationError(f"{where} and points[{i}]: one dominates the other")
 
 
 def _up_to(most: int | None) -> str:

@@ -1,8 +1,9 @@
 """The version of a file: the least that has all its entries, so that most readers can read it.
 
 Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 claims that count
-the members of families, 5 runs of chunks and certificates with `moved`, and 6 machines with several
-grains in a round.
+the members of families. Version 5 brought runs of chunks and certificates with `moved`, 6 machines
+with several grains in a round. Version 7 brought simple points: they have fewer chunks or messages
+than points of no more steps and no higher R/C.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
         evidence=UNSET if evidence is None else evidence_record(evidence, nodes),
     )
     counted = bool(frontier.families) and frontier.counts_members
-    document = versioned("frontier", record, 4 if counted else 1)
+    has_simple = len(frontier.best) < len(frontier.points)
+    document = versioned("frontier", record, 7 if has_simple else 4 if counted else 1)
     return {**document, "digest": digest(document)}
 
 

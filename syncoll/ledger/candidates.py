@@ -35,6 +35,9 @@ _MOST_MULTIPLES = 4 * _DEFAULT_MULTIPLES
 _BUDGETS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Limits on C for which the simplest algorithms are looked for, in multiples of the least C."""
 
+_SIMPLE = 16
+"""Solvers are asked for the simplest algorithms with C up to this multiple of the least."""
+
 
 def budgets_of(least: int, most: int | None = None) -> tuple[int, ...]:
     """The limits on C for which a search looks for algorithms, small ones first.
@@ -167,6 +170,19 @@ class CandidateSource:
                 after = rounds + more
                 entry = (Fraction(after, chunks), chunks, after, min(2 * more, widest))
                 heapq.heappush(queue, entry)
+
+    def near(self, steps: int, cost: Fraction) -> Iterator[Candidate]:
+        """For each small C, in ascending order, the candidate of the most rounds with R/C up to
+        `cost` that the known bounds leave."""
+        most, bound = self.most_rounds(steps), self.bounds.known(steps)
+        for chunks in budgets_of(self.least_chunks, self.max_chunks):
+            rounds = int(cost * chunks)
+            if most is not None:
+                rounds = min(rounds, most)
+            if chunks > _SIMPLE * self.least_chunks or self.least_steps > steps:
+                return
+            if rounds >= max(Fraction(steps), bound * chunks) and self.bounds.admits(chunks):
+                yield Candidate(steps, rounds, chunks)
 
     def _meeting(self, steps: int) -> Candidate | None:
         """The candidate of least C that meets the bound for S = `steps`, where no limit is set."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.results.family import Family
-from syncoll.results.frontier import Point
+from syncoll.results.frontier import TOLERANCE, Point
 
 __all__ = [
     "FEW_STEPS",
@@ -109,7 +109,7 @@ def unbeaten(points: Sequence[Point], families: Sequence[Family]) -> tuple[Point
     return tuple(
         point
         for point in points
-        if not any(family.beats(point.steps, point.bandwidth) for family in families)
+        if not any(family.beats(point.steps, point.bandwidth, point.chunks) for family in families)
     )
 
 
@@ -151,14 +151,15 @@ def _keeps(family: Family, m: int, limits: Sequence[int | None]) -> bool:
     return all(most is None or cost <= most for cost, most in zip(costs, limits, strict=True))
 
 
-def merged(points: list[Point], point: Point) -> list[Point]:
-    """The undominated points with one more; the same list if the new point is dominated.
-
-    Of points of the same cost the one with fewer chunks stays.
+def merged(points: list[Point], point: Point, tolerance: Fraction = TOLERANCE) -> list[Point]:
+    """The points that no other dominates with one more; the same list if it is dominated, or if
+    its R/C exceeds the least one for its S by more than `tolerance`.
     """
-    for p in points:
-        is_finer = point.dominates(p) and point.chunks < p.chunks
-        if p.dominates(point) and not is_finer:
-            return points
-    kept = [p for p in points if not point.dominates(p)]
-    return sorted([*kept, point], key=lambda p: p.steps)
+    if any(p.dominates(point) for p in points):
+        return points
+    every = [*(p for p in points if not point.dominates(p)), point]
+    least = {s: min(p.bandwidth for p in every if p.steps <= s) for s in {p.steps for p in every}}
+    kept = [p for p in every if p.bandwidth <= least[p.steps] * (1 + tolerance)]
+    if point not in kept:
+        return points
+    return sorted(kept, key=lambda p: (p.steps, p.bandwidth))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -25,7 +25,15 @@ from syncoll.ledger.proof_state import with_claims
 from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
-from syncoll.results.frontier import Frontier, OpenClaim, Point, known_cost
+from syncoll.results.frontier import (
+    Frontier,
+    OpenClaim,
+    Point,
+    known_cost,
+    near,
+    staircase,
+    thinned,
+)
 from syncoll.results.proof import Refuted
 from syncoll.wording import counted
 
@@ -137,12 +145,12 @@ class Ledger:
         match event:
             case Point():
                 self.warm_starts.add(event)
-                if limited and not self.keeps(event):
+                if (limited or self.request.max_messages) and not self.keeps(event):
                     return False
                 before, steps = self.points, event.steps
                 self.bounds.found(steps, event.bandwidth, event)
                 if unbeaten([event], self.families):
-                    self.points = merged(before, event)
+                    self.points = merged(before, event, self.request.tolerance)
                 new = self.points is not before
             case Family():
                 new = not any(event is known for known in self._families)
@@ -194,20 +202,42 @@ class Ledger:
     def keeps(self, point: Point) -> bool:
         """Whether a point from outside the candidates keeps the limits."""
         most = None if self.k is None else (point.steps + self.k) * self.request.grains
-        synchronous = most is None or point.rounds <= most
-        return within(point, self.request) and synchronous
+        kept = within(point, self.request) and (most is None or point.rounds <= most)
+        limit = self.request.max_messages
+        return kept and (limit is None or point.messages <= limit)
 
     def best(self, steps: int) -> Fraction | None:
         """The least R/C found with at most `steps` steps."""
         return min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
 
-    def is_useful(self, steps: int, bandwidth: Fraction) -> bool:
+    def is_useful(self, steps: int, bandwidth: Fraction, chunks: int | None = None) -> bool:
         """Whether an algorithm of these costs would improve the frontier, and would be the fastest
-        for some requested size."""
+        for some requested size; with a C also whether it would be the simplest near the best."""
         best, aim = self.best(steps), self.request.aim
         if best is not None and bandwidth >= best:
-            return False
+            return chunks is not None and self.is_simpler(steps, bandwidth, chunks)
         return aim is None or aim.is_useful(steps, bandwidth, self.points)
+
+    def is_simpler(self, steps: int, bandwidth: Fraction, chunks: int) -> bool:
+        """Whether an algorithm would be the simplest one near the best that is known for S."""
+        tolerance = self.request.tolerance
+        among = near(self.points, steps, tolerance, self.families)
+        least = known_cost(steps, among, self.families)
+        if least is None or bandwidth > (1 + tolerance) * least:
+            return False
+        return all(chunks < point.chunks for point in among)
+
+    def simpler(self, source: CandidateSource, steps: int) -> Iterator[Candidate]:
+        """The candidates of S steps that would be simplest near the best that is known, the ones of
+        the fewest chunks first, as long as there is no such point."""
+        best = known_cost(steps, self.points, self.families)
+        if best is None:
+            best = source.bounds.known(steps)
+        for one in source.near(steps, best * (1 + self.request.tolerance)):
+            among = near(self.points, steps, self.request.tolerance, self.families)
+            if any(point.chunks <= one.chunks for point in among):
+                return
+            yield one
 
     def may_serve(self, steps: int) -> bool:
         """Whether the least cost that is possible for S would improve the frontier."""
@@ -234,8 +264,8 @@ class Ledger:
             return True
         last = source.request.max_steps
         if last is None:
-            last = points[-1].steps
-            ends = [points[-1].bandwidth, *(family.limit for family in families)]
+            ends = [*(p.bandwidth for p in points), *(family.limit for family in families)]
+            last = staircase(points)[-1].steps
             if min(ends) > low:
                 return True
         for steps in range(least, last + 1):
@@ -261,7 +291,7 @@ class Ledger:
     def frontier(self) -> Frontier:
         """The frontier found so far, with its proofs and open regions."""
         source, request, families = self.source, self.request, self.families
-        points = unbeaten(self.points, families)
+        points = thinned(unbeaten(self.points, families), request.tolerance, families)
         steps = self._steps_of(points, families)
         scope = self.scope or source.scope
         if self._is_for_seeds and not self.scope:
@@ -280,6 +310,8 @@ class Ledger:
                 "max_steps": source.max_steps,
                 "max_rounds": request.max_rounds,
                 "max_chunks": request.max_chunks if self.composed else limit,
+                "max_messages": request.max_messages,
+                "tolerance": str(request.tolerance),
                 "time_limit": request.time_limit,
                 "point_limit": request.point_limit,
                 **({} if request.work is None else {"work": request.work}),
@@ -358,6 +390,8 @@ class Ledger:
             return "; ".join([stopped, *(w for w in whys if not w.startswith(limit))])
         if not whys and not self.may_serve(step.steps):
             return "not the fastest for any of the sizes"
+        if not whys and self.request.max_messages is not None:
+            return "algorithms of more messages were left out (--max-messages)"
         return "; ".join(whys) or "too many candidates were left undecided"
 
 

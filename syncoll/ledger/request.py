@@ -14,7 +14,7 @@ from syncoll.formula import Verdict
 from syncoll.ledger.aim import Aim
 from syncoll.model import Collective, Topology
 from syncoll.model.grains import Rounds
-from syncoll.results.frontier import Point
+from syncoll.results.frontier import TOLERANCE, Point
 
 if TYPE_CHECKING:
     from syncoll.ledger.events import EngineRecord, Entry
@@ -68,6 +68,8 @@ class SearchRequest:
         max_steps: S at most; None for 3 more than the least possible.
         max_rounds: R at most; None for no limit.
         max_chunks: C at most; None for a default.
+        max_messages: points have at most this number of messages; None for no limit.
+        tolerance: the share by which the R/C of a simple point may exceed the least one for its S.
         time_limit: seconds for the whole search; None for no limit.
         point_limit: seconds for each candidate; None for no limit.
         symmetric: whether the certified strategy also looks for symmetric algorithms, and for
@@ -90,6 +92,8 @@ class SearchRequest:
     max_steps: int | None = None
     max_rounds: Rounds | None = None
     max_chunks: int | None = None
+    max_messages: int | None = None
+    tolerance: Fraction = TOLERANCE
     time_limit: float | None = None
     point_limit: float | None = None
     symmetric: bool = True
@@ -105,9 +109,13 @@ class SearchRequest:
         self.collective.require_regular()
         if not isinstance(self.symmetric, bool):
             raise UsageError(f"symmetric is {self.symmetric!r}; it must be True or False")
-        limits = ("max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
-        for name in ("k", *limits, "work"):
-            value, least = getattr(self, name), int(name == "max_chunks")
+        if not isinstance(self.tolerance, Fraction) or self.tolerance < 0:
+            raise UsageError(
+                f"tolerance is {self.tolerance!r}; it must be a Fraction of at least 0"
+            )
+        most = ("max_steps", "max_rounds", "max_chunks", "max_messages")
+        for name in ("k", *most, "time_limit", "point_limit", "work"):
+            value, least = getattr(self, name), int(name in ("max_chunks", "max_messages"))
             exact = name.startswith("max_") or name == "k"
             number: Any = int if exact else (int, float)
             number = (int, Fraction) if name == "max_rounds" else number

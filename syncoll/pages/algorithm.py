@@ -60,7 +60,7 @@ def point_summary(point: Point, place: str, max_chunks: int | None = None) -> st
         f"  S = {point.steps} steps, R = {point.rounds}, C = {point.chunks} chunks per node",
         f"  R/C = {point.bandwidth}, {gap}",
         f"  found by {point.encoding}/{point.backend} in {point.seconds:.2f} s",
-        f"  {counted(algorithm.num_sends, 'send')}, such as:",
+        f"  {point.messages} messages of {counted(algorithm.num_sends, 'send')}, such as:",
         *(f"    step {s}: chunk {c}, {a} -> {b}" for c, a, b, s in first.tolist()),
         "  print() shows all of them",
     ]

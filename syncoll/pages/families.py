@@ -60,12 +60,13 @@ def families_table(frontier: Frontier, times: MessageTimes | None = None) -> Pag
         yield from (f"  {line}" for line in proved_of(family, frontier))
 
 
-def optimal_for(point: Point, proof: Proof | None) -> str:
+def optimal_for(point: Point, frontier: Frontier) -> str:
     """The algorithms among which the point is optimal, or its gap to the proved bound."""
+    proof, simple = frontier.proof(point), frontier.is_simple(point)
     scope = "open" if proof is None else proof.scope_text
-    if scope == "all":
+    if scope == "all" and not simple:
         return "every C"
-    words = ["open" if proof is None else _limits(proof)]
+    words = ["simple" if simple else "open" if proof is None else _limits(proof)]
     if point.bound and point.bound < point.bandwidth:
         words.append(nearness(point.bandwidth, point.bound, in_table=True))
         if words[-1] == "optimal":

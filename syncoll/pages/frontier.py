@@ -28,7 +28,11 @@ def frontier_page(frontier: Frontier) -> PageParts:
 
     times = times_of(frontier)
     families = frontier.families
-    points = [p for p in frontier.points if not any(f.has(p.steps, p.bandwidth) for f in families)]
+    points = [
+        point
+        for point in frontier.points
+        if not any(family.has(point.steps, point.bandwidth, point.chunks) for family in families)
+    ]
     timed = [None] * len(points) if times is None else times.of_points(points)
     most, proved = frontier.max_chunks, proved_column(frontier)
     rows = [
@@ -37,9 +41,10 @@ def frontier_page(frontier: Frontier) -> PageParts:
             ">steps S": p.steps,
             ">rounds R": p.rounds,
             ">chunks C": p.chunks,
+            ">messages": p.messages,
             ">R/C": p.bandwidth,
             proved: p.bound if p.bound is not None else "",
-            "optimal for": optimal_for(p, frontier.proof(p)),
+            "optimal for": optimal_for(p, frontier),
             "R by step": in_short(p.algorithm.rounds_per_step),
             ">sends": p.algorithm.num_sends,
             "found by": f"{p.encoding}/{p.backend}",
@@ -51,7 +56,10 @@ def frontier_page(frontier: Frontier) -> PageParts:
     if rows or families:
         yield ""
     if rows:
-        optional = ("seconds", "sends", "R by step", "found by", "rounds R", proved[1:], "chunks C")
+        optional = (
+            *("seconds", "sends", "R by step", "found by", "rounds R"),
+            *(proved[1:], "messages", "chunks C"),
+        )
         yield table(rows, optional)
     yield families_table(frontier, times)
     if times is not None:

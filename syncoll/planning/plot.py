@@ -158,9 +158,10 @@ def draw_frontier(frontier: Frontier) -> Picture:
 
 def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
     axes = figure.subplots()
-    steps = [point.steps for point in frontier.points]
-    costs = [float(point.bandwidth) for point in frontier.points]
-    last = steps[-1] + 1
+    simple = [point for point in frontier.points if frontier.is_simple(point)]
+    steps = [point.steps for point in frontier.best]
+    costs = [float(point.bandwidth) for point in frontier.best]
+    last = frontier.points[-1].steps + 1
     axes.set_title(f"{frontier.collective} on {frontier.topology.name}", fontsize=10)
     if frontier.bounds:
         known, least = zip(*frontier.bounds, strict=True)
@@ -174,8 +175,11 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
         )
     axes.step([*steps, last], [*costs, costs[-1]], where="post", color="tab:blue", linewidth=1)
     axes.plot(steps, costs, "o", color="tab:blue", label="found and verified")
-    for point in frontier.points:
+    for point in frontier.best:
         label(axes, str(point.bandwidth), (point.steps, float(point.bandwidth)), (5, 5))
+    if simple:
+        places = zip(*((p.steps, float(p.bandwidth)) for p in simple), strict=True)
+        axes.plot(*places, "o", fillstyle="none", color="tab:blue", label="simpler")
     axes.axhline(float(frontier.least_bandwidth), color="grey", linestyle=":", linewidth=1)
     if frontier.least_steps:
         axes.axvline(frontier.least_steps, color="grey", linestyle=":", linewidth=1)

@@ -219,7 +219,7 @@ def _drawn(one: Assessed, name: str) -> list[dict[str, Any]]:
             "steps": point.steps,
             "cost": str(point.bandwidth),
             "state": state_of(frontier, point),
-            "scope": optimal_for(point, frontier.proof(point)),
+            "scope": optimal_for(point, frontier),
         }
-        for point in frontier.points[:_MOST_POINTS]
+        for point in frontier.best[:_MOST_POINTS]
     ]

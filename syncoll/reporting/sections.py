@@ -23,6 +23,7 @@ from syncoll.reporting.markup import (
 from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import MESSAGES, Times
 from syncoll.results import Frontier
+from syncoll.results.frontier import TOLERANCE
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.simulating.message_times import SHOWN_SIZES
 from syncoll.spec.parser import parse_reference
@@ -39,6 +40,8 @@ _OPTIONS = (
     "max_steps",
     "max_rounds",
     "max_chunks",
+    "max_messages",
+    "tolerance",
     "time_limit",
     "work",
     "point_limit",
@@ -256,7 +259,7 @@ def _is_named(topology: str) -> bool:
 
 
 def _options(frontier: Frontier) -> Iterator[str]:
-    usual = {"strategy": "certified"}
+    usual = {"strategy": "certified", "tolerance": str(TOLERANCE)}
     settings, most = dict(frontier.settings), frontier.settings.get("max_chunks")
     if isinstance(most, int) and any(point.chunks > most for point in frontier.points):
         del settings["max_chunks"]  # the search chose it, and went beyond it

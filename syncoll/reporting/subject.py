@@ -68,7 +68,7 @@ class Subject:
             ReportEntry(
                 StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]"),
                 state_of(frontier, point),
-                optimal_for(point, frontier.proof(point)),
+                optimal_for(point, frontier),
                 f"{point.encoding}/{point.backend}",
                 point.bound,
             )
@@ -111,6 +111,8 @@ class Subject:
 def state_of(frontier: Frontier, point: Point) -> str:
     """``optimal`` for every C, ``limited`` to some C or R, or ``open``."""
     proof = frontier.proof(point)
+    if frontier.is_simple(point):
+        return "open"
     if proof is not None and proof.scope is Scope.ALL:
         return "optimal"
     return "limited" if proof is not None and proof.scope is Scope.CHUNKS else "open"

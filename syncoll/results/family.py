@@ -11,6 +11,7 @@ S, R and C are linear in m, and R/C falls towards the rounds of a wave over its 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -160,18 +161,23 @@ class Family:
         m = self.within(steps)
         return None if m is None else self.bandwidth(m)
 
-    def has(self, steps: int, bandwidth: Fraction) -> bool:
-        """Whether a member has exactly these costs."""
+    def has(self, steps: int, bandwidth: Fraction, chunks: int | None = None) -> bool:
+        """Whether a member has exactly these costs, and this C if one is given."""
         m = self.within(steps)
-        return m is not None and self.steps.at(m) == steps and self.bandwidth(m) == bandwidth
-
-    def beats(self, steps: int, bandwidth: Fraction) -> bool:
-        """Whether a member is better in one of the costs and no worse in the other."""
-        m = self.within(steps)
-        if m is None:
+        if m is None or (self.steps.at(m), self.bandwidth(m)) != (steps, bandwidth):
             return False
-        cost = self.bandwidth(m)
-        return cost < bandwidth or (cost == bandwidth and self.steps.at(m) < steps)
+        return chunks in (None, self.chunks.at(m))
+
+    def beats(self, steps: int, bandwidth: Fraction, chunks: int) -> bool:
+        """Whether a member is better in S, R/C or C, and no worse in the others."""
+        last = self.within(steps)
+        if last is None or self.bandwidth(last) > bandwidth:
+            return False
+        # R/C falls with m, and S and C rise: the least m is the best of all that cost no more.
+        every = range(self.first, last + 1)
+        m = every[bisect_left(every, True, key=lambda m: self.bandwidth(m) <= bandwidth)]
+        costs, own = (self.steps.at(m), self.bandwidth(m), self.chunks.at(m)), (steps, bandwidth)
+        return costs != (*own, chunks) and costs[2] <= chunks
 
     @cached_property
     def _is_by_kind(self) -> bool:

@@ -10,11 +10,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.grains import Rounds
+from syncoll.model.messages import count_messages
 from syncoll.results.evidence import Evidence
 from syncoll.results.proof import Proof, Refuted
 from syncoll.wording import counted
@@ -24,14 +25,21 @@ if TYPE_CHECKING:
     from syncoll.results.family import Family
 
 __all__ = [
+    "TOLERANCE",
     "Costs",
     "Frontier",
     "OpenClaim",
     "Point",
     "better_left",
     "known_cost",
+    "near",
     "open_regions",
+    "staircase",
+    "thinned",
 ]
+
+TOLERANCE = Fraction(1, 20)
+"""Share by which the R/C of a simple point may exceed the least one that is known for its S."""
 
 
 class Costs:
@@ -60,6 +68,12 @@ class Costs:
         """R/C, the bandwidth cost."""
         return Fraction(self.rounds, self.chunks)
 
+    @cached_property
+    def messages(self) -> int:
+        """The messages of all nodes: sends of consecutive chunks over one link in one step are
+        one."""
+        return count_messages(self.instance, self.algorithm)
+
 
 @dataclass(frozen=True, eq=False)
 class Point(Costs):
@@ -83,9 +97,20 @@ class Point(Costs):
     size: FormulaSize | None = None
     bound: Fraction | None = None
 
-    def dominates(self, other: Point) -> bool:
-        """Whether the other is no better in either cost."""
+    @property
+    def simplicity(self) -> tuple[int, int]:
+        """C and messages: of two points of one cost the one with less is simpler."""
+        return self.chunks, self.messages
+
+    def costs_no_more(self, other: Point) -> bool:
+        """Whether the other is no better in S or R/C."""
         return self.steps <= other.steps and self.bandwidth <= other.bandwidth
+
+    def dominates(self, other: Point) -> bool:
+        """Whether the other is no better in S, R/C, C or messages."""
+        if not self.costs_no_more(other) or self.chunks > other.chunks:
+            return False
+        return self.messages <= other.messages
 
 
 @dataclass(frozen=True)
@@ -126,7 +151,8 @@ class Frontier:
     Args:
         topology: P and B.
         collective: its name.
-        points: none dominates another; ordered by steps.
+        points: none dominates another; ordered by S and R/C.  For each S there are at most two:
+            the one of the least R/C and the simplest one near it, see `thinned`.
         open: the unsettled regions.
         scope: the algorithms among which the points are optimal, in words.
         settings: settings of the search, for the record.
@@ -178,6 +204,11 @@ class Frontier:
     impossible: str = ""
 
     @property
+    def best(self) -> tuple[Point, ...]:
+        """The points that no other point dominates in S and R/C."""
+        return staircase(self.points)
+
+    @property
     def max_chunks(self) -> int | None:
         """All proofs and open regions are about C up to this; None: every C."""
         if self.evidence is None or self.evidence.scaling:
@@ -191,9 +222,60 @@ class Frontier:
             return [(proof.steps, proof.bound) for proof in self.evidence.proofs]
         return [(p.steps, p.bound) for p in self.points if p.bound is not None]
 
+    def is_simple(self, point: Point) -> bool:
+        """Whether a lower R/C is known for its S: it is here for its chunks or messages."""
+        return any(p.steps <= point.steps and p.bandwidth < point.bandwidth for p in self.points)
+
     def proof(self, point: Point) -> Proof | None:
         """The proof for algorithms of at most as many steps as the point."""
         return None if self.evidence is None else self.evidence.proof(point.steps)
+
+
+def staircase(points: Iterable[Point]) -> tuple[Point, ...]:
+    """The points that no other one dominates in S and R/C, by S; of equal ones the simplest."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.steps, p.bandwidth, p.chunks)):
+        if not kept or point.bandwidth < kept[-1].bandwidth:
+            kept.append(point)
+        elif kept[-1].steps == point.steps and point.bandwidth == kept[-1].bandwidth:
+            kept[-1] = min(kept[-1], point, key=lambda p: p.simplicity)
+    return tuple(kept)
+
+
+def near(
+    points: Iterable[Point],
+    steps: int,
+    tolerance: Fraction = TOLERANCE,
+    families: Sequence[Family] = (),
+) -> list[Point]:
+    """The points of at most `steps` steps whose R/C is near the least one that is known for them:
+    it is greater by a share of at most `tolerance`."""
+    among = [point for point in points if point.steps <= steps]
+    least = known_cost(steps, among, families)
+    return [p for p in among if least is not None and p.bandwidth <= least * (1 + tolerance)]
+
+
+def thinned(
+    points: Iterable[Point], tolerance: Fraction = TOLERANCE, families: Sequence[Family] = ()
+) -> tuple[Point, ...]:
+    """At most two points for each S: of the staircase, and the simplest of the `near` ones, with
+    the fewest chunks, and of these the fewest messages.  One with more steps than any of the
+    staircase that costs no more must have fewer messages, too."""
+    every = sorted(points, key=lambda p: (p.steps, p.bandwidth))
+    best = staircase(every)
+    at_best, kept = {point.steps for point in best}, {id(point) for point in best}
+    simplest: Point | None = None
+    for steps in dict.fromkeys(point.steps for point in every):
+        among = near(every, steps, tolerance, families)
+        among = [p for p in among if p.steps == steps or id(p) in kept]
+        if not among:
+            continue
+        fewest = min(p.chunks for p in among)
+        point = min((p for p in among if p.chunks == fewest), key=lambda p: p.messages)
+        if simplest is None or steps in at_best or point.messages < simplest.messages:
+            kept.add(id(point))
+            simplest = point
+    return tuple(point for point in every if id(point) in kept)
 
 
 def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) -> Fraction | None:

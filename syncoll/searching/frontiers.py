@@ -113,7 +113,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         """
         request, limits = (
             question.request,
-            ("strategy", "k", "max_steps", "max_rounds", "max_chunks"),
+            ("strategy", "k", "max_steps", "max_rounds", "max_chunks", "max_messages", "tolerance"),
         )
         for known, frontier in self._known:
             alike = all(getattr(known, name) == getattr(request, name) for name in limits)

@@ -388,7 +388,7 @@ class Heuristics:
                 where = where.conservative
             used = [least for least in algorithm.least_rounds(where) if least]
             costs = len(used), Fraction(sum(used), proposal.chunks)
-            if any(family.beats(*costs) for family in self.families):
+            if any(family.beats(*costs, proposal.chunks) for family in self.families):
                 return ()  # not worth verifying
         point = self._point(name, proposal, seconds)
         family = self._new_family(name, proposal.family)

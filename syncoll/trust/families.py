@@ -79,7 +79,7 @@ def require_consistent(frontier: Frontier) -> None:
                     f"families[{i}] costs {cost} with {proof.steps} steps, below {proof.bound}"
                 )
         for point in frontier.points:
-            if family.beats(point.steps, point.bandwidth):
+            if family.beats(point.steps, point.bandwidth, point.chunks):
                 raise VerificationError(
                     f"families[{i}] beats the point ({point.steps}, {point.bandwidth})"
                 )

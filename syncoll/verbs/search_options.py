@@ -55,6 +55,10 @@ class SearchOptions(SettingsOptions, total=False):
             None for no limit.
         max_chunks: the largest C; None for 24 times the least possible, up to 96 times where the
             denominator of the bound asks for it, and any C of a seed.
+        max_messages: only points of at most this number of messages; sends of consecutive chunks
+            over one link in one step are one.  None for no limit.
+        tolerance: for each S the simplest point is shown, too, of R/C greater by at most this share
+            than the least one found, such as ``2%``; None for 5%.
         time_limit: of the whole command, such as ``30s`` or ``2min``, kept to a second or 5%; None
             for no limit, but for allreduce and other compositions passes of 1 min, 2 min and so
             on, until one gains less than 1%.
@@ -69,6 +73,8 @@ class SearchOptions(SettingsOptions, total=False):
     max_steps: int | None
     max_rounds: int | Fraction | str | None
     max_chunks: int | None
+    max_messages: int | None
+    tolerance: float | str | None
     time_limit: float | str | None
     work: float | None
     point_limit: float | str | None
@@ -81,5 +87,9 @@ def limits_of(options: SearchOptions) -> tuple[dict[str, Any], SettingsOptions]:
     limits = {name: settings.pop(name, None) for name in names}
     if limits["max_rounds"] is not None:
         limits["max_rounds"] = values.rounds_of("max_rounds", limits["max_rounds"])
+    if limits["tolerance"] is None:  # the default of a request
+        del limits["tolerance"]
+    else:
+        limits["tolerance"] = values.share_of("tolerance", limits["tolerance"])
     limits |= {name: values.seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
     return limits, cast("SettingsOptions", settings)

@@ -156,12 +156,13 @@ def words(command: str) -> list[str]:
 
 def plain(output: str) -> list[str]:
     """The output of a command without its variable parts: times, the steps with the rounds of
-    equally good algorithms, their sends, and the first of several solvers and seeds."""
+    equally good algorithms, their messages and sends, and the first of several engines."""
     found = []
     for line in output.rstrip().splitlines():
         text = re.sub(r"\b\d+(\.\d+)? s\b", "some s", line.strip())
         if re.search(r"(seed|step|partial|path)/\w+ +\d", text):
-            cells = re.split(r"  +", text)[-10:]  # without microseconds
+            cells = re.split(r"  +", text)[-11:]  # without microseconds
+            del cells[3]  # messages
             cells[-4] = str(sum(int(rounds) for rounds in cells[-4].split()))
             text = "  ".join(cells[:-3])
         text = re.sub(r"(?<=[0-9] %) +\w+$", " engine", text)  # of a repair

@@ -29,6 +29,9 @@ def test_a_frontier_is_read_and_would_be_written_again(path: Path) -> None:
     for point in before["points"]:  # sizes are not kept in memory
         point.pop("variables", None)
         point.pop("constraints", None)
+    for point in again["points"]:  # older files do not have them
+        assert point.pop("messages")
+    again["digest"] = digest(again)
     before["version"] = __version__
     assert again == {**before, "digest": digest(before)}
     if stored.claims().evidence is not None:  # members of families did not count as known then

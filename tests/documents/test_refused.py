@@ -397,7 +397,7 @@ def test_wrong_statements_are_rejected(what: str, document: Callable[[str], Json
 def test_every_required_key(name: str, document: Callable[[str], Json]) -> None:
     optional = {"version", "status", "phases", "variables", "constraints", "bound", "combining"}
     optional |= {"strategy", "k", "max_steps", "max_rounds", "max_chunks", "time_limit"}
-    optional |= {"point_limit", "proof", "evidence", "digest"}
+    optional |= {"point_limit", "proof", "evidence", "digest", "messages"}
     content = document(name)
     containers: list[Json] = [content, *content.get("points", [])]
     containers += [c["algorithm"] for c in containers if "algorithm" in c]

@@ -83,8 +83,9 @@ def test_closed_form_and_members_agree_up_to_the_bandwidth_bound(cube: Family) -
         assert cube.has(member.steps, member.bandwidth)
         require_valid(member.instance, member.algorithm)
     assert cube.cost_within(2) is None
-    assert cube.beats(5, Fraction(1))
-    assert not cube.beats(3, Fraction(1))
+    assert cube.beats(5, Fraction(1), 9)
+    assert not cube.beats(5, Fraction(1), 2)  # its members have more chunks
+    assert not cube.beats(3, Fraction(1), 3)
     with pytest.raises(UsageError, match="begins with m = 0"):
         cube.member(-1)
 
@@ -184,7 +185,7 @@ def test_a_search_without_seeds_confirms_the_closed_form(
     last = family.steps.at(family.first) + 2
     with Solver(PluginManager.discover(), limits=Limits(threads=1)) as solver:
         frontier = search(SearchRequest(topology, collective, max_steps=last), solver)
-    costs = {point.steps: point.bandwidth for point in frontier.points}
+    costs = {point.steps: point.bandwidth for point in frontier.best}
     for steps in range(frontier.least_steps, last + 1):
         found = min(cost for s, cost in costs.items() if s <= steps)
         assert found == family.cost_within(steps), steps

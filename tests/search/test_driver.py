@@ -215,10 +215,9 @@ class TestUnknown:
         assert all(bandwidth > F(7, 6) for _, bandwidth in costs(frontier))
         for claim in frontier.open:
             assert claim.low == F(7, 6)
-        best = dict(costs(frontier))
         for claim in frontier.open:
             reach = claim.most_steps if claim.most_steps is not None else 99
-            assert claim.high == min(b for s, b in best.items() if s <= reach)
+            assert claim.high == min(b for s, b in costs(frontier) if s <= reach)
         assert {c.least_steps for c in frontier.open} >= {3, 4, 5}
 
     def test_undecided_candidates_are_asked_again_with_more_time(self, solver: Solver) -> None:

@@ -152,7 +152,7 @@ class SurveyResult(Tabular, Survey):
         assert loss is not None
         if loss.lost is not None:
             yield f"The {which} is {worst.words}: {percent(loss.lost)}."
-        for point in self.whole.points:
+        for point in self.whole.best:
             steps = point.steps
             lost = [
                 (line.bound is None, line.lost is None, line.lost or 0, one.words)
