@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from syncoll.clock import limit_in_words
+from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.ledger.bounds_table import THOROUGH_SECONDS, BoundsTable
@@ -31,11 +31,19 @@ from syncoll.results.frontier import Point
 from syncoll.results.proof import Refuted, covers
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.heuristics import BUSY
+from syncoll.searching.shares import SHORT_SECONDS
 from syncoll.searching.time_schedule import PHASES, Phase
 from syncoll.trust import require_valid
 from syncoll.trust.replay import as_counted
 
-__all__ = ["CandidateSolver", "solved_point"]
+__all__ = ["MANY_SENDS", "CandidateSolver", "solved_point"]
+
+MANY_SENDS = 10_000
+"""Chunks times links times steps.  With fewer, a solver is often quick with the whole formula, and
+symmetric algorithms wait until it was not."""
+
+_SIMPLE_SECONDS = 5.0
+"""For all questions about simpler points, which are easy or not worth more (dgx1 allreduce)."""
 
 _MOST_UNDECIDED = 16
 """Number of undecided candidates after which the search leaves an S. Without a limit on R there are
@@ -52,6 +60,7 @@ class CandidateSolver:
     _answers: AnswerSource
     _deadline: Deadline
     _stuck: Candidate | None = None
+    _for_simple: float = _SIMPLE_SECONDS
 
     @property
     def is_stuck(self) -> bool:
@@ -78,9 +87,41 @@ class CandidateSolver:
                 if steps > source.max_steps:
                     self._deadline.check()
                     yield ledger.bound(steps)
-        for phase in others:
+        for number, phase in enumerate(others):
             for step in ledger.steps:
+                if not number:
+                    yield from self._simpler(step)
                 yield from self._phase(step, phase)
+
+    def _simpler(self, step: StepState) -> Iterator[Event]:
+        """The simplest points near the best, where formulas are small.
+
+        A candidate that is not decided soon matters for no claim, and is not asked for again.
+        """
+        ledger, source, undecided = self._ledger, self._source, 0
+        for candidate in ledger.simpler(source, step.steps):
+            many = source.bounds.num_sends(candidate.chunks, step.steps) > MANY_SENDS
+            if many or undecided >= 2 or not source.bounds.is_writable(candidate.chunks):
+                return
+            seconds = source.request.point_limit or min(SHORT_SECONDS, self._for_simple)
+            if seconds <= 0:
+                return
+            best = ledger.best(step.steps)
+            if best is None or candidate.bandwidth < best or candidate in step.tried:
+                continue  # a candidate of the phases
+            if any(covers(answer, *candidate.numbers) for answer in ledger.refuted):
+                continue
+            ledger.log.tell(Observer.trying, candidate)
+            began = now()
+            solution = self._asked(candidate, seconds).result()
+            self._for_simple -= now() - began
+            ledger.log.tell(Observer.settled, candidate, solution.verdict, solution.total_seconds)
+            undecided += solution.verdict is Verdict.UNKNOWN
+            if solution.verdict is Verdict.SAT:
+                yield solved_point(solution, ledger.bounds)
+                return
+            if solution.verdict is Verdict.UNSAT:
+                yield Refuted(*candidate.numbers, solution.encoding, solution.backend)
 
     def _phase(self, step: StepState, phase: Phase) -> Iterator[Event]:
         ledger = self._ledger
@@ -178,10 +219,13 @@ class CandidateSolver:
         return candidate.bandwidth < self._ledger.tighten(candidate.steps, seconds)
 
     def _ask(self, candidate: Candidate, step: StepState, seconds: float | None) -> PendingAnswer:
-        self._deadline.check()
-        limits = [limit for limit in (seconds, self._deadline.seconds) if limit is not None]
         self._ledger.log.tell(Observer.trying, candidate)
         step.tried.add(candidate)
+        return self._asked(candidate, seconds)
+
+    def _asked(self, candidate: Candidate, seconds: float | None) -> PendingAnswer:
+        self._deadline.check()
+        limits = [limit for limit in (seconds, self._deadline.seconds) if limit is not None]
         instance = self._ledger.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         hint = self._ledger.warm_starts.nearest(instance)
         # Building a formula may take longer than solving it.

@@ -55,7 +55,7 @@ class Compositions:
 
     Args:
         collective: the whole.
-        is_useful: whether a composition of this number of steps and this R/C would be useful.
+        is_useful: whether a composition of this S, R/C and C would be useful.
         lost: is given the reason why a useful composition was not constructed.
         admits: whether a composition keeps the limits of the whole.
     """
@@ -63,7 +63,7 @@ class Compositions:
     def __init__(
         self,
         collective: Collective,
-        is_useful: Callable[[int, Fraction], bool],
+        is_useful: Callable[[int, Fraction, int], bool],
         lost: Callable[[str], None],
         admits: Callable[[Point], bool] = lambda _: True,
         room: Room | None = None,
@@ -71,7 +71,7 @@ class Compositions:
         self._collective, self._is_useful, self._lost = collective, is_useful, lost
         self._admits, self._room = admits, room or Room()
         self._tried: set[tuple[ref[Algorithm], ...]] = set()
-        self._made: list[tuple[int, Fraction]] = []
+        self._made: list[tuple[int, Fraction, int]] = []
         self._per_chunk: Fraction | None = None
         self._seconds_per_send = 0.0
 
@@ -101,7 +101,8 @@ class Compositions:
             if not self._admits(point):
                 continue
             share, promised = Fraction(point.rounds, instance.num_chunks), _share_of_rounds(choice)
-            self._made.append((point.steps, promised if share <= NEAR * promised else share))
+            share = promised if share <= NEAR * promised else share
+            self._made.append((point.steps, share, instance.num_chunks))
             yield point
         if late:
             raise OutOfTimeError("the time limit ended before all compositions were constructed")
@@ -125,10 +126,12 @@ class Compositions:
 
     def _promises(self, choice: Choice) -> bool:
         """Whether a choice may improve on the frontier and on earlier compositions."""
-        steps, share = _steps(choice), _share_of_rounds(choice)
-        if any(s <= steps and rounds <= share for s, rounds in self._made):
+        steps, share, size = _steps(choice), _share_of_rounds(choice), self._size(choice)
+        if any(s <= steps and rounds <= share and n <= size for s, rounds, n in self._made):
             return False
-        return self._per_chunk is None or self._is_useful(steps, self._per_chunk * share)
+        if self._per_chunk is None:
+            return True
+        return self._is_useful(steps, self._per_chunk * share, int(size / self._per_chunk))
 
     def _solved(
         self, parts: Sequence[Part], choice: Sequence[Point]
@@ -167,7 +170,11 @@ class Compositions:
 
     def _listed(self, choice: Sequence[Point]) -> float:
         """About the number of sends that a composition lists, to which its time is proportional."""
-        return float(_sends_per_chunk(choice) * lcm(*(self._sizes(choice) or (0,))))
+        return float(_sends_per_chunk(choice) * self._size(choice))
+
+    def _size(self, choice: Sequence[Point]) -> int:
+        """The number of chunks of a composition; 0 for too many sends."""
+        return lcm(*(self._sizes(choice) or (0,)))
 
 
 def _share_of_rounds(choice: Sequence[Point]) -> Fraction:

@@ -20,12 +20,12 @@ from syncoll.ledger.request import Size, Strategy, size_of
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import SEEDS, Agenda, Work
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.candidate_solver import CandidateSolver
+from syncoll.searching.candidate_solver import MANY_SENDS, CandidateSolver
 from syncoll.searching.heuristic_turns import HeuristicTurns
 from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
 from syncoll.searching.shares import FAR, LONG_SECONDS, NEAR, shares_of
-from syncoll.searching.symmetric import MANY_SENDS, SymmetricSearch
+from syncoll.searching.symmetric import SymmetricSearch
 
 __all__ = ["PointBounds", "Search"]
 

@@ -1,8 +1,10 @@
 """SymmetricSearch: symmetric algorithms that cost less than the frontier, S by S in turn.
 
-The open candidates for one S lie between the bound and the best cost found.  The cheapest one may
-meet the bound and is asked for first.  Then it is the one in the middle: an algorithm halves the
-interval from above; after a failure, no candidate with the same C and no more rounds is asked for.
+Few chunks come first: for each S the candidates of small C near the best that is known, as long as
+no point is so simple.  The other open candidates for one S lie between the bound and the best cost
+found.  The cheapest one may meet the bound and is asked for first.  Then it is the one in the
+middle: an algorithm halves the interval from above; after a failure, no candidate with the same C
+and no more rounds is asked for.
 When nothing is left, the same begins again with more time and larger C. So every S has its turn
 early, and an interrupted search still has useful results.
 
@@ -36,7 +38,7 @@ from syncoll.searching.candidate_solver import solved_point
 from syncoll.searching.shares import FAR, found_group
 from syncoll.symmetry import FreeGroup
 
-__all__ = ["LEVELS", "MANY_SENDS", "MOST_SENDS", "SymmetricSearch"]
+__all__ = ["LEVELS", "MOST_SENDS", "SymmetricSearch"]
 
 
 class _Level(NamedTuple):
@@ -49,19 +51,22 @@ class _Level(NamedTuple):
 # From seconds for torus(4,4) alltoall to the largest formulas of `benchmarks/exchanges.py`.
 LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
 
-MANY_SENDS, MOST_SENDS = 10_000, 1_500_000
-"""Chunks times links times steps.  With fewer, a solver is often quick with the whole formula, and
-symmetric algorithms wait until it was not.  With more, the whole formula, which is built first, is
-too large for the memory."""
+MOST_SENDS = 1_500_000
+"""Chunks times links times steps.  With more, the whole formula, which is built first, is too large
+for the memory."""
 
 
 @dataclass
 class _Turn:
-    """One S; `failed` has for each C the most rounds without an algorithm at this level."""
+    """One S; `failed` has for each C the most rounds without an algorithm at this level.
+
+    `simple` has the candidates of few chunks that were asked for.
+    """
 
     steps: int
     level: int = field(default=0, init=False)
     failed: dict[int, int] = field(default_factory=dict)
+    simple: set[Candidate] = field(default_factory=set)
     asked: int = field(default=0, init=False)
 
 
@@ -126,6 +131,10 @@ class SymmetricSearch:
     ) -> _Asked | None:
         """The next question, about an S without a pending one."""
         for turn in sorted(free, key=lambda turn: (turn.level, turn.asked, turn.steps)):
+            for candidate in self.ledger.simpler(self.source, turn.steps):
+                if candidate not in turn.simple and self._fits(turn, candidate, groups[0].order):
+                    turn.simple.add(candidate)
+                    return self._ask(turn, candidate, groups, until)
             while turn.level < len(LEVELS):
                 left = self._left(turn, groups[0].order)
                 if left:
@@ -144,9 +153,7 @@ class SymmetricSearch:
         most = source.most_rounds(steps)
         rows = []
         for chunks in source.admitted():
-            sends = source.bounds.num_sends(chunks, steps)
-            most_sends = min(LEVELS[turn.level].sends * order, MOST_SENDS)
-            if sends > most_sends or not source.bounds.is_writable(chunks):
+            if not self._fits(turn, Candidate(steps, 0, chunks), order):
                 break
             if source.bounds.least_steps > steps:
                 continue
@@ -163,12 +170,20 @@ class SymmetricSearch:
         _, first = np.unique(pairs[:, 0] / pairs[:, 1], return_index=True)
         return [Candidate(steps, rounds, chunks) for rounds, chunks in pairs[first].tolist()]
 
+    def _fits(self, turn: _Turn, candidate: Candidate, order: int) -> bool:
+        """Whether the formula of a candidate is small enough for the turn's level."""
+        bounds, level = self.source.bounds, LEVELS[min(turn.level, len(LEVELS) - 1)]
+        sends = bounds.num_sends(candidate.chunks, turn.steps)
+        fits = sends <= min(level.sends * order, MOST_SENDS)
+        return fits and bounds.is_writable(candidate.chunks)
+
     def _ask(
         self, turn: _Turn, candidate: Candidate, groups: Sequence[FreeGroup], until: Deadline
     ) -> _Asked:
         turn.asked += 1
         self.ledger.log.tell(Observer.trying, candidate)
-        bounds, seconds = self.source.bounds, LEVELS[turn.level].seconds
+        bounds = self.source.bounds
+        seconds = LEVELS[min(turn.level, len(LEVELS) - 1)].seconds
         if (limit := self.source.request.point_limit) is not None:
             seconds = min(seconds, limit)
         instance = bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
