@@ -22,8 +22,8 @@ SIZES = tuple(1 << power for power in (16, 18, 20, 22, 24))
 """Message bytes, as in nccl-tests."""
 
 RESIDENT = 1 << 15
-"""Threads of all ranks together: all thread blocks must be resident, and leave room for the copies of
-proxies.  With 2^17, plans with port channels stalled on an H100."""
+"""Threads of all ranks together.  All thread blocks must be resident on the GPU, and leave room for
+the copies of proxies: with 2^17 threads, plans with port channels stalled on an H100."""
 
 
 def plans(places: list[str]) -> Iterator[Path]:
