@@ -34,7 +34,7 @@ def plans(places: list[str]) -> Iterator[Path]:
 
 
 def sizes_of(plan: dict[str, Any]) -> list[int]:
-    """The sizes that the plan takes: its least one, and those of `SIZES`."""
+    """The sizes among `SIZES` that the plan takes, after its least size."""
     ranks, first = len(plan["gpus"]), plan["gpus"][0]
     chunks = {"allgather": "output_chunks"}.get(plan["collective"], "input_chunks")
     unit = first[chunks] * plan["buffer_alignment"]
