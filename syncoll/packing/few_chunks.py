@@ -28,13 +28,14 @@ _FIRST, _MOST = 2, 12
 """Chunks that are replaced at once: at first, and at most.  More where the solver proves its
 results, fewer where it does not."""
 
-_GROWS = 0.1
+_GROWS = 0.05
 """Probability with which a repair replaces one chunk more after a proved result."""
 
-_FRUITLESS = 10
-"""Repairs without a gain after which a step gets more rounds; half as many raise weights."""
+_FRUITLESS, _LAST, _HEAVIER = 20, 60, 5
+"""Repairs without a gain after which a step gets more rounds; additional ones, divided by the
+overload; and repairs after which weights rise."""
 
-_SECONDS = 0.15
+_SECONDS = 0.1
 """Time limit of a repair."""
 
 _VARIABLES = 6000
@@ -42,6 +43,9 @@ _VARIABLES = 6000
 
 _FAILURES = 3
 """Searches without a gain after which a number of chunks is given up."""
+
+_ALL = 4
+"""With at most this number of chunks rounds are minimised first, otherwise overloads."""
 
 _CHOICE_SECONDS = 1.0
 """Time limit of the integer program over the known columns, for a solution to begin with."""
@@ -173,10 +177,12 @@ class FewChunks(Generic[C]):
         if units not in self.found:
             self._begin(units, until)
         best, failures = self.found[units], self._failures.get(units, 0)
-        if failures % _FAILURES == 0:
+        few = len(self._best[units].columns) <= _ALL
+        turn = (failures + (0 if few else 1)) % _FAILURES
+        if turn == 0:
             self._shorten(units, until)
         else:
-            rounds = self._chosen(units) if failures % 2 else self._squeezed(units)
+            rounds = self._chosen(units) if turn == 1 else self._squeezed(units)
             self._fit(units, rounds, best - 1, until)
         self._failures[units] = failures + 1 if self.found[units] == best else 0
 
@@ -257,7 +263,7 @@ class FewChunks(Generic[C]):
         now, size = self._best[units].copied(), _FIRST
         load, fruitless = now.load, 0
         rounds, least = self.found[units], self.least(units)
-        while fruitless < _FRUITLESS and rounds > least and not until.passed:
+        while fruitless < 2 * _HEAVIER and rounds > least and not until.passed:
             full = load == self._room(rounds_per_step(self._rates, load))
             which, size = self._drawn(now, full, size)
             others = load - now.loads[which].sum(axis=0)
@@ -276,7 +282,7 @@ class FewChunks(Generic[C]):
         """Replaces columns until all fit into the rounds, or into at most `most` in total."""
         now, size = self._best[units].copied(), _FIRST
         load, rounds = now.load, rounds.copy()
-        weights, fruitless = np.ones_like(load), 0
+        weights, fruitless, least = np.ones_like(load), 0, int(load.sum())
         while rounds.sum() <= most:
             room = self._room(rounds)
             over = np.maximum(0, load - room)
@@ -285,10 +291,10 @@ class FewChunks(Generic[C]):
                 return
             if until.passed:
                 return
-            if fruitless >= _FRUITLESS:
+            if fruitless >= _FRUITLESS + _LAST // int(over.sum()):
                 step, more = self._raise(rounds, (over * weights).astype(np.float64))
                 rounds[step] += more
-                fruitless = 0
+                fruitless, least = 0, int(over.sum())
                 continue
             which, size = self._drawn(now, over > 0, size)
             others = load - now.loads[which].sum(axis=0)
@@ -297,9 +303,10 @@ class FewChunks(Generic[C]):
             columns, proved = self._repair.fitted(demands, known, room - others, weights, seconds)
             load = others + self._replace(now, which, columns)
             after = np.maximum(0, load - room)
-            gained = (after * weights).sum() < (over * weights).sum()
-            fruitless = 0 if gained else fruitless + 1
-            if fruitless == _FRUITLESS // 2:
+            fruitless += 1
+            if after.sum() < least:
+                fruitless, least = 0, int(after.sum())
+            if fruitless % _HEAVIER == _HEAVIER - 1:
                 weights = weights + (after > 0)
             size = self._resized(size, proved)
 
@@ -321,4 +328,4 @@ class FewChunks(Generic[C]):
         return fresh.load
 
     def _resized(self, size: int, proved: bool) -> int:
-        return size + int(self._random.random() < _GROWS) if proved else max(1, size - 1)
+        return size + int(self._random.random() < _GROWS) if proved else max(_FIRST, size - 1)
