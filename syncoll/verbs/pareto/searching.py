@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from syncoll import documents, values
 from syncoll.deadline import Deadline
@@ -15,7 +14,7 @@ from syncoll.ledger import Aim, Observer, SearchRequest
 from syncoll.ledger.events import Log
 from syncoll.live.searches import progress as progress_of
 from syncoll.model import Collective, Topology
-from syncoll.searching import AnswerSource, ChosenSeed, search as search_with
+from syncoll.searching import AnswerSource, search as search_with
 from syncoll.searching.interruptible import SHARE_BEFORE_PROOFS
 from syncoll.session import Session
 from syncoll.simulating.urgency import points_by_urgency
@@ -56,16 +55,14 @@ def searched(
     proofs: str | Path | None,
     progress: str | Observer,
     solver: Solver | AnswerSource | None = None,
-    encoding: str | None = None,
-    backend: str | None = None,
     *,
     network: PhysicalNetwork | None = None,
-    also: Sequence[ChosenSeed] = (),
+    **how: Any,
 ) -> FrontierResult:
     """Searches, saves the frontier as it grows, and proves it; a full disk costs no result.
 
     Args:
-        also: seeds in addition to the seeds of the settings.
+        how: further keywords of `Session.pareto`.
     """
     file = GrowingFile(None if output is None else Path(output), until, session.tell)
     before = until.share(SHARE_BEFORE_PROOFS) if proofs is not None else until
@@ -78,15 +75,8 @@ def searched(
         if solver is not None:
             found = search_with(request, solver, log, on_points=file.offer, deadline=before)
         else:
-            found = session.pareto(
-                request,
-                encoding=encoding,
-                backend=backend,
-                observer=log,
-                on_points=file.offer,
-                until=before,
-                also=also,
-            )
+            how |= {"observer": log, "on_points": file.offer, "until": before}
+            found = session.pareto(request, **how)
         engines = log.end(found)
     if network is not None and request.aim is not None and not found.interrupted:
         low, high = max(int(request.aim.low), 1), max(int(request.aim.high), 1)

@@ -98,5 +98,5 @@ def search(
     topology = as_topology(spec.topology)
     request = SearchRequest(topology, spec.collective, how, symmetric=symmetric, **own)
     until = deadline_of(request.time_limit, began, work=request.work)
-    asked = (spec.encoding, spec.backend)
-    return searched(session, request, until, *keeping, None, *asked)
+    asked: dict[str, Any] = {"encoding": spec.encoding, "backend": spec.backend}
+    return searched(session, request, until, *keeping, **asked)
