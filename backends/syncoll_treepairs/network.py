@@ -51,7 +51,8 @@ class AllreduceNetwork(OrbitNetwork):
         """See `exchange_groups.cores`; computed once."""
         if most_steps not in self._cores:
             structure = Structure(self.topology)
-            kinds = link_orbits(structure, automorphism_generators(structure))
+            images = filter(structure.keeps, automorphism_generators(structure))
+            kinds = link_orbits(structure, list(images))
             self._cores[most_steps] = cores(self.topology, self.roots, most_steps, kinds)
         return self._cores[most_steps]
 

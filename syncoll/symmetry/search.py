@@ -205,9 +205,10 @@ def small_symmetry(topology: Topology, until: Deadline) -> Group:
     begun = Group.of_order(nodes, list(found.group.generators), max(nodes, 1))
     assert begun is not None  # a free group has at most as many elements as nodes
     group = begun
-    if found.generators is None or not len(found.generators):
+    # An automorphism of the cables may not keep the bandwidths that were dealt out to pairs.
+    every = [] if found.generators is None else list(filter(structure.keeps, found.generators))
+    if not every:
         return group
-    every = list(found.generators)
     fewest = _orbits(structure, every)
     random = np.random.default_rng(nodes)
     most = min(_LARGEST, _GROWTH * nodes)

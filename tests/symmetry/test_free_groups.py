@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import networkx as nx
 import numpy as np
 import pytest
 
+from syncoll.deadline import NEVER
 from syncoll.model import BandwidthBound, Collective, RelationTable, Topology
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll.symmetry import FreeGroup, LinkOrbits, find_symmetry, free_symmetry
-from syncoll.symmetry.candidates import collective_generators, collective_graph
+from syncoll.symmetry import FreeGroup, LinkOrbits, find_symmetry, free_symmetry, small_symmetry
+from syncoll.symmetry.candidates import (
+    automorphism_generators,
+    collective_generators,
+    collective_graph,
+)
 from syncoll.symmetry.structure import Structure
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
@@ -236,3 +242,13 @@ def test_loads_on_orbits_equal_the_loads_of_all_images(name: str) -> None:
         ]
         loads.add(bool(kept) and min(kept) <= network.bounds[bound].chunks_per_round)
     assert loads == {True}
+
+
+def test_a_small_group_keeps_bandwidths_that_the_cables_do_not_show() -> None:
+    """Bandwidth that is dealt out to pairs of nodes may differ where the cables are alike."""
+    even = topology("a100(boxes=2)")
+    first, *others = even.bounds
+    slower = replace(first, chunks_per_round=first.chunks_per_round / 2)
+    structure = Structure(replace(even, bounds=(slower, *others)))
+    assert not all(map(structure.keeps, automorphism_generators(structure)))
+    assert all(map(structure.keeps, small_symmetry(structure.topology, NEVER).generators))
