@@ -22,8 +22,8 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.runtime import LoweredAlgorithm, Streams
+from syncoll.runtime.places import Cut
 from syncoll_mscclpp.limits import MOST_CHANNELS
-from syncoll_mscclpp.places import Cut
 
 __all__ = ["Block", "Division", "dependent"]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from syncoll.errors import ExportError
 from syncoll.runtime import Kind, Streams, streams_of
+from syncoll.runtime.places import ENOUGH, Cut, by_slices, by_weight
 from syncoll.wording import counted
 from syncoll_mscclpp import SMALL
 from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS
-from syncoll_mscclpp.places import ENOUGH, Cut, by_slices, by_weight
 from syncoll_mscclpp.program import CLOSE, PlanProgram
 
 __all__ = ["WHOLE", "cuts_of", "cuts_of_more", "first_that_fits", "require_room"]

@@ -32,9 +32,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
+from syncoll.runtime.places import Places, Slice
 from syncoll_mscclpp.blocks import Block, Division
 from syncoll_mscclpp.packets import Packed, Packets
-from syncoll_mscclpp.places import Places, Slice
 from syncoll_mscclpp.script import Channel, Event, Group, Move, Script, joined, merge
 
 __all__ = ["Draft"]

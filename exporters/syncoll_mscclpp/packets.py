@@ -6,7 +6,7 @@ has scratch of its own, which a call writes once; chunks that are only sent on, 
 from there and not stored elsewhere.
 
 Scratch of such plans is doubled.  Chunk k of packets has the place of chunks 2k and 2k + 1 of data;
-so the data of a rank come first, and its packets after them (`syncoll_mscclpp.places`).
+so the data of a rank come first, and its packets after them (`syncoll.runtime.places`).
 """
 
 from __future__ import annotations

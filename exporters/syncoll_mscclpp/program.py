@@ -9,12 +9,12 @@ from functools import cached_property
 
 from syncoll.errors import ExportError
 from syncoll.runtime import Buffer, LoweredAlgorithm
+from syncoll.runtime.places import Cut, Places
 from syncoll.wording import counted
 from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.draft import Draft
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packets
-from syncoll_mscclpp.places import Cut, Places
 from syncoll_mscclpp.script import KINDS, Event, Group, Script
 
 __all__ = ["CLOSE", "PlanProgram", "RankPlan", "program_of"]

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from syncoll.runtime import Buffer, Slot, distance
+from syncoll.runtime.places import Places, Slice
 from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
-from syncoll_mscclpp.places import Places, Slice
 
 __all__ = ["KINDS", "Channel", "Event", "Group", "Move", "Script", "joined", "merge"]
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportCounts, ExportRequest
 from syncoll.runtime import Kind
+from syncoll.runtime.places import Places
 from syncoll_mscclpp.cuts import WHOLE
 from syncoll_mscclpp.limits import MOST_MIN_SIZE
-from syncoll_mscclpp.places import Places
 from syncoll_mscclpp.program import PlanProgram
 
 __all__ = ["Sizes", "counts_by"]

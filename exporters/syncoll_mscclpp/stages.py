@@ -28,9 +28,9 @@ from syncoll.runtime import (
     Slot,
     lower,
 )
+from syncoll.runtime.places import Cut
 from syncoll.wording import counted
 from syncoll_mscclpp.channels import Channels
-from syncoll_mscclpp.places import Cut
 from syncoll_mscclpp.program import PlanProgram, program_of
 from syncoll_mscclpp.script import Event
 from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange

@@ -27,9 +27,9 @@ from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Buffer, Layout, Slot
+from syncoll.runtime.places import Cut, Places
 from syncoll.wording import counted
 from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
-from syncoll_mscclpp.places import Cut, Places
 from syncoll_mscclpp.program import PlanProgram, RankPlan
 from syncoll_mscclpp.script import Channel, Event, Group, Move, Script, joined
 from syncoll_mscclpp.ways import Send, around_one_switch, collected

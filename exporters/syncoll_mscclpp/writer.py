@@ -15,13 +15,13 @@ from typing import Any
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportCounts, Exported, ExportRequest, OptionValue
 from syncoll.runtime import Buffer, Kind, counts_on_switches, kind_of, layout_of, lower, streams_of
+from syncoll.runtime.places import Cut
 from syncoll_mscclpp import SMALL
 from syncoll_mscclpp.channels import Channels
 from syncoll_mscclpp.cuts import cuts_of, cuts_of_more, first_that_fits, require_room
 from syncoll_mscclpp.limits import MOST_FILE, VECTOR
 from syncoll_mscclpp.notes import notes_on
 from syncoll_mscclpp.packets import packets_of
-from syncoll_mscclpp.places import Cut
 from syncoll_mscclpp.program import PlanProgram, RankPlan, program_of
 from syncoll_mscclpp.script import KINDS, LETTERS, Script
 from syncoll_mscclpp.sizes import Sizes, counts_by

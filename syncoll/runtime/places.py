@@ -22,7 +22,8 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model.counting import bound_loads
-from syncoll.runtime import Buffer, Kind, Layout, Slot, Streams
+from syncoll.runtime.layout import Buffer, Kind, Layout, Slot
+from syncoll.runtime.streams import Streams
 
 __all__ = ["ENOUGH", "Cut", "Places", "Slice", "by_slices", "by_weight"]
 
