@@ -62,6 +62,7 @@ RECORD = ExporterRecord(
     load="syncoll_msccl_xml.writer:MscclXmlExporter",
     load_checker="syncoll_msccl_xml.checker:MscclXmlChecker",
     options=OPTIONS,
+    counts="syncoll_msccl_xml.writer:counts_of",
     # Accepts first lines that the runtimes refuse, so that the checker can report them.
     recognises=lambda _path, head: _START.match(head) is not None,
 )

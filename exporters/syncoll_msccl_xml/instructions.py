@@ -47,7 +47,10 @@ from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Message, O
 __all__ = [
     "Apart",
     "Key",
+    "Name",
+    "Naming",
     "Op",
+    "Stated",
     "XmlInstruction",
     "alike",
     "apart_of",
@@ -81,7 +84,8 @@ class Op(StrEnum):
 
 @dataclass(frozen=True)
 class XmlInstruction:
-    """A step without its thread block: the slots it sends, copies, reduces and writes.
+    """A step without its thread block: the slots it sends, copies, reduces and writes, and the
+    stream that they hold.
 
     r and rcs have no source (None), s and rrs no target; ``re`` reads its target too.
     """
@@ -92,6 +96,7 @@ class XmlInstruction:
     target: Slot | None
     incoming: int | None = None
     outgoing: int | None = None
+    stream: int = 0
 
     @property
     def reads(self) -> tuple[Slot, ...]:
@@ -115,29 +120,31 @@ def instructions_of(
     result: list[XmlInstruction] = []
     for i, operation in enumerate(operations):
         key = (operation.step, _PHASES[operation.action], i, 0)
-        target, message = operation.target, operation.message
+        target, message, stream = operation.target, operation.message, operation.chunk
         match operation.action:
             case Action.SEND:
                 result.append(
-                    XmlInstruction(Op.SEND, key, operation.sources[0], None, outgoing=message)
+                    XmlInstruction(Op.SEND, key, operation.sources[0], None, None, message, stream)
                 )
             case Action.RECEIVE if i in absorbed:
                 reduce = operations[absorbed[i]]
                 one, two = reduce.sources
                 own = two if one == target else one
-                result.append(XmlInstruction(Op.RECEIVE_REDUCE, key, own, reduce.target, message))
+                what = key, own, reduce.target, message
+                result.append(XmlInstruction(Op.RECEIVE_REDUCE, *what, stream=stream))
             case Action.RECEIVE:
-                result.append(XmlInstruction(Op.RECEIVE, key, None, target, message))
+                result.append(XmlInstruction(Op.RECEIVE, key, None, target, message, stream=stream))
             case Action.COPY:
-                result.append(XmlInstruction(Op.COPY, key, operation.sources[0], target))
+                what = key, operation.sources[0], target, None
+                result.append(XmlInstruction(Op.COPY, *what, stream=stream))
             case Action.REDUCE if i not in reduced:
                 one, two = operation.sources
                 if target == one:
                     one, two = two, one
                 elif target != two:
-                    result.append(XmlInstruction(Op.COPY, key, two, target))
+                    result.append(XmlInstruction(Op.COPY, key, two, target, stream=stream))
                     key = (*key[:3], 1)
-                result.append(XmlInstruction(Op.REDUCE, key, one, target))
+                result.append(XmlInstruction(Op.REDUCE, key, one, target, stream=stream))
     return result
 
 
@@ -239,8 +246,15 @@ def compact(instructions: Sequence[XmlInstruction]) -> tuple[list[XmlInstruction
     return result, len(number)
 
 
-_Name = Slot | tuple[int, Slot]
-"""A slot by its name in the file; scratch, which is renumbered later, with its rank."""
+Name = tuple[int, Buffer, int]
+"""A slot by its name in the file: -1, buffer and first chunk.  Of scratch, which is renumbered
+later: rank, buffer and index."""
+
+Naming = Callable[[int, Slot], Name]
+"""The name of a slot of a rank."""
+
+Stated = tuple[int, Slot]
+"""A slot with its rank."""
 
 
 @dataclass
@@ -260,19 +274,23 @@ class Apart:
         self.added |= other.added
 
 
-def alike(one: Message, other: Message, source: Slot) -> bool:
+def alike(one: Message, other: Message, source: Slot, naming: Naming) -> bool:
     """Whether the step that stores a message, read from `source`, can send it on."""
-    slot = one.target_slot
-    return slot.buffer is not Buffer.SCRATCH and source == slot == other.target_slot
+    name = naming(one.destination, one.target_slot)
+    return (
+        one.target_slot.buffer is not Buffer.SCRATCH
+        and naming(one.source, source) == name
+        and naming(other.destination, other.target_slot) == name
+    )
 
 
-def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
+def apart_of(ranks: Sequence[Sequence[XmlInstruction]], naming: Naming) -> Apart:
     """The first step of each chain whose ends differ; further ones may depend on it."""
     result = Apart()
     for chain in _chains(ranks):
-        source, target = _used(*chain[0])
+        source, target = _used(*chain[0], naming)
         for before, (rank, step) in pairwise(chain):
-            own, kept = _used(rank, step)
+            own, kept = _used(rank, step, naming)
             message = step.incoming
             assert message is not None
             if own is not None and own != source:
@@ -287,21 +305,23 @@ def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
     return result
 
 
-def stated_of(ranks: Sequence[Sequence[XmlInstruction]], messages: int) -> list[tuple[Slot, Slot]]:
-    """The source and destination of each message that both ends state, scratch as in the file."""
-    nowhere = Slot(Buffer.INPUT, -1)
-    result = [(nowhere, nowhere)] * messages
+def stated_of(
+    ranks: Sequence[Sequence[XmlInstruction]], messages: int
+) -> list[tuple[Stated, Stated]]:
+    """The source and destination of each message that both ends state."""
+    nowhere = -1, Slot(Buffer.INPUT, -1)
+    result: list[tuple[Stated, Stated]] = [(nowhere, nowhere)] * messages
     for chain in _chains(ranks):
-        source, last = chain[0][1].source, chain[-1][1].target
-        assert source is not None
-        assert last is not None
+        (rank, first), (end, last) = chain[0], chain[-1]
+        assert first.source is not None
+        assert last.target is not None
         for _, step in chain:
             if step.incoming is not None:
-                result[step.incoming] = (source, last)
+                result[step.incoming] = (rank, first.source), (end, last.target)
     return result
 
 
-def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
+def copied(lowered: LoweredAlgorithm, naming: Naming) -> dict[int, Slot]:
     """Messages whose sender could read its own copy of a chunk instead of its input, by slot.
 
     A chain of ``rcs`` needs one slot at all ranks, the sender included; out of place the sender has
@@ -319,9 +339,12 @@ def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
             touched.update(slot for slot in (*operation.sources, operation.target) if slot)
         for operation in rank.operations:
             if operation.message is not None and operation.action is Action.SEND:
-                copy = copies.get(operation.sources[0])
-                if copy == lowered.messages[operation.message].target_slot:
-                    result[operation.message] = copy
+                copy, message = copies.get(operation.sources[0]), operation.message
+                if copy is None:
+                    continue
+                other = lowered.messages[message]
+                if naming(rank.rank, copy) == naming(other.destination, other.target_slot):
+                    result[message] = copy
     return result
 
 
@@ -367,11 +390,10 @@ def _chains(
             yield chain
 
 
-def _used(rank: int, step: XmlInstruction) -> tuple[_Name | None, _Name | None]:
+def _used(rank: int, step: XmlInstruction, naming: Naming) -> tuple[Name | None, Name | None]:
     """The source and the destination that a step needs; None if free."""
     source = step.target if step.op is Op.RECEIVE_SEND else step.source
-    return _name(rank, source), _name(rank, step.target)
-
-
-def _name(rank: int, slot: Slot | None) -> _Name | None:
-    return (rank, slot) if slot is not None and slot.buffer is Buffer.SCRATCH else slot
+    return (
+        None if source is None else naming(rank, source),
+        None if step.target is None else naming(rank, step.target),
+    )

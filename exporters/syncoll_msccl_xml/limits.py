@@ -13,6 +13,7 @@ __all__ = [
     "LAST_AWAITED",
     "LAST_OFFSET",
     "LONGEST_NAME",
+    "MOST_COUNT",
     "MOST_NODES",
     "MOST_PER_CHANNEL",
     "RUNTIMES",
@@ -25,6 +26,9 @@ MOST_NODES = 4095
 
 MOST_PER_CHANNEL = 32
 """Most thread blocks of a rank that send, and that receive, on one channel."""
+
+MOST_COUNT = 71
+"""Most chunks of a step."""
 
 LAST_OFFSET = (1 << 15) - 1
 """The largest offset of 16 signed bits."""

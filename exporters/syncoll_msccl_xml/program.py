@@ -4,6 +4,11 @@ Plans are tried from the most to the least fused.  The last plan fuses nothing a
 a slot that is still sent in the same step.  It always has an order without cyclic waiting, since
 every dependency is in earlier steps or in messages further ahead in a queue.  The messages of a
 link are spread over more channels until no block has too many steps.
+
+Chunks of equal ways are one stream, moved by one step of several chunks; a block of data is cut
+into a power of two of chunks, of which each stream has about its part.  A runtime may need a
+message for each of a step's chunks, more than a connection holds.  So every program is played chunk
+by chunk, and one that could wait in a cycle is not used.
 """
 
 from __future__ import annotations
@@ -13,14 +18,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+import numpy as np
+
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import LoweredAlgorithm, RankOperations, Slot, lower
+from syncoll.runtime import (
+    Buffer,
+    Layout,
+    LoweredAlgorithm,
+    RankOperations,
+    Slot,
+    lower,
+    streams_of,
+)
+from syncoll.runtime.places import Cut, Places, by_weight
 from syncoll_msccl_xml.blocks import ThreadBlock, blocks_of
-from syncoll_msccl_xml.connections import Connection, Place, channels_of, order_of, pairs_of
+from syncoll_msccl_xml.connections import (
+    Connection,
+    Place,
+    channels_of,
+    order_of,
+    pairs_of,
+)
 from syncoll_msccl_xml.instructions import (
     Apart,
+    Name,
+    Naming,
     Op,
+    Stated,
     XmlInstruction,
     alike,
     apart_of,
@@ -32,9 +57,13 @@ from syncoll_msccl_xml.instructions import (
     stated_of,
     waits,
 )
-from syncoll_msccl_xml.limits import MOST_PER_CHANNEL, Runtime
+from syncoll_msccl_xml.limits import MOST_COUNT, MOST_NODES, MOST_PER_CHANNEL, Runtime
+from syncoll_msccl_xml.playing import ends
 
-__all__ = ["XmlProgram", "program_of"]
+__all__ = ["MOST_SHARE", "XmlProgram", "program_of"]
+
+MOST_SHARE = 256
+"""Chunks of a block of data at most, where streams have several trees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +74,11 @@ class XmlProgram:
     the number of messages that are therefore not fused at their receiver.
     """
 
-    lowered: LoweredAlgorithm
+    cut: Cut
+    places: Places
     blocks: tuple[tuple[ThreadBlock, ...], ...]
-    scratch: tuple[int, ...]
     channels: int
-    stated: tuple[tuple[Slot, Slot], ...]
+    stated: tuple[tuple[Stated, Stated], ...]
     apart: int
 
 
@@ -92,28 +121,78 @@ def program_of(
     # A receive after a send in the same block ends the send without further means.
     plans = [*shared, *plans] if open_sends else [*plans, *shared]
     plans = [replace(plan, agree=same_ends) for plan in plans]
-    lowered = {strict: lower(request, zero_copy=strict) for strict in (False, True)}
-    refusal = None
+    cut = _cut(request)
+    _require_few(cut, runtime, instances)
+    streams = cut.streams.request
+    layout = cut.streams.layout
+    lowered = {strict: lower(streams, zero_copy=strict, layout=layout) for strict in (False, True)}
+    refusal: ExportError | None = None
     for plan in plans:
         try:
-            program = _fitted(lowered[plan.strict], plan, runtime, instances, open_sends)
+            program = _fitted(cut, lowered[plan.strict], plan, runtime, instances, open_sends)
         except ExportError as error:
             refusal = error
             continue
         if program is not None:
             return program
-    assert refusal is not None, "the plan that fuses nothing has an order"
-    raise refusal
+    # Without fusion, no two ranks wait for one another.
+    raise refusal or ExportError("every order of its messages may wait in a cycle")
+
+
+def _cut(request: ExportRequest) -> Cut:
+    """The streams of an algorithm, and the chunks of each, at most `MOST_COUNT`."""
+    cut = by_weight(streams_of(request), MOST_SHARE)
+    if not cut.consistent:  # in place, blocks of several shapes share a buffer
+        apart = streams_of(request, apart=True)
+        count = len(apart.sizes)
+        cut = Cut(apart, apart.collective.share, np.ones(count, dtype=np.int64), (None,) * count)
+    parts = -(-cut.weights // MOST_COUNT)
+    if (parts == 1).all():
+        return cut
+    streams = cut.streams.repeated(parts)
+    turn = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    each, more = np.divmod(np.repeat(cut.weights, parts), np.repeat(parts, parts))
+    weights = each + (turn < more)
+    return replace(cut, streams=streams, weights=weights, slices=(None,) * len(weights))
+
+
+def _require_few(cut: Cut, runtime: Runtime, instances: int) -> None:
+    """Raises ExportError if no program can keep the limits, by a count of messages."""
+    instance, sends = cut.streams.request.instance, cut.streams.request.algorithm.sends
+    nodes = instance.topology.num_nodes
+    sent, received = (np.bincount(sends[:, side], minlength=nodes) for side in (1, 2))
+    steps = np.maximum(sent, received) if runtime.fuses else sent + received
+    rank = int(steps.argmax())
+    peers = [len(np.unique(sends[sends[:, a] == rank][:, b])) for a, b in ((1, 2), (2, 1))]
+    least = int(steps[rank]) * instances
+    elements = 1 + nodes + least + max(peers) * instances
+    if elements > MOST_NODES:
+        raise ExportError(
+            f"the runtimes keep at most {MOST_NODES} elements of a file; rank {rank} has "
+            f"{max(int(sent[rank]), int(received[rank]))} messages, and needs at least {elements}; "
+            "take fewer instances or chunks"
+        )
+    if max(peers) * instances > runtime.most_blocks:
+        raise ExportError(
+            f"{runtime.title} runs at most {runtime.most_blocks} thread blocks on a GPU; rank "
+            f"{rank} needs at least {max(peers) * instances}, one for each rank and instance with "
+            "which it exchanges messages; take fewer instances, or an algorithm with fewer links"
+        )
 
 
 def _fitted(
-    lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, instances: int, open_sends: bool
+    cut: Cut,
+    lowered: LoweredAlgorithm,
+    plan: _Plan,
+    runtime: Runtime,
+    instances: int,
+    open_sends: bool,
 ) -> XmlProgram | None:
     """The program of a plan over as few channels as the limits allow; None if it could block."""
     spread = 1
     while True:
-        program = _assemble(lowered, plan, runtime, spread, open_sends)
-        if program is None:
+        program = _assemble(cut, lowered, plan, runtime, spread, open_sends)
+        if program is None or not ends(program.blocks, cut.weights.tolist()):
             return None
         longest = max((len(block.steps) for rank in program.blocks for block in rank), default=0)
         _require_blocks(program, runtime, instances, spread)
@@ -155,7 +234,12 @@ def _require_blocks(program: XmlProgram, runtime: Runtime, instances: int, sprea
 
 
 def _assemble(
-    lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, spread: int, open_sends: bool
+    cut: Cut,
+    lowered: LoweredAlgorithm,
+    plan: _Plan,
+    runtime: Runtime,
+    spread: int,
+    open_sends: bool,
 ) -> XmlProgram | None:
     nodes, messages = len(lowered.ranks), lowered.messages
     channels = channels_of(messages, nodes, spread, MOST_PER_CHANNEL)
@@ -163,7 +247,7 @@ def _assemble(
         (one.source, one.destination, channel)
         for one, channel in zip(messages, channels, strict=True)
     )
-    fusion = _Fusion(lowered, plan, connections)
+    fusion = _Fusion(lowered, plan, connections, _naming(cut, lowered.layout))
     ordered = fusion.ordered()
     if ordered is None:
         return None
@@ -182,24 +266,53 @@ def _assemble(
         for rank, (instructions, scratch) in enumerate(compacted)
     ]
     ranks = [instructions for instructions, _ in compacted]
+    widest = int(cut.weights.argmax())
+    data = [_held(one, slots, widest) for one, (_, slots) in zip(ranks, divided, strict=True)]
     return XmlProgram(
-        lowered,
+        cut,
+        Places(cut, lowered.layout, data),
         tuple(tuple(one) for one, _ in divided),
-        tuple(slots for _, slots in divided),
         max((channel for *_, channel in connections), default=0) + 1,
         tuple(stated_of(ranks, len(messages))) if plan.agree else (),
         len(fusion.apart.added | fusion.apart.stored | fusion.apart.unlike),
     )
 
 
+def _held(instructions: Sequence[XmlInstruction], slots: int, widest: int) -> list[int]:
+    """The stream in each slot of a rank's scratch; `widest` in those of barrier copies."""
+    found = [widest] * slots
+    for one in instructions:
+        for slot in (one.source, one.target):
+            if slot is not None and slot.buffer is Buffer.SCRATCH:
+                found[slot.index] = one.stream
+    return found
+
+
+def _naming(cut: Cut, layout: Layout) -> Naming:
+    """The names of slots by the chunks at which they begin."""
+    places = Places(cut, layout, [()] * layout.collective.num_nodes)
+
+    def naming(rank: int, slot: Slot) -> Name:
+        if slot.buffer is Buffer.SCRATCH:
+            return rank, slot.buffer, slot.index
+        return -1, slot.buffer, places.place(rank, slot)[0]
+
+    return naming
+
+
 class _Fusion:
     """The instructions of all ranks, fused by a plan, except for the messages `apart`."""
 
     def __init__(
-        self, lowered: LoweredAlgorithm, plan: _Plan, connections: Sequence[Connection]
+        self,
+        lowered: LoweredAlgorithm,
+        plan: _Plan,
+        connections: Sequence[Connection],
+        naming: Naming,
     ) -> None:
         self.lowered, self.plan, self.connections = lowered, plan, connections
-        self.copies = copied(lowered) if plan.forward and plan.agree else {}
+        self.naming = naming
+        self.copies = copied(lowered, naming) if plan.forward and plan.agree else {}
         self.apart = Apart()
         self.pairs: dict[Connection, Connection] = {}
         for rank in lowered.ranks:
@@ -235,7 +348,7 @@ class _Fusion:
             fused = [self._forwarded(rank, chosen) for rank in self.lowered.ranks]
             if not self.plan.agree:
                 return fused
-            more = apart_of(fused)
+            more = apart_of(fused, self.naming)
             self.apart.add(more)
             steps = (one for instructions in fused for one in instructions)
             passed_on = {one.incoming for one in steps if one.op is Op.RECEIVE_SEND}
@@ -272,7 +385,9 @@ class _Fusion:
 
         def may(one: int, two: int) -> bool:
             source = copies.get(one, messages[one].source_slot)
-            return not agree or one not in stored or alike(messages[one], messages[two], source)
+            if not agree or one not in stored:
+                return True
+            return alike(messages[one], messages[two], source, self.naming)
 
         return may
 

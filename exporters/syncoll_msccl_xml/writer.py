@@ -4,18 +4,19 @@ The runtimes read it with scanners of their own, which are no XML parsers: no ``
 quotes only, attributes separated by one space each, only whitespace between elements, no entities.
 Attributes that one of the three runtimes needs are written for all of them.
 
-With ``instances`` a chunk is cut into that many parts, numbered consecutively; each instance is a
-copy of the program, on channels of its own, that moves its part of every chunk.
+A step moves the chunks of a stream, which are neighbours (`syncoll_msccl_xml.program`).  With
+``instances`` they are cut into that many times the chunks; each instance is a copy of the program,
+on channels of its own, that moves its part of every stream.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
 from syncoll.model.groups import groups_of
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import ExportCounts, Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import (
     Buffer,
@@ -26,7 +27,7 @@ from syncoll.runtime import (
     request_within,
 )
 from syncoll_msccl_xml.blocks import BlockStep, ThreadBlock
-from syncoll_msccl_xml.instructions import XmlInstruction
+from syncoll_msccl_xml.instructions import Stated, XmlInstruction
 from syncoll_msccl_xml.limits import (
     LAST_AWAITED,
     LAST_OFFSET,
@@ -38,7 +39,7 @@ from syncoll_msccl_xml.limits import (
 )
 from syncoll_msccl_xml.program import XmlProgram, program_of
 
-__all__ = ["MscclXmlExporter"]
+__all__ = ["MscclXmlExporter", "counts_of"]
 
 _LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
@@ -48,23 +49,36 @@ class MscclXmlExporter:
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
-        runtime = RUNTIMES[str(options["dialect"])]
-        instances, proto = int(options["instances"]), str(options["proto"])
-        group, notes = int(options["group"]), list[str]()
-        if group >= 0:
-            whole, request = request.instance, request_within(request, group)
-            nodes = ", ".join(map(str, groups_of(whole)[group]))
-            notes.append(
-                f"for calls on a communicator of nodes {nodes} alone, which are its ranks in this "
-                "order"
-            )
-        collective = kind_of(request.instance)
-        _require_known(collective, request, runtime)
-        program = program_of(request, runtime, instances, proto, options["ends"] == "same")
-        name = _name(request.name)
-        writing = _Writing(request, runtime, instances, proto, program)
+        writing, notes = _writing(request, options)
+        name = _name(writing.request.name)
         text = "".join(f"{line}\n" for line in writing.lines(name))
-        return Exported({f"{name}.xml": text.encode("ascii")}, (*notes, *writing.notes()))
+        files = {f"{name}.xml": text.encode("ascii")}
+        return Exported(files, (*notes, *writing.notes()), counts=writing.counts())
+
+
+def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> ExportCounts:
+    """The resources that the file of an algorithm needs, without the file; ExportError as of
+    `MscclXmlExporter.export`."""
+    writing, _ = _writing(request, options)
+    return writing.counts()
+
+
+def _writing(
+    request: ExportRequest, options: Mapping[str, OptionValue]
+) -> tuple[_Writing, list[str]]:
+    """The state of writing a file, and notes about its group."""
+    runtime = RUNTIMES[str(options["dialect"])]
+    instances, proto = int(options["instances"]), str(options["proto"])
+    group, notes = int(options["group"]), list[str]()
+    if group >= 0:
+        whole, request = request.instance, request_within(request, group)
+        nodes = ", ".join(map(str, groups_of(whole)[group]))
+        notes.append(
+            f"for calls on a communicator of nodes {nodes} alone, which are its ranks in this order"
+        )
+    _require_known(kind_of(request.instance), request, runtime)
+    program = program_of(request, runtime, instances, proto, options["ends"] == "same")
+    return _Writing(request, runtime, instances, proto, program), notes
 
 
 def _require_known(
@@ -120,7 +134,30 @@ class _Writing:
 
     @property
     def _collective(self) -> StandardCollective:
-        return self.program.lowered.layout.collective
+        """The collective, with the chunks of the file."""
+        cut = self.program.cut
+        return replace(cut.streams.collective, share=cut.share)
+
+    def counts(self) -> ExportCounts:
+        """The resources that the file needs.  Raises ExportError if a limit is exceeded."""
+        program, instances = self.program, self.instances
+        for rank in range(len(program.blocks)):
+            self._numbered(rank)
+        steps = [[one for block in blocks for one in block.steps] for blocks in program.blocks]
+        sent = [
+            sum(one.instruction is not None and one.instruction.outgoing is not None for one in own)
+            for own in steps
+        ]
+        return ExportCounts(
+            thread_blocks=max(map(len, program.blocks)) * instances,
+            operations=max(map(len, steps)) * instances,
+            channels=program.channels * instances,
+            scratch=max(program.places.scratch) / max(1, self._collective.loop_chunks),
+            multiple_of=self._loop_chunks * self._shares,
+            min_bytes=self._loop_chunks * self._shares,
+            max_bytes=UNLIMITED if not self.runtime.exclusive_end else self.runtime.most_bytes - 1,
+            messages=max(sent) * instances,
+        )
 
     @property
     def _loop_chunks(self) -> int:
@@ -170,6 +207,11 @@ class _Writing:
                 f"for messages whose number of elements is a multiple of {self._loop_chunks}; the "
                 "runtime does not choose it for others"
             )
+        if self.program.cut.longer:
+            yield (
+                f"R/C grows by {self.program.cut.longer:.1%}, since the data are cut into a power "
+                "of two of chunks"
+            )
         if self.program.stated and self.program.apart:
             yield (
                 f"{self.program.apart} messages are stored before they are added or sent on, so "
@@ -179,7 +221,7 @@ class _Writing:
 
     def lines(self, name: str) -> Iterator[str]:
         """The lines of the file."""
-        layout, program, request = self.program.lowered.layout, self.program, self.request
+        program, request = self.program, self.request
         yield _element(
             "algo",
             {
@@ -195,10 +237,11 @@ class _Writing:
                 "maxBytes": self._max_bytes,
             },
         )
-        for rank, scratch in enumerate(program.scratch):
+        for rank, scratch in enumerate(program.places.scratch):
+            inputs, outputs = program.places.chunks(rank)
             chunks = {
-                "i_chunks": layout.input_chunks[rank] * self.instances,
-                "o_chunks": layout.output_chunks[rank] * self.instances,
+                "i_chunks": inputs * self.instances,
+                "o_chunks": outputs * self.instances,
                 "s_chunks": scratch * self.instances,
             }
             if max(chunks.values()) > LAST_OFFSET + 1:
@@ -211,7 +254,8 @@ class _Writing:
             yield "  </gpu>"
         yield "</algo>"
 
-    def _rank(self, rank: int) -> Iterator[str]:
+    def _numbered(self, rank: int) -> list[tuple[ThreadBlock, int]]:
+        """The thread blocks of a rank with their instances, in the order of their numbers."""
         blocks = [
             (block, instance)
             for block in self.program.blocks[rank]
@@ -219,7 +263,6 @@ class _Writing:
         ]
         # Only the first blocks can be waited for.
         blocks.sort(key=lambda one: (not one[0].awaited, one[1]))
-        numbers = {one: number for number, one in enumerate(blocks)}
         awaited = sum(block.awaited for block, _ in blocks)
         if awaited > LAST_AWAITED + 1:
             raise ExportError(
@@ -233,6 +276,11 @@ class _Writing:
                 f"the runtimes keep at most {MOST_NODES} elements of a file; rank {rank} needs "
                 f"{nodes}; take fewer instances or chunks"
             )
+        return blocks
+
+    def _rank(self, rank: int) -> Iterator[str]:
+        blocks = self._numbered(rank)
+        numbers = {one: number for number, one in enumerate(blocks)}
         for number, (block, instance) in enumerate(blocks):
             channels = [one[2] for one in (block.incoming, block.outgoing) if one is not None]
             yield "    " + _element(
@@ -245,11 +293,12 @@ class _Writing:
                 },
             )
             for place, step in enumerate(block.steps):
-                yield "      " + self._step(place, step, instance, numbers)
+                yield "      " + self._step(rank, place, step, instance, numbers)
             yield "    </tb>"
 
     def _step(
         self,
+        rank: int,
         place: int,
         step: BlockStep,
         instance: int,
@@ -258,11 +307,13 @@ class _Writing:
         waited, deps = (-1, -1)
         if step.waits is not None:
             waited, deps = numbers[step.waits[0], instance], step.waits[1]
-        if step.instruction is None:
-            op, source, target = "nop", ("i", -1), ("o", -1)
-        else:
+        op, source, target, count = "nop", ("i", -1), ("o", -1), 1
+        if step.instruction is not None:
             op = str(step.instruction.op)
-            source, target = self._ends(step.instruction, instance)
+            count = int(self.program.cut.weights[step.instruction.stream])
+            source, target = (
+                self._slot(*slot, instance, count) for slot in self._ends(rank, step.instruction)
+            )
         return _element(
             "step",
             {
@@ -272,7 +323,7 @@ class _Writing:
                 "srcoff": source[1],
                 "dstbuf": target[0],
                 "dstoff": target[1],
-                "cnt": 1,
+                "cnt": count,
                 "depid": waited,
                 "deps": deps,
                 "hasdep": int(step.flagged),
@@ -280,22 +331,21 @@ class _Writing:
             closed=True,
         )
 
-    def _ends(
-        self, instruction: XmlInstruction, instance: int
-    ) -> tuple[tuple[str, int], tuple[str, int]]:
+    def _ends(self, rank: int, instruction: XmlInstruction) -> tuple[Stated, Stated]:
         """Source and destination; of a message, the slots that both ends state if they should
         agree."""
         source, target = instruction.source, instruction.target
         message = instruction.outgoing if instruction.incoming is None else instruction.incoming
         if message is not None and self.program.stated:
-            source, target = self.program.stated[message]
+            return self.program.stated[message]
         source, target = source or target, target or source
         assert source is not None
         assert target is not None
-        return self._slot(source, instance), self._slot(target, instance)
+        return (rank, source), (rank, target)
 
-    def _slot(self, slot: Slot, instance: int) -> tuple[str, int]:
-        return _LETTERS[slot.buffer], slot.index * self.instances + instance
+    def _slot(self, rank: int, slot: Slot, instance: int, count: int) -> tuple[str, int]:
+        first, _ = self.program.places.place(rank, slot)
+        return _LETTERS[slot.buffer], first * self.instances + instance * count
 
 
 def _element(tag: str, attributes: Mapping[str, int | str], *, closed: bool = False) -> str:

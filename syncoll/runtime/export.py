@@ -66,6 +66,14 @@ def counts_of(
         ExportError: if the format cannot express the algorithm, the runtime cannot carry it, or a
             needed package is not installed.
     """
+    counts: ExportCounts | None = record.counts(request, _asked(record, request, given))
+    return counts
+
+
+def _asked(
+    record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
+) -> Mapping[str, OptionValue]:
+    """The options of an export; raises as `counts_of`, before the exporter is asked."""
     options = resolve_options(record.options, given, f"exporter {record.name}")
     if not (answer := record.installed()).ok:
         raise ExportError(f"exporter {record.name} is not installed: {answer.reason}")
@@ -74,8 +82,7 @@ def counts_of(
             f"the smallest size is {request.min_bytes} bytes and the largest {request.max_bytes}; "
             "expected a smallest size of at least 0 that is not above the largest"
         )
-    counts: ExportCounts | None = record.counts(request, options)
-    return counts
+    return options
 
 
 def export_verified(
@@ -91,12 +98,11 @@ def export_verified(
         VerificationError: if the algorithm does not solve its instance, or the files fail their
             check; the second is a bug of the exporter or of its checker.
     """
-    counts = counts_of(record, request, given)
-    options = resolve_options(record.options, given, f"exporter {record.name}")
+    options = _asked(record, request, given)
     require_valid(request.instance, request.algorithm)
     exported = record.load().export(request, options)
     if exported.counts is None:
-        exported = replace(exported, counts=counts)
+        exported = replace(exported, counts=record.counts(request, options))
     try:
         checked = record.load_checker().check(exported.files, options, request.instance)
         require_in_boxes(checked, request.instance.topology)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,9 +19,10 @@ from syncoll.cli.main import main
 from syncoll.documents import read_file, schema
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.planning import NeverBest
-from syncoll.plugins import ExportRequest
+from syncoll.plugins import Exported, ExportRequest
 from syncoll.verbs.plan.result import _never_best
 from syncoll_msccl_xml.program import XmlProgram, program_of
+from syncoll_msccl_xml.writer import MscclXmlExporter
 
 Run = Callable[..., Any]
 
@@ -150,7 +152,7 @@ def test_ctrl_c_keeps_finished_exports(
 
     def once(request: ExportRequest, *how: Any) -> XmlProgram:
         calls.append(request)
-        if len(calls) > 1:
+        if len(calls) > 3:  # both are counted, and the first one is exported
             raise KeyboardInterrupt
         return program_of(request, *how)
 
@@ -335,13 +337,29 @@ def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> N
 def test_unsupported_points_are_refused_or_skipped(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By an exporter that counts they are left out; by others only with --skip-refused."""
+
     def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
         if request.algorithm.steps > 2:
             raise ExportError("it knows two steps at most")
         return program_of(request, *how)
 
-    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_short)
     command = ("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
+    with monkeypatch.context() as patched:
+        patched.setattr("syncoll_msccl_xml.writer.program_of", only_short)
+        result = run(*command[:-1], "counted")
+        assert result.code == 0
+        assert "points[1]: left out: it knows two steps at most" in result.err
+        assert len(list((tmp_path / "counted" / "algorithms").iterdir())) == 1
+        shutil.rmtree(tmp_path / "counted")
+
+    def not_long(self: object, request: ExportRequest, options: Any) -> Exported:
+        if request.algorithm.steps > 2:
+            raise ExportError("it knows two steps at most")
+        return export(self, request, options)
+
+    export = MscclXmlExporter.export
+    monkeypatch.setattr(MscclXmlExporter, "export", not_long)
     result = run(*command)
     assert result.code == 2
     assert "points[1], the best for messages from 420000 bytes" in result.err

@@ -575,9 +575,9 @@ def test_against_an_instance(algorithms: Algorithms) -> None:
     twice = instance_of(
         "allgather", 3, np.repeat(one, 2, axis=0), np.ones((6, 3), dtype=bool), False
     )
-    assert "from rank 0 to ranks 1 to 2; collective allgather needs 2" in refusal(
-        text, "executor", twice
-    )
+    assert check(text, "executor", twice), "a file cuts the data in its own way"
+    more = instance_of("uneven", 3, one[[0, 0, 1, 2]], np.ones((4, 3), dtype=bool), False)
+    assert "collective uneven needs" in refusal(text, "executor", more)
     assert "is for 4 ranks" in refusal(algorithms["ring_allgather"](4), "executor", allgather)
     from_1 = Collective.from_arrays("b", [[False, True, False]], [[True, True, True]])
     broadcast = from_1.instantiate(complete(3), chunks=1, steps=2, rounds=2)

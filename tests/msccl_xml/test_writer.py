@@ -46,7 +46,7 @@ def text_of(exported: Exported) -> str:
 
 @dataclass
 class Machine:
-    """Executes a file with random timing."""
+    """Executes a file with random timing, a message for each chunk of a step."""
 
     instance: Instance
     algo: ElementTree.Element
@@ -56,24 +56,26 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.in_place = self.algo.get("inplace") == "1"
+        self.instance = cut_as(self.instance, int(self.algo.get("nchunksperloop", "")))
         self.layout = layout_of(self.instance, in_place=self.in_place)
-        self.parts = max(
-            int(self.algo.find(f"gpu[@id='{r}']").get("i_chunks", "0"))  # type: ignore[union-attr]
-            // max(1, self.layout.input_chunks[r])
-            for r in range(self.layout.collective.num_nodes)
-        )
+        for gpu in self.algo.findall("gpu"):
+            rank = int(gpu.get("id", ""))
+            for name, chunks in (
+                ("i_chunks", self.layout.input_chunks),
+                ("o_chunks", self.layout.output_chunks),
+            ):
+                assert int(gpu.get(name, "")) == chunks[rank]
         for chunk, node in np.argwhere(self.instance.pre).tolist():
             own = frozenset([(node, 1)]) if self.instance.combining else frozenset()
-            for part in range(self.parts):
-                index = int(self.layout.inputs[chunk, node]) * self.parts + part
-                self.memory[self.place(node, "i", index)] = (chunk, part, own)
+            index = int(self.layout.inputs[chunk, node])
+            self.memory[self.place(node, "i", index)] = (chunk, 0, own)
 
     def place(self, rank: int, buffer: str, index: int) -> tuple[int, str, int]:
         """The unique name of a slot: in place input and output are one memory."""
         assert index >= 0
         shift = self.layout.shift[rank]
         if buffer == "i" and shift is not None:
-            return rank, "o", index + shift * self.parts
+            return rank, "o", index + shift
         return rank, buffer, index
 
     def add(self, one: Content, two: Content) -> Content:
@@ -88,7 +90,7 @@ class Machine:
         for gpu in self.algo.findall("gpu"):
             for tb in gpu.findall("tb"):
                 blocks[int(gpu.get("id", "")), int(tb.get("id", ""))] = (tb, tb.findall("step"))
-        at = dict.fromkeys(blocks, 0)
+        at, part = dict.fromkeys(blocks, 0), dict.fromkeys(blocks, 0)
         while live := [key for key in blocks if at[key] < len(blocks[key][1])]:
             self.rng.shuffle(live)
             for key in live:
@@ -98,7 +100,11 @@ class Machine:
                     continue
                 if self.open_sends and step["type"] == "s" and step["hasdep"] == "1":
                     flags[key] = at[key]  # raised while it still reads
-                if self.execute(key[0], tb.attrib, step, queues):
+                if self.execute(key[0], tb.attrib, step, part[key], queues):
+                    part[key] += 1
+                    if part[key] < int(step["cnt"]):
+                        break
+                    part[key] = 0
                     if step["hasdep"] == "1":
                         flags[key] = at[key]
                     at[key] += 1
@@ -112,6 +118,7 @@ class Machine:
         rank: int,
         tb: Mapping[str, str],
         step: Mapping[str, str],
+        part: int,
         queues: dict[tuple[int, int, int], deque[Content]],
     ) -> bool:
         op = step["type"]
@@ -123,8 +130,8 @@ class Machine:
             return False
         if op == "nop":
             return True
-        source = (step["srcbuf"], int(step["srcoff"]))
-        target = (step["dstbuf"], int(step["dstoff"]))
+        source = (step["srcbuf"], int(step["srcoff"]) + part)
+        target = (step["dstbuf"], int(step["dstoff"]) + part)
         if op in ("s", "cpy", "re", "rrc", "rrs", "rrcs"):
             own = self.memory[self.place(rank, *source)]
         if op == "s" or op == "cpy":
@@ -145,9 +152,22 @@ class Machine:
         for chunk, node in np.argwhere(self.instance.post).tolist():
             everyone = np.flatnonzero(self.instance.pre[chunk]).tolist()
             wanted = frozenset((n, 1) for n in everyone if self.instance.combining)
-            for part in range(self.parts):
-                index = int(self.layout.outputs[chunk, node]) * self.parts + part
-                assert self.memory[self.place(node, "o", index)] == (chunk, part, wanted)
+            index = int(self.layout.outputs[chunk, node])
+            assert self.memory[self.place(node, "o", index)] == (chunk, 0, wanted)
+
+
+def cut_as(instance: Instance, loop_chunks: int) -> Instance:
+    """The instance with as many chunks as a file has: as many for each start and end."""
+    kind = kind_of(instance)
+    whole = kind.loop_chunks
+    if kind.kind in (Kind.GATHER, Kind.SCATTER):
+        whole //= kind.num_nodes
+    _, first = np.unique(
+        np.concatenate([instance.pre, instance.post], axis=1), axis=0, return_index=True
+    )
+    kept = np.repeat(np.sort(first), kind.share * loop_chunks // whole)
+    assert len(kept) * whole == len(instance.pre) * loop_chunks
+    return replace(instance, pre=instance.pre[kept], post=instance.post[kept])
 
 
 def require_limits(algo: ElementTree.Element, dialect: str) -> None:
@@ -172,11 +192,12 @@ def require_limits(algo: ElementTree.Element, dialect: str) -> None:
             assert [line["s"] for line in lines] == [str(i) for i in range(len(lines))]
             assert lines[-1]["type"] != "nop"
             for line in lines:
-                assert line["cnt"] == "1"
+                count = int(line["cnt"])
+                assert 1 <= count <= 71
                 if line["type"] in ("s", "cpy", "re", "rrc", "rrs", "rrcs"):
-                    assert int(line["srcoff"]) < sizes[line["srcbuf"]]
-                if line["type"] not in ("s", "rrs"):
-                    assert int(line["dstoff"]) < sizes[line["dstbuf"]]
+                    assert int(line["srcoff"]) + count <= sizes[line["srcbuf"]]
+                if line["type"] not in ("s", "rrs", "nop"):
+                    assert int(line["dstoff"]) + count <= sizes[line["dstbuf"]]
                 assert int(line["depid"]) < 128
                 if line["type"] == "nop":
                     assert line["depid"] != "-1"
@@ -224,8 +245,8 @@ def check(
     algo = ElementTree.fromstring(text)
     require_limits(algo, dialect)
     assert differing_ends(algo) == 0
+    assert int(algo.get("nchunksperloop", "")) % instances == 0
     machine = Machine(wanted.instance, algo, rng, (dialect, proto) == ("rccl", "LL"))
-    assert machine.parts == instances
     machine.run()
     machine.require_right()
     return text
@@ -411,7 +432,7 @@ def _backwards(sends: np.ndarray[Any, np.dtype[np.int64]], nodes: int) -> Any:
 @pytest.mark.parametrize(
     ("dialect", "instances", "complaint"),
     [
-        ("rccl", 60, "at most 64 thread blocks on a GPU; rank 0 needs"),
+        ("rccl", 60, "at most 64 thread blocks on a GPU; rank 2 needs at least 120"),
         ("msccl", 33, "at most 32 channels; this needs 33 (there are 33 instances)"),
         ("executor", 33, "at most 32 channels"),
     ],
@@ -422,8 +443,47 @@ def test_limits_are_named(dialect: str, instances: int, complaint: str) -> None:
 
 
 def test_too_many_elements_are_named() -> None:
+    wanted = request(*tree("allreduce", ring(5), 200))
     with pytest.raises(ExportError, match="at most 4095 elements of a file; rank 0 needs"):
-        write(request(*tree("allgather", ring(4), 60)), instances=15)
+        write(wanted, instances=15)
+    # The count of messages is enough to refuse it, before anything is built.
+    reason = r"rank \d has \d+ messages, and needs at least"
+    for write_or_count in (RECORD.load().export, RECORD.counts):
+        with pytest.raises(ExportError, match=reason):
+            write_or_count(wanted, resolve_options(RECORD.options, {"instances": 30}, "exporter"))
+
+
+def test_chunks_of_one_way_are_one_step_and_powers_of_two() -> None:
+    """Of 12 chunks a rank sends 9 by one tree and 3 by another: 3/4 and 1/4 of the data."""
+    nodes, topology = 4, ring(4)
+    pre = np.tile(np.eye(nodes, dtype=bool), (12, 1))
+    sends = []
+    for turn in range(12):
+        way = 1 if turn < 9 else -1
+        for chunk in range(nodes):
+            ranks = [(chunk + way * hop) % nodes for hop in range(nodes)]
+            sends += [
+                [turn * nodes + chunk, ranks[hop], ranks[hop + 1], hop] for hop in range(nodes - 1)
+            ]
+    instance = Instance(topology, "x", 12, 3, 27, pre, np.ones_like(pre))
+    wanted = request(instance, Algorithm((9, 9, 9), np.array(sends)))
+    text = check(wanted, random.Random(1), "msccl")
+    algo = ElementTree.fromstring(text)
+    assert algo.get("nchunksperloop") == str(4 * nodes)
+    counts = Counter(step.get("cnt") for step in algo.iter("step") if step.get("type") == "s")
+    assert set(counts) == {"1", "3"}
+    counted = RECORD.counts(wanted, resolve_options(RECORD.options, {}, "exporter"))
+    assert counted is not None
+    assert counted == write(wanted).counts
+    assert (counted.multiple_of, counted.min_bytes) == (16, 16)
+    tbs = [len(gpu.findall("tb")) for gpu in algo.findall("gpu")]
+    assert counted.thread_blocks == max(tbs)
+
+
+def test_shares_of_other_cuts_say_by_how_much_they_take_longer() -> None:
+    instance, algorithm = tree("allgather", ring(4), 3)
+    notes = write(request(instance, algorithm)).notes
+    assert any(re.fullmatch(r"R/C grows by \d\.\d%, since .*", note) for note in notes), notes
 
 
 @pytest.mark.parametrize(
@@ -444,17 +504,17 @@ def test_size_range(dialect: str, low: int, high: int, written: tuple[int, int])
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_range_needs_a_size_that_fits(dialect: str) -> None:
-    """A multiple of 12 elements, of at least a byte each."""
-    wanted = request(*tree("allgather", ring(4), 3))
-    with pytest.raises(ExportError, match=r"of 50 to 59 bytes .* nearest are 48 and 60 bytes"):
-        write(replace(wanted, min_bytes=50, max_bytes=59), dialect=dialect)
-    with pytest.raises(ExportError, match="the least is 12 bytes"):
-        write(replace(wanted, max_bytes=11), dialect=dialect)
-    text = text_of(write(replace(wanted, min_bytes=50, max_bytes=60), dialect=dialect))
+    """A multiple of 4 elements, of at least a byte each."""
+    wanted = request(*tree("allgather", ring(4), 1))
+    with pytest.raises(ExportError, match=r"of 49 to 51 bytes .* nearest are 48 and 52 bytes"):
+        write(replace(wanted, min_bytes=49, max_bytes=51), dialect=dialect)
+    with pytest.raises(ExportError, match="the least is 4 bytes"):
+        write(replace(wanted, max_bytes=3), dialect=dialect)
+    text = text_of(write(replace(wanted, min_bytes=49, max_bytes=52), dialect=dialect))
     check = RECORD.load_checker().check
     assert check({"x.xml": text.encode()}, {"dialect": dialect}).num_nodes == 4
-    text = re.sub('maxBytes="6.', 'maxBytes="59', text)
-    with pytest.raises(VerificationError, match="nchunksperloop = 12, so that it is never chosen"):
+    text = re.sub('maxBytes="5.', 'maxBytes="51', text)
+    with pytest.raises(VerificationError, match="nchunksperloop = 4, so that it is never chosen"):
         check({"x.xml": text.encode()}, {"dialect": dialect})
 
 

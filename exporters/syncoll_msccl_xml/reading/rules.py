@@ -15,6 +15,7 @@ from syncoll_msccl_xml.limits import (
     LAST_AWAITED,
     LAST_OFFSET,
     LONGEST_NAME,
+    MOST_COUNT,
     MOST_NODES,
     MOST_PER_CHANNEL,
     TAKEN_NAME,
@@ -35,7 +36,6 @@ WRITES = frozenset({"r", "rcs", "rrc", "rrcs", "cpy", "re"})
 
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("i", "o", "s")
-_MOST_COUNT = 71
 _MOST_CHILDREN = 1024
 """Most elements directly within another one."""
 
@@ -271,8 +271,8 @@ def _wrong_step(gpu: XmlGpu, block: XmlBlock, position: int, dialect: Runtime) -
             yield f"{key} is {buffer!r}; it must be i, o or s"
     if step.type == "nop":
         return
-    if not 1 <= step.cnt <= _MOST_COUNT:
-        yield f"cnt is {step.cnt}; it must be 1 to {_MOST_COUNT}"
+    if not 1 <= step.cnt <= MOST_COUNT:
+        yield f"cnt is {step.cnt}; it must be 1 to {MOST_COUNT}"
     if step.hasdep not in (0, 1):
         yield f"hasdep is {step.hasdep}; it must be 0 or 1"
     if step.type in SENDS and block.send < 0:
