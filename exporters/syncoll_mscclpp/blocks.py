@@ -14,7 +14,7 @@ one another by a semaphore.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import networkx as nx
@@ -49,6 +49,7 @@ class Division:
 
     most: int
     groups: list[list[tuple[int, ...]]]
+    load: Mapping[tuple[int, ...], int] = field(default_factory=dict)
     cuts: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     @staticmethod
@@ -90,7 +91,7 @@ class Division:
         groups: list[list[tuple[int, ...]]] = []
         for kind in kinds.values():
             groups += _dealt(kind, load, max(1, most // len(kinds)))
-        return Division(most, groups)
+        return Division(most, groups, {one: int(load[list(one)].sum()) for one in sets})
 
     def least_operations(self, streams: Streams) -> IntArray:
         """A lower bound of the operations of each rank: its sums, and, for each step of each group,
@@ -145,6 +146,17 @@ class Division:
         cuts = self.cuts.setdefault((rank, group), [])
         cuts.append(steps[len(steps) // 2])
         cuts.sort()
+        return True
+
+    def move(self, group: int, other: int) -> bool:
+        """Moves the lightest streams of a group to another one; False if there is only one."""
+        if group == other or len(self.groups[group]) < 2:
+            return False
+        lightest = min(self.groups[group], key=lambda one: (self.load[one], one))
+        self.groups[group].remove(lightest)
+        self.groups[other] = sorted([*self.groups[other], lightest])
+        for key in [key for key in self.cuts if key[1] in (group, other)]:
+            del self.cuts[key]
         return True
 
 

@@ -71,7 +71,7 @@ def cuts_of(streams: Streams, alignment: int, least: int = 1) -> Iterator[Cut]:
     factor = 1 if collective.kind in WHOLE else collective.num_nodes
     weighted = by_weight(streams, max(1, SMALL // alignment // factor), least)
     if not (weighted.consistent and by_slices(streams).consistent):
-        yield from cuts_of(streams_of(streams.request, apart=True), alignment)
+        yield from cuts_of(streams_of(streams.whole, apart=True), alignment)
         return
     two_to_k = collective.num_nodes & (collective.num_nodes - 1) == 0
     first = two_to_k and weighted.longer <= ENOUGH

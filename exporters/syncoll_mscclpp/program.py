@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +23,11 @@ __all__ = ["CLOSE", "PlanProgram", "RankPlan", "program_of"]
 CLOSE = 1.5
 """A division that needs more than so many times the operations that fit is far from fitting."""
 
-_DIVISIONS = ((1, False), (1, True), (2, True), (4, True), (8, True))
+_DIVISIONS = ((1, False), (1, True), (2, True), (4, True))
 """The divisions that are tried: the divisor of the number of groups, and whether it is even."""
+
+_MOST_MOVES = 4
+"""Most streams that move from a thread block that is too large to another one."""
 
 _WORTH = 0.9
 """The size of a file with fewer thread blocks, relative to the one before, that is worth them."""
@@ -99,10 +103,11 @@ def program_of(
         division = Division.of(lowered, cut, max(1, most_blocks // wanted), others, evenly=evenly)
         division.most = most_blocks
         try:
-            found = _divided(lowered, kind, division, places, packets, events)
+            moves = _MOST_MOVES if evenly else 0
+            found = _divided(lowered, kind, division, places, packets, events, moves)
         except _TooManyError as error:
             refused = error
-            if best is not None or not error.close:
+            if evenly or not error.close:
                 break
         else:
             if best is not None and found.size > _WORTH * best.size:
@@ -127,8 +132,10 @@ def _divided(
     places: Places,
     packets: Packets | None,
     events: Sequence[Event],
+    moves: int,
 ) -> PlanProgram:
-    """The program for a division, which is split where a limit needs it."""
+    """The program for a division, which is split where a limit needs it, or from which at most
+    `moves` streams move to other groups."""
     while True:
         draft = Draft(lowered, kind, division, places, packets, events)
         scripts = {block: draft.script(block) for block in sorted(draft.steps)}
@@ -138,16 +145,22 @@ def _divided(
             if excess is None or block[1] in groups:
                 continue
             groups.add(block[1])
-            if not division.split(block, draft.steps_of(block)):
-                error = _TooManyError(
-                    f"rank {block[0]} needs more than {counted(division.most, 'thread block')}: "
-                    f"one would have {excess}; take an algorithm with fewer chunks or steps"
-                )
-                needed = sum(
-                    len(one.operations) for at, one in scripts.items() if at[0] == block[0]
-                )
-                error.close = needed <= CLOSE * division.most * MOST_OPERATIONS
-                raise error
+            if division.split(block, draft.steps_of(block)):
+                continue
+            most: Counter[int] = Counter()
+            for (_, group, _), one in scripts.items():
+                most[group] = max(most[group], len(one.operations))
+            lightest = min(range(len(division.groups)), key=lambda group: most[group])
+            moves -= 1
+            if moves >= 0 and division.move(block[1], lightest):
+                break
+            error = _TooManyError(
+                f"rank {block[0]} needs more than {counted(division.most, 'thread block')}: "
+                f"one would have {excess}; take an algorithm with fewer chunks or steps"
+            )
+            needed = sum(len(one.operations) for at, one in scripts.items() if at[0] == block[0])
+            error.close = needed <= division.most * MOST_OPERATIONS
+            raise error
         if not groups:
             break
     ranks = []

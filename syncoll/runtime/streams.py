@@ -28,6 +28,7 @@ class Streams:
 
     Args:
         collective: of the algorithm with all its chunks.
+        whole: the request for the algorithm with all its chunks.
         request: the algorithm of streams; its instance has one chunk for each.
         sizes: ``[T]``, chunks of each stream; of streams of one block only their ratios matter.
         blocks: ``[T]``, ascending, the block of each stream.  In a custom collective, where the
@@ -35,6 +36,7 @@ class Streams:
     """
 
     collective: StandardCollective
+    whole: ExportRequest
     request: ExportRequest
     sizes: IntArray
     blocks: IntArray
@@ -63,6 +65,7 @@ class Streams:
         rounds = tuple(longest * one for one in algorithm.rounds_per_step)
         return Streams(
             self.collective,
+            self.whole,
             replace(
                 self.request,
                 instance=replace(
@@ -116,6 +119,7 @@ def streams_of(request: ExportRequest, *, apart: bool = False) -> Streams:
     carried = algorithm.contributions
     return Streams(
         collective,
+        request,
         replace(
             request,
             instance=replace(instance, pre=instance.pre[chosen], post=instance.post[chosen]),

@@ -1,10 +1,10 @@
 """Mutation tests: every number, name and operation of small plans, against a naive simulator.
 
 The simulator shares no code with the checker.  It reads the JSON directly, moves random numbers,
-and runs four threads of each block one by one in a random order.  Its proxies work at random times,
-and it makes two calls in a row, between which the callers read and refill their buffers.  Plans
-that the checker accepts must give the right numbers in each run; plans with a reported deadlock or
-wrong result must fail in each run.
+and runs at least four threads of each block one by one in a random order.  Its proxies work at
+random times, and it makes two calls in a row, between which the callers read and refill their
+buffers.  Plans that the checker accepts must give the right numbers in each run; plans with a
+reported deadlock or wrong result must fail in each run.
 """
 
 from __future__ import annotations
@@ -38,6 +38,16 @@ class WrongError(Exception):
     """A wrong outcome of a simulation."""
 
 
+WHOLE = {"tb_id": 0, "tbg_size": 1}
+
+
+def slice_start(length: int, group: Plan, after: int) -> int:
+    """Where a slice starts, or the one after it."""
+    least, rest = divmod(length, group["tbg_size"])
+    number = int(group["tb_id"]) + after
+    return number * least + min(number, rest)
+
+
 class Simulation:
     """Calls of a plan, with one random generator."""
 
@@ -46,12 +56,16 @@ class Simulation:
         self.instance = instance
         self.dice = dice
         self.gpus = plan["gpus"]
+        every = [op for gpu in self.gpus for block in gpu["threadblocks"] for op in block["ops"]]
+        slices = (op["tbg_info"]["tbg_size"] for op in every if "tbg_info" in op)
+        self.threads = max(THREADS, *(len(op.get("channel_ids", ())) for op in every), 0)
+        self.elements = max(ELEMENTS, 1 + max(slices, default=0))
         self.ranks = len(self.gpus)
         self.coll = plan["collective"]
         self.memory: dict[tuple[int, str], list[Any]] = {}
         self.views: dict[tuple[int, str], tuple[str, int]] = {}
         for r, gpu in enumerate(self.gpus):
-            i, o, s = (gpu[f"{x}_chunks"] * ELEMENTS for x in ("input", "output", "scratch"))
+            i, o, s = (gpu[f"{x}_chunks"] * self.elements for x in ("input", "output", "scratch"))
             self.memory[r, "s"], self.views[r, "s"] = [None] * 2 * s, ("s", 0)
             if plan["inplace"]:
                 self.memory[r, "c"] = [None] * max(i, o)
@@ -86,7 +100,7 @@ class Simulation:
 
     def start(self, r: int) -> list[Iterator[bool]]:
         """The caller of a rank fills its buffers and launches the plan."""
-        size = self.gpus[r]["input_chunks"] * ELEMENTS
+        size = self.gpus[r]["input_chunks"] * self.elements
         for kind in ("i", "o"):
             name, _ = self.views[r, kind]
             self.memory[r, name] = [-1] * len(self.memory[r, name])
@@ -96,8 +110,8 @@ class Simulation:
         self.memory[r, name][at : at + size] = data
         result: list[Iterator[bool]] = []
         for block in self.gpus[r]["threadblocks"]:
-            state = {"met": [0] * THREADS, "passed": [0] * THREADS}
-            result += [self.thread(r, block, t, state) for t in range(THREADS)]
+            state = {"met": [0] * self.threads, "passed": [0] * self.threads}
+            result += [self.thread(r, block, t, state) for t in range(self.threads)]
         return result
 
     def table(self, block: Plan, key: str, kind: str) -> list[int]:
@@ -123,7 +137,7 @@ class Simulation:
             if op["name"] != "pipeline":
                 yield from self.operation(r, block, op, t, state, None)
                 continue
-            for start in range(0, op["iter_context"]["num_chunks"] * ELEMENTS, 3):
+            for start in range(0, op["iter_context"]["num_chunks"] * self.elements, 3):
                 for inner in op["ops"]:
                     yield from self.operation(r, block, inner, t, state, start)
 
@@ -181,8 +195,9 @@ class Simulation:
             pairs = [([a], [b]) for a, b in zip(sources, targets, strict=True)]
         for n, (read, written) in enumerate(pairs):
             turn = n + read[0][2] + 3 * written[0][2]
-            for e in range(read[0][3]):
-                if (e + turn) % THREADS != t:
+            group = op.get("tbg_info", WHOLE)
+            for e in range(*(slice_start(read[0][3], group, n) for n in (0, 1))):
+                if (e + turn) % self.threads != t:
                     continue
                 values = [self.memory[rank, kind][at + e] for rank, kind, at, _ in read[:data_in]]
                 for rank, kind, at, _ in read[data_in:]:
@@ -235,10 +250,10 @@ class Simulation:
             remote = self.gpus[r]["remote_buffers"][number]
             rank, kind = remote["rank"], remote["type"]
         name, at = self.views[rank, kind]
-        first, last = one["index"] * ELEMENTS, (one["index"] + one["size"]) * ELEMENTS
+        first, last = one["index"] * self.elements, (one["index"] + one["size"]) * self.elements
         limit = {"i": "input", "o": "output", "s": "scratch"}[kind]
         room = 2 if kind == "s" and self.plan["protocol"] == "LL" else 1
-        if not 0 <= first < last <= room * self.gpus[rank][f"{limit}_chunks"] * ELEMENTS:
+        if not 0 <= first < last <= room * self.gpus[rank][f"{limit}_chunks"] * self.elements:
             raise WrongError("bounds")
         return rank, name, at + first, last - first
 
@@ -248,7 +263,7 @@ class Simulation:
             for key in ("src_buff", "dst_buff")
         )
         paired = op["name"] == "put"
-        group = op.get("tbg_info", {"tb_id": 0, "tbg_size": 1})
+        group = op.get("tbg_info", WHOLE)
         jobs = (
             [((a,), (b,)) for a, b in zip(sources, targets, strict=True)]
             if paired
@@ -256,8 +271,7 @@ class Simulation:
         )
         for n, (read, written) in enumerate(jobs):
             length = read[0][3]
-            low = length * group["tb_id"] // group["tbg_size"]
-            high = length * (group["tb_id"] + 1) // group["tbg_size"]
+            low, high = (slice_start(length, group, n) for n in (0, 1))
             if start is not None:
                 low, high = min(low + start, high), min(low + start + 3, high)
             if op.get("channel_type") == "port":
@@ -269,7 +283,7 @@ class Simulation:
                 continue
             # The thread of an element depends on addresses; only its move is certain.
             turn = n + read[0][2] + 3 * written[0][2]
-            own = [e for e in range(low, high) if (e + turn) % THREADS == t]
+            own = [e for e in range(low, high) if (e + turn) % self.threads == t]
             for e in self.dice.sample(own, len(own)):
                 self.one(read, written, e)
                 if self.dice.random() < 0.5:
@@ -306,7 +320,7 @@ class Simulation:
                         got_on = True
                 if not threads:
                     name, first = self.views[r, "o"]
-                    size = self.gpus[r]["output_chunks"] * ELEMENTS
+                    size = self.gpus[r]["output_chunks"] * self.elements
                     ends.append((r, self.call[r], self.memory[r, name][first : first + size]))
                     self.call[r] += 1
                     del alive[r]
@@ -347,14 +361,14 @@ class Simulation:
         one.
         """
         goals = [c for c, row in enumerate(instance.post) if row[r]]
-        for place in range(len(have) // ELEMENTS):
-            got = have[place * ELEMENTS : (place + 1) * ELEMENTS]
-            want = [-1] * ELEMENTS  # as the caller left it
+        for place in range(len(have) // self.elements):
+            got = have[place * self.elements : (place + 1) * self.elements]
+            want = [-1] * self.elements  # as the caller left it
             if place < len(goals):
-                chunk, want = goals[place], [0] * ELEMENTS
+                chunk, want = goals[place], [0] * self.elements
                 for rank in (n for n, there in enumerate(instance.pre[chunk]) if there):
-                    at = int(instance.pre[:chunk, rank].sum()) * ELEMENTS
-                    own = data[rank][at : at + ELEMENTS]
+                    at = int(instance.pre[:chunk, rank].sum()) * self.elements
+                    own = data[rank][at : at + self.elements]
                     want = [a + b for a, b in zip(want, own, strict=True)]
             if got != want:
                 raise WrongError("result")
