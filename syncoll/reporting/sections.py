@@ -104,7 +104,7 @@ def _headline(subject: Subject) -> str:
     if frontier is None:
         return subject.answer
     sentences = [sentence for sentence in [ruled_out(frontier)] if sentence]
-    states = [one.state for one in subject.entries if frontier.points]
+    states = [one.state for one in subject.entries if frontier.points and one.state != "simple"]
     optimal = states.count("optimal")
     if states and optimal == len(states):
         which = "Every" if optimal > 1 else "The"
@@ -114,6 +114,8 @@ def _headline(subject: Subject) -> str:
     elif states:
         proved = f"{optimal or 'None'} of the {len(states)} points {'are' if optimal > 1 else 'is'}"
         sentences.append(f"{proved} proved optimal for every C.")
+    if frontier.points and len(states) < len(subject.entries):
+        sentences.append("Simple points have fewer chunks or messages near the least R/C.")
     if frontier.scope == BOUNDS_ALONE:
         sentences.append("These are lower bounds alone: no algorithms were searched.")
     elif not subject.entries:
@@ -130,6 +132,7 @@ def points(subject: Subject) -> Markup:
                 one.stored.steps,
                 one.stored.rounds,
                 one.stored.chunks,
+                f"{one.stored.messages:,}",
                 one.stored.bandwidth,
                 "" if one.bound is None else one.bound,
                 element("span", one.scope, class_=f"state {one.state}"),
@@ -138,7 +141,10 @@ def points(subject: Subject) -> Markup:
             )
             for one in subject.entries
         ]
-        columns = (">S", ">R", ">C", ">R/C", ">proved ≥", "optimal for", ">sends", "found by")
+        columns = (
+            *(">S", ">R", ">C", ">messages", ">R/C", ">proved ≥"),
+            *("optimal for", ">sends", "found by"),
+        )
         parts.append(table(columns, rows, "Verified algorithms", rows_are="algorithm"))
     families = () if subject.frontier is None else subject.frontier.families
     if families:

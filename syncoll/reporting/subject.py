@@ -109,10 +109,11 @@ class Subject:
 
 
 def state_of(frontier: Frontier, point: Point) -> str:
-    """``optimal`` for every C, ``limited`` to some C or R, or ``open``."""
+    """``optimal`` for every C, ``limited`` to some C or R, or ``open``; ``simple`` if a lower R/C
+    is known for its S."""
     proof = frontier.proof(point)
     if frontier.is_simple(point):
-        return "open"
+        return "simple"
     if proof is not None and proof.scope is Scope.ALL:
         return "optimal"
     return "limited" if proof is not None and proof.scope is Scope.CHUNKS else "open"

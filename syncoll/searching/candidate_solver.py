@@ -99,8 +99,10 @@ class CandidateSolver:
         A candidate that is not decided soon matters for no claim, and is not asked for again.
         """
         ledger, source, undecided = self._ledger, self._source, 0
+        combining = source.request.collective.combining
+        each = source.bounds.topology.num_nodes if combining else 1  # contributors of a send
         for candidate in ledger.simpler(source, step.steps):
-            many = source.bounds.num_sends(candidate.chunks, step.steps) > MANY_SENDS
+            many = each * source.bounds.num_sends(candidate.chunks, step.steps) > MANY_SENDS
             if many or undecided >= 2 or not source.bounds.is_writable(candidate.chunks):
                 return
             seconds = source.request.point_limit or min(SHORT_SECONDS, self._for_simple)

@@ -35,11 +35,11 @@ def test_numbers_equal_the_file(browser: Browser, report: Path, dgx1: Path) -> N
     browser.open(report)
     document = json.loads(dgx1.read_text())
     rows = browser.value(CELLS.format("#frontier"))
-    assert [row[:5] for row in rows] == [
-        [str(one[k]) for k in ("steps", "rounds", "chunks", "bandwidth", "bound")]
+    assert [row[:6] for row in rows] == [
+        [str(one[k]) for k in ("steps", "rounds", "chunks", "messages", "bandwidth", "bound")]
         for one in document["points"]
     ]
-    assert [row[6] for row in rows] == [
+    assert [row[7] for row in rows] == [
         str(len(one["algorithm"]["sends"])) for one in document["points"]
     ]
     points = browser.value(

@@ -19,6 +19,7 @@ from syncoll.api import Topology
 from syncoll.documents.document import digest
 from syncoll.errors import SyncollError, UsageError, VerificationError
 from syncoll.ledger.incumbents import merged
+from syncoll.reporting.subject import state_of
 from syncoll.results.frontier import Point, known_cost, thinned
 from syncoll.values import share_of
 
@@ -98,6 +99,7 @@ def test_one_s_has_a_best_and_a_simple_point(frontier: FrontierResult) -> None:
     assert "messages" in text
     assert "simple; within 33 %" in text
     assert [row["optimal_for"] for row in frontier.records()] == ["all", None]
+    assert [state_of(frontier, point) for point in frontier] == ["optimal", "simple"]
 
 
 def test_a_file_keeps_both_points_of_one_s(frontier: FrontierResult, tmp_path: Path) -> None:

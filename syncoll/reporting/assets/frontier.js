@@ -73,6 +73,7 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
     for (const one of shown) svg.append(draw("circle", { class: "member", cx: x(one.steps), cy: y(one.cost), r: 2.6 }));
 
     const r = points.length > 40 ? 3.5 : 6;
+    const radius = (one) => (one.state === "simple" ? r / 2 : r);
     for (const one of points) labels.block(x(one.steps), y(one.at), r);
     const layer = draw("g", { role: "listbox", "aria-label": "Points" });
     svg.append(layer);
@@ -96,7 +97,7 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
           }
         },
       }, draw("title", {}, `${named(one)} · optimal for: ${one.scope}`),
-        draw("circle", { class: "halo", cx, cy, r: 13 }), draw("circle", { class: "mark", cx, cy, r }),
+        draw("circle", { class: "halo", cx, cy, r: 13 }), draw("circle", { class: "mark", cx, cy, r: radius(one) }),
         one.state === "limited" ? draw("path", { class: "half", d: `M${cx} ${cy - r}A${r} ${r} 0 0 0 ${cx} ${cy + r}Z` }) : null);
       layer.append(mark);
     }
@@ -107,11 +108,12 @@ function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
 
   const sample = (...inside) => draw("svg", { width: 22, height: 14, viewBox: "0 0 22 14", "aria-hidden": "true", class: "chart-sample" }, ...inside);
   const states = new Set(points.map((one) => one.state));
-  const dot = (state, inside) => sample(draw("g", { class: `point ${state}` }, draw("circle", { class: "mark", cx: 11, cy: 7, r: 5 }), inside));
+  const dot = (state, inside) => sample(draw("g", { class: `point ${state}` }, draw("circle", { class: "mark", cx: 11, cy: 7, r: state === "simple" ? 2.5 : 5 }), inside));
   const entries = [
     states.has("optimal") && [dot("optimal", null), "found, optimal for every C"],
     states.has("limited") && [dot("limited", draw("path", { class: "half", d: "M11 2A5 5 0 0 0 11 12Z" })), "optimal within a limit"],
     states.has("open") && [dot("open", null), "verified, not proved optimal"],
+    states.has("simple") && [dot("simple", null), "simple: few chunks or messages, near the best"],
     shown.length && [sample(draw("circle", { class: "member", cx: 11, cy: 7, r: 3 })), "members of a pipeline, which has one for every m"],
     [sample(draw("path", { class: "bound", d: "M0 7H22" })), "proved bound"],
     [sample(draw("rect", { class: "gap", width: 22, height: 14 })), "open: neither found nor excluded"],
