@@ -99,7 +99,7 @@ class SubnetworkSearch:
             next(i for i, kind in enumerate(kinds) if group.is_like(kind)) for group in self._groups
         ]
         with suppress(OutOfTimeError):
-            for choice in choices([frontier.points for _, frontier in found]):
+            for choice in _choices([frontier.points for _, frontier in found]):
                 with interrupted_at(self._search.deadline):
                     point = _laid(self._groups, [choice[i] for i in which], request)
                 if point is not None and ledger.keeps(point):
@@ -121,6 +121,24 @@ class SubnetworkSearch:
             return self._frontiers.search(SearchTask(asked, until, proving=False))
         except (UsageError, LocatedError, OutOfTimeError):
             return None
+
+
+def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
+    """Points of all kinds of groups: the cheapest of each for every S, and the simplest ones."""
+    if len(found) == 1:
+        yield from ((point,) for point in found[0])
+        return
+    yield from choices(found)
+    yield from choices([_simplest(points) for points in found])
+
+
+def _simplest(points: Sequence[Point]) -> list[Point]:
+    """The point of the fewest chunks of each S."""
+    least: dict[int, Point] = {}
+    for point in points:
+        if point.steps not in least or point.chunks < least[point.steps].chunks:
+            least[point.steps] = point
+    return list(least.values())
 
 
 def _groups(topology: Topology, collective: Collective) -> list[_Group]:
