@@ -9,15 +9,16 @@ Small C have a search of their own (`few_chunks`), for each limit on C that the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, isinf
 
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
 from syncoll.packing.arrivals import MOST_CELLS
+from syncoll.packing.column_generation import Packing
 from syncoll.packing.expand_orbits import algorithm_of
-from syncoll.packing.few_chunks import FewChunks
+from syncoll.packing.few_chunks import FewChunks, SmallBudgets
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
@@ -65,15 +66,11 @@ _LINKS_MORE = 6
 _MULTIPLES = 4
 """Multiples that are tried together of a C that may reach the packing's value; limits work."""
 
-_FEW, _FEW_TREES = 64, 400
-"""Most trees of a solution with a small C, and known trees that it may begin with; limits work."""
+_FEW_TREES = 400
+"""Known trees that a solution with a small C may begin with; limits work."""
 
 _FEW_SHARE = 0.2
 """The part of the remaining time for small C, or half of it if C has no limit."""
-
-_SIMPLE = 1.02
-"""A small C within this factor of the packing's R/C is not improved, and larger ones of these are
-not needed."""
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond the trees with a share; limits work."""
@@ -133,9 +130,8 @@ class _Run:
         self.problem, self.turn = problem, turn
         self.most_chunks, self.known = most_chunks, known
         self.best: dict[int, Fraction] = {}
-        self.few: dict[int, FewChunks[TimedTree]] = {}
-        self.costs: dict[tuple[int, int], Fraction] = {}
-        """The least R/C found for each S and C."""
+        each = sum(demand.count for demand in problem.demands)
+        self.small = SmallBudgets(self._few_chunks, problem.least_chunks, each)
         most = turn.limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
@@ -164,66 +160,36 @@ class _Run:
                 and packing.value > self.schedule.least * NEARLY_THERE
             ):
                 self._pack_without_steps(steps)
-        while any(self._open(packing) for packing in self.schedule.packings.values()):
+        while any(
+            self.small.open(packing, self._budgets) for packing in self.schedule.packings.values()
+        ):
             for packing in list(self.schedule.packings.values()):
                 if self.turn.is_over:
                     yield None
                 yield from self._deal_few(packing)
 
-    def _least_cost(self, steps: int, chunks: int) -> Fraction | None:
-        """The least R/C found for at most these steps and chunks."""
-        found = (b for (s, c), b in self.costs.items() if s <= steps and c <= chunks)
-        return min(found, default=None)
+    @property
+    def _budgets(self) -> Sequence[int]:
+        """The limits on C of the search."""
+        limits = self.turn.limits
+        return limits.budgets or ((limits.max_chunks,) if limits.max_chunks else ())
 
-    def _small_units(self) -> list[int]:
-        """The small C that are asked for, in units of the least."""
-        least = self.problem.least_chunks
-        each = sum(demand.count for demand in self.problem.demands)
-        most = min(self.most_chunks // least, _FEW // each)
-        budgets = self.turn.limits.budgets or (self.turn.limits.max_chunks or 0,)
-        return [units for units in sorted({b // least for b in budgets}) if 0 < units <= most]
-
-    def _open(self, packing: TimedPacking) -> list[int]:
-        """The small C, in units, for which more time may lower R/C."""
-        if isinf(packing.value) or not packing.feasible:
-            return []
-        few = self.few.get(packing.steps)
-        found = []
-        for units in self._small_units():
-            known = self._least_cost(packing.steps, units * self.problem.least_chunks)
-            if known is not None and known <= packing.value * _SIMPLE:
-                break
-            if few is None or few.is_open(units):
-                found.append(units)
-        return found
+    def _few_chunks(self, packing: Packing[TimedTree]) -> FewChunks[TimedTree]:
+        choice = column_choice(self.schedule.packings[packing.steps], _FEW_TREES)
+        repair = TreeRepair(self.problem, packing.steps)
+        return FewChunks(packing, choice, repair, self.problem.least_chunks)
 
     def _deal_few(self, packing: TimedPacking) -> Proposals:
         """Improves solutions with small C, each once."""
-        steps, least = packing.steps, self.problem.least_chunks
         share = _FEW_SHARE if self.turn.limits.max_chunks else _FEW_SHARE / 2
         until = self.turn.part(share, _LEAST_SECONDS)
-        for units in self._open(packing):
-            if until.passed:
-                return
-            if steps not in self.few:
-                repair = TreeRepair(self.problem, steps)
-                choice = column_choice(packing, _FEW_TREES)
-                self.few[steps] = FewChunks(packing, choice, repair, least)
-            few, chunks = self.few[steps], units * least
-            for fewer, other in self.few.items():
-                if fewer < steps and units in other.found:
-                    few.know(units, other.dealt(units).columns)
-            known = self._least_cost(steps, chunks)
-            few.improve(units, until)
-            cost = Fraction(few.found[units], chunks)
-            if known is None or cost < known:
-                yield self._proposal(few.dealt(units), steps)
+        for dealt in self.small.improved(packing, self._budgets, until):
+            yield self._proposal(dealt, packing.steps)
 
     def _proposal(self, dealt: DealtChunks[TimedTree], steps: int) -> Proposal:
         """The algorithm of dealt chunks, which is noted."""
-        key, cost = (steps, dealt.chunks), dealt.bandwidth
-        self.costs[key] = min(cost, self.costs.get(key, cost))
-        self.best[steps] = min(cost, self.best.get(steps, cost))
+        self.small.note(steps, dealt)
+        self.best[steps] = min(dealt.bandwidth, self.best.get(steps, dealt.bandwidth))
         note = f"{sum(len(trees) for trees in dealt.columns)} timed trees"
         if self.problem.group.order > 1:
             note += f", carried round by {self.problem.group.order} automorphisms"

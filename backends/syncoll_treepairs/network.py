@@ -26,14 +26,21 @@ class AllreduceNetwork(OrbitNetwork):
     Args:
         topology: strongly connected.
         multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
+        most_elements: limits the group, see `small_symmetry`.
 
     Attributes:
         roots: one node of each orbit.
         least: a lower bound on R/C if links divide each bound equally.
     """
 
-    def __init__(self, topology: Topology, until: Deadline, multiple: int = 1) -> None:
-        super().__init__(topology, small_symmetry(topology, until))
+    def __init__(
+        self,
+        topology: Topology,
+        until: Deadline,
+        multiple: int = 1,
+        most_elements: int | None = None,
+    ) -> None:
+        super().__init__(topology, small_symmetry(topology, until, most_elements))
         self._multiple = multiple
         self._cores: dict[int, list[Core]] = {}
         nodes, generators = topology.num_nodes, list(self.group.generators)

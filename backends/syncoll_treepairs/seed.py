@@ -12,23 +12,32 @@ import numpy as np
 
 from syncoll.deadline import NEVER
 from syncoll.model import Collective, Topology
-from syncoll.packing.whole_chunks import ROUNDS_OF_STEP
+from syncoll.packing.column_generation import Packing
+from syncoll.packing.few_chunks import FewChunks, SmallBudgets
+from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
 from syncoll.plugins import OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, MOST_ENDS, chunks_of, fits
 from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.pair_repair import PairRepair
 from syncoll_treepairs.pairs import Pair, PairPacking, whenever
 from syncoll_treepairs.shortest_paths import everywhere
 from syncoll_treepairs.wave_packing import WavePacking
 from syncoll_treepairs.waves import family_of, waves
-from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_sends
+from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_sends, pair_choice
 
 __all__ = ["ExchangeSeed", "TreePairSeed"]
 
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
 """The part of the remaining time for a packing, and the least seconds; rounding takes three times
 the least, and the search for symmetry four times, since all else profits from it."""
+
+_FEW_SHARE = 0.2
+"""The part of the remaining time for small C, or half of it if C has no limit."""
+
+_PAIRS = 4
+"""Number of pairs in each orbit for which a limit on C should have room, at least."""
 
 _DEALS, _WORTH = 4, 1e-4
 """Times that a converged packing is rounded, and the least gain for which it is.  A packing within
@@ -79,7 +88,10 @@ class TreePairSeed(ResumingSeed):
         known = fewest_steps(topology, collective, turn)  # see `ExchangeSeed`
         if known is not None:
             yield known
-        network = AllreduceNetwork(topology, NEVER.working(4 * _LEAST_SECONDS), multiple)
+        # With few chunks a smaller group leaves a choice of several pairs.
+        elements = int(limits.max_chunks * per) // _PAIRS if limits.max_chunks else None
+        until = NEVER.working(4 * _LEAST_SECONDS)
+        network = AllreduceNetwork(topology, until, multiple, elements)
         sends = 2 * nodes + max((len(core.sends) for core in network.exchanges), default=0)
         most = min(
             int((limits.max_chunks or in_waves) * per),
@@ -157,6 +169,7 @@ class _Run:
         self.most_steps = turn.limits.max_steps or _LONG * 2 * radius
         self.packings: dict[int, PairPacking] = {}
         self.best: dict[int, Fraction] = {}  # R per chunk of the collective
+        self.small = SmallBudgets(self._few_chunks, network.least_chunks, network.times)
         self._dealt: dict[int, int] = {}
         self.grid = WavePacking(network, None)
         self.grid.pack_combs(turn.until)
@@ -171,6 +184,41 @@ class _Run:
             if self.turn.is_over:
                 yield None
             yield from self._turn(steps) if steps else self._waves()
+            if steps in self.packings:
+                yield from self._deal_few(self.packings[steps])
+        while any(self.small.open(one, self._budgets) for one in self.packings.values()):
+            for packing in list(self.packings.values()):
+                if self.turn.is_over:
+                    yield None
+                yield from self._deal_few(packing)
+
+    @property
+    def _budgets(self) -> list[int]:
+        """The limits of the search on the chunks of the collective."""
+        limits = self.turn.limits
+        most = limits.budgets or ((limits.max_chunks,) if limits.max_chunks else ())
+        return [int(chunks * self.per) for chunks in most]
+
+    def _few_chunks(self, packing: Packing[Pair]) -> FewChunks[Pair]:
+        own = self.packings[packing.steps]
+        repair = PairRepair(self.network, packing.steps, [own.columns[i] for i, _ in own.shared()])
+        return FewChunks(packing, pair_choice(own), repair, self.network.least_chunks)
+
+    def _deal_few(self, packing: PairPacking) -> Proposals:
+        """Improves solutions with small C, each once."""
+        if not packing.shared():
+            return
+        share = _FEW_SHARE if self.turn.limits.max_chunks else _FEW_SHARE / 2
+        until = self.turn.part(share, _LEAST_SECONDS)
+        for dealt in self.small.improved(packing, self._budgets, until):
+            yield self._proposal(dealt, packing.steps)
+
+    def _proposal(self, dealt: DealtChunks[Pair], steps: int) -> Proposal:
+        """The algorithm of dealt chunks, which is noted."""
+        self.small.note(steps, dealt)
+        self.best[steps] = min(dealt.bandwidth, self.best.get(steps, dealt.bandwidth))
+        chunks, note = int(dealt.chunks / self.per), f"{len(dealt.columns[0])} pairs of trees"
+        return Proposal(chunks, algorithm_of(self.network, dealt), note + self._carried)
 
     def _order(self) -> Generator[int, None, None]:
         """The order of S: ascending, 0 for waves, then the S with the largest gap.
@@ -239,9 +287,7 @@ class _Run:
         dealt = deal(packing, most, known, self.turn.until.sooner(3 * _LEAST_SECONDS))
         if dealt is None:
             return
-        self.best[steps] = dealt.bandwidth
-        chunks, note = int(dealt.chunks / self.per), f"{len(dealt.columns[0])} pairs of trees"
-        yield Proposal(chunks, algorithm_of(self.network, dealt), note + self._carried)
+        yield self._proposal(dealt, steps)
 
     @property
     def _carried(self) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "few_chunks",
     "in_waves",
     "own_sends",
+    "pair_choice",
     "rounded_off",
 ]
 
@@ -42,16 +43,31 @@ MOST_TRIED = MOST_CELLS >> 9
 """Most numbers of chunks that are tried, in units; limits work."""
 
 
-def _choice(packing: AllreducePacking, kinds: list[tuple[int, float]]) -> ColumnChoice[Pair]:
+def _choice(
+    packing: AllreducePacking, kinds: list[tuple[int, float]], count: int = 1
+) -> ColumnChoice[Pair]:
     """Pairs by their position, with their shares."""
     return ColumnChoice(
         packing.network.exact_rate,
-        [1],
+        [count],
         [len(kinds)],
         [packing.columns[i] for i, _ in kinds],
         np.array([share for _, share in kinds]),
         np.stack([packing.master.loads[i] for i, _ in kinds]).astype(np.int64),
     )
+
+
+def pair_choice(packing: AllreducePacking, count: int | None = None) -> ColumnChoice[Pair]:
+    """The pairs with a share, and some others, the last ones first.
+
+    Args:
+        count: chunks of each orbit for a unit; None for the network's.
+    """
+    kinds = packing.shared()
+    used = {i for i, _ in kinds}
+    others = [i for i in range(len(packing.columns) - 1, -1, -1) if i not in used]
+    kinds += [(i, 0.0) for i in others[: max(0, _CHOICE - len(kinds))]]
+    return _choice(packing, kinds, packing.network.times if count is None else count)
 
 
 def deal(
@@ -62,11 +78,7 @@ def deal(
 ) -> DealtChunks[Pair] | None:
     """The best rounding found, for a few numbers of chunks; None if none costs less."""
     order, stride = packing.network.order, packing.network.times
-    kinds = packing.shared()
-    used = {i for i, _ in kinds}
-    others = [i for i in range(len(packing.columns) - 1, -1, -1) if i not in used]
-    kinds += [(i, 0.0) for i in others[: max(0, _CHOICE - len(kinds))]]
-    choice = _choice(packing, kinds)
+    choice = pair_choice(packing, 1)
     most = max(stride, min(most_chunks // order, MOST_TRIED))
 
     def least(times: int) -> int:

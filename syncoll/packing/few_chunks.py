@@ -10,9 +10,10 @@ more rounds.  A solution is squeezed: a step loses rounds, and the search contin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from fractions import Fraction
+from math import ceil, isinf
 from typing import Generic, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, C, Packing
 from syncoll.packing.whole_chunks import WHOLE, ColumnChoice, DealtChunks, rounds_per_step
 
-__all__ = ["FewChunks", "Repair"]
+__all__ = ["FewChunks", "Repair", "SmallBudgets"]
 
 _FIRST, _MOST = 2, 12
 """Chunks that are replaced at once: at first, and at most.  More where the solver proves its
@@ -49,6 +50,13 @@ _ALL = 4
 
 _CHOICE_SECONDS = 1.0
 """Time limit of the integer program over the known columns, for a solution to begin with."""
+
+_FEW = 64
+"""Most chunks of a solution, one of each orbit; limits work."""
+
+_SIMPLE = 1.02
+"""A number of chunks within this factor of the packing's R/C is not improved, and larger ones are
+not needed."""
 
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
@@ -274,8 +282,6 @@ class FewChunks(Generic[C]):
             after = int(rounds_per_step(self._rates, load).sum())
             fruitless = 0 if after < rounds else fruitless + 1
             rounds, size = after, self._resized(size, proved)
-            if proved and len(which) == len(now.columns):
-                break
         self._keep(units, now)
 
     def _fit(self, units: int, rounds: IntArray, most: int, until: Deadline) -> None:
@@ -329,3 +335,69 @@ class FewChunks(Generic[C]):
 
     def _resized(self, size: int, proved: bool) -> int:
         return size + int(self._random.random() < _GROWS) if proved else max(_FIRST, size - 1)
+
+
+class SmallBudgets(Generic[C]):
+    """The least R/C for each S and each of some small C.
+
+    Args:
+        make: the solutions of a packing.
+        each: the chunks C of a unit.
+        demands: chunks of all demands for a unit, one of each orbit.
+
+    Attributes:
+        costs: the least R/C found for each S and C.
+    """
+
+    def __init__(
+        self, make: Callable[[Packing[C]], FewChunks[C]], each: int, demands: int = 1
+    ) -> None:
+        self.costs: dict[tuple[int, int], Fraction] = {}
+        self._make, self._each, self._demands = make, each, demands
+        self._few: dict[int, FewChunks[C]] = {}
+
+    def note(self, steps: int, dealt: DealtChunks[C]) -> None:
+        """Remembers the cost of an algorithm."""
+        key, cost = (steps, dealt.chunks), dealt.bandwidth
+        self.costs[key] = min(cost, self.costs.get(key, cost))
+
+    def least(self, steps: int, chunks: int) -> Fraction | None:
+        """The least R/C found for at most these steps and chunks."""
+        found = (cost for (s, c), cost in self.costs.items() if s <= steps and c <= chunks)
+        return min(found, default=None)
+
+    def open(self, packing: Packing[C], budgets: Sequence[int]) -> list[int]:
+        """Numbers of units within some limits on C for which more time may lower R/C."""
+        if isinf(packing.value) or not packing.feasible:
+            return []
+        few, found = self._few.get(packing.steps), []
+        for units in sorted({chunks // self._each for chunks in budgets}):
+            if not 0 < units * self._demands <= _FEW:
+                continue
+            known = self.least(packing.steps, units * self._each)
+            if known is not None and known <= packing.value * _SIMPLE:
+                break
+            if few is None or few.is_open(units):
+                found.append(units)
+        return found
+
+    def improved(
+        self, packing: Packing[C], budgets: Sequence[int], until: Deadline
+    ) -> Iterator[DealtChunks[C]]:
+        """Improves each open number of units once; yields solutions that are the best so far."""
+        steps = packing.steps
+        for units in self.open(packing, budgets):
+            if until.passed:
+                return
+            if steps not in self._few:
+                self._few[steps] = self._make(packing)
+            few = self._few[steps]
+            for fewer, other in self._few.items():
+                if fewer < steps and units in other.found:
+                    few.know(units, other.dealt(units).columns)
+            known = self.least(steps, units * self._each)
+            few.improve(units, until)
+            dealt = few.dealt(units)
+            if known is None or dealt.bandwidth < known:
+                self.note(steps, dealt)
+                yield dealt

@@ -198,8 +198,12 @@ _TRIED = 24
 """Number of random products of generators that are tried as further generators."""
 
 
-def small_symmetry(topology: Topology, until: Deadline) -> Group:
-    """A small group with about as few orbits of links as all automorphisms have."""
+def small_symmetry(topology: Topology, until: Deadline, most_elements: int | None = None) -> Group:
+    """A small group with about as few orbits of links as all automorphisms have.
+
+    Args:
+        most_elements: limits its elements, but not to fewer than P.
+    """
     structure, nodes = Structure(topology), topology.num_nodes
     found = find_symmetry(topology, until=until)
     begun = Group.of_order(nodes, list(found.group.generators), max(nodes, 1))
@@ -211,7 +215,7 @@ def small_symmetry(topology: Topology, until: Deadline) -> Group:
         return group
     fewest = _orbits(structure, every)
     random = np.random.default_rng(nodes)
-    most = min(_LARGEST, _GROWTH * nodes)
+    most = min(_LARGEST, _GROWTH * nodes, max(nodes, most_elements or _LARGEST))
     while (orbits := _orbits(structure, list(group.generators))) > fewest and not until.passed:
         best: tuple[int, int, Group] | None = None
         for images in _elements(every, random):

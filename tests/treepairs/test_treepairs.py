@@ -15,6 +15,7 @@ from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.deadline import NEVER
 from syncoll.ledger import SearchRequest
 from syncoll.model import OrbitAlgorithm, Topology
+from syncoll.packing.whole_chunks import DealtChunks, rounds_of
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
@@ -27,6 +28,7 @@ from syncoll.trust.families import require_family
 from syncoll_treepairs import EXCHANGE, RECORD
 from syncoll_treepairs.dimension_ordered_trees import combs
 from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.pair_repair import PairRepair
 from syncoll_treepairs.pairs import PairPacking, whenever
 from syncoll_treepairs.wave_packing import WavePacking
 from syncoll_treepairs.waves import family_of, waves
@@ -491,3 +493,45 @@ def test_a_single_wave_that_is_as_good_is_no_family() -> None:
     packing = WavePacking(AllreduceNetwork(on("torus(4,4)"), NEVER), 32, most_links=16)
     packing.pack(NEVER)
     assert family_of(packing, SPECS.collective("allreduce")) is None
+
+
+def test_a_repair_keeps_or_improves_a_pair() -> None:
+    network, steps = AllreduceNetwork(on("torus(3,3)"), NEVER), 5
+    packing = PairPacking(network, steps)
+    while not packing.rested:
+        packing.improve(NEVER.sooner(10.0))
+    pairs = [packing.columns[i] for i, _ in packing.shared()]
+    repair = PairRepair(network, steps, pairs)
+    room = np.zeros((len(network.rate), steps), dtype=np.int64)
+    weights = np.ones_like(room)
+    for pair in pairs[:3]:
+        before = network.load(pair.links, pair.steps, steps)
+        rounds = rounds_of(network.exact_rate, before)
+        (fitted,), _ = repair.fitted([0], [pair], room, weights, 5.0)
+        (shorter,), _ = repair.shortened([0], [pair], room, rounds, 5.0)
+        assert network.load(fitted.links, fitted.steps, steps).sum() <= before.sum()
+        for one in (fitted, shorter):
+            dealt = DealtChunks(network.least_chunks, 0, (((one, network.times),),))
+            algorithm = algorithm_of(network, dealt)
+            instance = SPECS.collective("allreduce").instantiate(
+                network.topology,
+                chunks=dealt.chunks,
+                steps=algorithm.steps,
+                rounds=algorithm.rounds,
+            )
+            require_valid(instance, algorithm)
+        after = network.load(shorter.links, shorter.steps, steps)
+        assert rounds_of(network.exact_rate, after) <= rounds
+
+
+def test_a_limit_on_chunks_has_room_for_several_pairs() -> None:
+    """The group of 8 nodes in a ring has 16 elements; 32 chunks are then only two pairs."""
+    ring = on("ring(8)")
+    assert AllreduceNetwork(ring, NEVER, 1, 8).order == 8
+    found = propose(ring, SeedLimits(max_chunks=32, seconds=6.0, budgets=(8, 16, 32)))
+    assert all(one.chunks <= 32 for one in found)
+    costs = {
+        most: min(F(p.algorithm.rounds, p.chunks) for p in found if p.chunks <= most)
+        for most in (8, 16, 32)
+    }
+    assert costs[8] >= costs[16] >= costs[32] >= F(7, 4) / 2

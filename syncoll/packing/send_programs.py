@@ -1,0 +1,199 @@
+"""Columns of a few chunks by an integer program over sends, in the room that other chunks leave.
+
+Each chunk has a variable for every link and step, and nodes receive it once, after the sender.
+CP-SAT begins with the present columns.  The program is exact, and small for a few chunks: it finds
+columns that no price of a linear program would select, because a packing of few chunks is far from
+the fractional one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic
+
+import numpy as np
+
+from syncoll.arrays import IntArray
+from syncoll.clock import took
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
+from syncoll.model import UNREACHABLE
+from syncoll.packing.column_generation import C
+from syncoll.packing.network import Links, OrbitNetwork
+from syncoll.packing.trees import Send
+from syncoll.packing.whole_chunks import rounds_per_step
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+    Variables = dict[Send, cp_model.IntVar]
+
+__all__ = ["ChunkSends", "SendPrograms", "forest_sends"]
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSends(Generic[C]):
+    """The possible sends of a chunk.
+
+    Args:
+        sends: variables.
+        fixed: sends that do not depend on them.
+        column: the column with some of the possible sends.
+    """
+
+    sends: Variables
+    fixed: Sequence[Send]
+    column: Callable[[list[Send]], C]
+
+
+class SendPrograms(ABC, Generic[C]):
+    """Replaces columns of S steps; see `syncoll.packing.few_chunks.Repair`.
+
+    Args:
+        network: loads of columns.
+        links: the number of links, as columns number them.
+        steps: S.
+    """
+
+    def __init__(self, network: OrbitNetwork, links: int, steps: int) -> None:
+        self.network, self.steps = network, steps
+        self.variables = links * steps
+        zero = np.zeros(1, dtype=np.int64)
+        each = (network.load(np.array([link]), zero, 1)[:, 0] for link in range(links))
+        self._loads = [[(b, int(load[b])) for b in np.flatnonzero(load).tolist()] for load in each]
+
+    @abstractmethod
+    def chunk_sends(self, model: cp_model.CpModel, demand: int, known: C) -> ChunkSends[C]:
+        """Adds the variables and rules of a chunk, with a known column as a hint."""
+
+    def fitted(
+        self,
+        demands: Sequence[int],
+        known: Sequence[C],
+        room: IntArray,
+        weights: IntArray,
+        seconds: float,
+    ) -> tuple[list[C], bool]:
+        """See `Repair.fitted`."""
+        from ortools.sat.python import cp_model
+
+        model, left = cp_model.CpModel(), np.maximum(0, room)
+        chunks, loads = self._chunks(model, demands, known)
+        overload = []
+        for cell, (parts, fixed) in loads.items():
+            most, space = fixed + sum(load for load, _ in parts), int(left[cell])
+            if most > space:
+                over = model.new_int_var(0, most - space, "")
+                total = sum(load * variable for load, variable in parts) + fixed
+                model.add(total <= space + over)
+                overload.append(int(weights[cell]) * over)
+        before = sum(self.network.load(one.links, one.steps, self.steps) for one in known)
+        model.add(sum(overload) <= int((np.maximum(0, before - left) * weights).sum()))
+        model.minimize(sum(overload))
+        return self._solved(model, chunks, known, seconds)
+
+    def shortened(
+        self, demands: Sequence[int], known: Sequence[C], load: IntArray, most: int, seconds: float
+    ) -> tuple[list[C], bool]:
+        """See `Repair.shortened`."""
+        from ortools.sat.python import cp_model
+
+        model, rates = cp_model.CpModel(), self.network.exact_rate
+        chunks, loads = self._chunks(model, demands, known)
+        rounds = [model.new_int_var(r, most, "") for r in rounds_per_step(rates, load).tolist()]
+        for (bound, step), (parts, fixed) in loads.items():
+            total = sum(one * variable for one, variable in parts) + fixed + int(load[bound, step])
+            rate = rates[bound]
+            model.add(rate.denominator * total <= rate.numerator * rounds[step])
+        model.add(sum(rounds) <= most)
+        model.minimize(sum(rounds))
+        return self._solved(model, chunks, known, seconds)
+
+    def _chunks(
+        self, model: cp_model.CpModel, demands: Sequence[int], known: Sequence[C]
+    ) -> tuple[
+        list[ChunkSends[C]], dict[tuple[int, int], tuple[list[tuple[int, cp_model.IntVar]], int]]
+    ]:
+        """The chunks, and for each bound and step the loads of variables and of fixed sends."""
+        chunks = [self.chunk_sends(model, *one) for one in zip(demands, known, strict=True)]
+        parts: dict[tuple[int, int], list[tuple[int, cp_model.IntVar]]] = {}
+        fixed: dict[tuple[int, int], int] = {}
+        for chunk in chunks:
+            for (link, step), variable in chunk.sends.items():
+                for bound, load in self._loads[link]:
+                    parts.setdefault((bound, step), []).append((load, variable))
+            for link, step in chunk.fixed:
+                for bound, load in self._loads[link]:
+                    fixed[bound, step] = fixed.get((bound, step), 0) + load
+        cells = dict.fromkeys([*parts, *fixed])
+        return chunks, {cell: (parts.get(cell, []), fixed.get(cell, 0)) for cell in cells}
+
+    def _solved(
+        self,
+        model: cp_model.CpModel,
+        chunks: Sequence[ChunkSends[C]],
+        known: Sequence[C],
+        seconds: float,
+    ) -> tuple[list[C], bool]:
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        limit_cp_sat(solver.parameters, seconds)
+        status = solver.solve(model)
+        took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return list(known), status == cp_model.INFEASIBLE
+        found = [
+            chunk.column([send for send, one in chunk.sends.items() if solver.value(one)])
+            for chunk in chunks
+        ]
+        return found, status == cp_model.OPTIMAL
+
+
+def forest_sends(
+    model: cp_model.CpModel,
+    links: Links,
+    sources: Collection[int],
+    needed: Iterable[int],
+    far: IntArray,
+    steps: int,
+) -> Variables:
+    """Variables of the sends by which a chunk comes from sources to nodes, and the rules for them.
+
+    Args:
+        sources: nodes that have the chunk at the start.
+        needed: nodes that must receive it.
+        far: ``[P]``, the distance of each node from the sources.
+        steps: the number of steps.
+    """
+    into: list[list[int]] = [[] for _ in range(links.num_nodes)]
+    for link, node in enumerate(links.target.tolist()):
+        into[node].append(link)
+    sender = links.source.tolist()
+    sends: Variables = {}
+    has: dict[tuple[int, int], cp_model.IntVar] = {}  # whether a node has it after a step
+    for node in range(links.num_nodes):
+        if node in sources or far[node] == UNREACHABLE:
+            continue
+        before: cp_model.IntVar | int = 0
+        for step in range(int(far[node]) - 1, steps):
+            ways = [link for link in into[node] if far[sender[link]] <= step]
+            for link in ways:
+                sends[link, step] = model.new_bool_var("")
+            after = model.new_bool_var("")
+            model.add(sum(sends[link, step] for link in ways) + before == after)
+            before = has[node, step] = after
+    for node in needed:
+        if (node, steps - 1) in has:
+            model.add(has[node, steps - 1] == 1)
+        elif node not in sources:
+            model.add_bool_or([])  # too few steps
+    for (link, step), variable in sends.items():
+        if sender[link] not in sources:
+            earlier = has.get((sender[link], step - 1))
+            if earlier is None:
+                model.add(variable == 0)
+            else:
+                model.add_implication(variable, earlier)
+    return sends
