@@ -85,6 +85,8 @@ class CandidateSource:
             limits.append(f"C <= {self.max_chunks}")
         if self.request.max_rounds is not None:
             limits.append(f"R <= {in_rounds(self.request.max_rounds, self.request.grains)}")
+        if self.request.max_messages is not None:
+            limits.append(f"at most {counted(self.request.max_messages, 'message')}")
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
         aim = "" if self.request.aim is None else f", fastest for {self.request.aim}"
         return f"{kind} with {' and '.join(limits)}{aim}"

@@ -18,10 +18,14 @@ from syncoll import FrontierResult
 from syncoll.api import Topology
 from syncoll.documents.document import digest
 from syncoll.errors import SyncollError, UsageError, VerificationError
+from syncoll.ledger import SearchRequest
 from syncoll.ledger.incumbents import merged
 from syncoll.reporting.subject import state_of
 from syncoll.results.frontier import Point, known_cost, thinned
+from syncoll.solving import Solver
 from syncoll.values import share_of
+from tests.oracles.classics import allgather, ring
+from tests.search.test_driver import run, unknown
 
 FIFTH = Fraction(1, 5)
 
@@ -146,6 +150,7 @@ def test_points_of_too_many_messages_are_left_out(frontier: FrontierResult) -> N
     found = syncoll.pareto("ring(4)", "allgather", max_messages=most, work=10, progress="none")
     assert [p.messages <= most for p in found] == [True]
     assert any("--max-messages" in claim.reason for claim in found.open)
+    assert found.scope.endswith(f"at most {most} messages")
 
 
 @pytest.mark.parametrize("share", ["-1%", "much", True, "1/0"])
@@ -189,3 +194,14 @@ def test_wider_limits_and_more_links_never_cost_more(collective: str) -> None:
         for worse, better in [*zip(before, found, strict=False), (found[0], found[1])]:
             assert all(better[steps] <= cost for steps, cost in worse.items()), most
         before = found
+
+
+def test_an_undecided_simple_candidate_matters_for_no_claim(solver: Solver) -> None:
+    request = SearchRequest(ring(4), allgather(), max_steps=2, tolerance=Fraction(2, 5))
+    every, _ = run(solver, lambda _: None, request)
+    assert [(p.rounds, p.chunks) for p in every.points] == [(3, 2), (2, 1)]
+    some, asked = run(solver, lambda i: unknown() if i.chunks == 1 else None, request)
+    assert (2, 2, 1) in asked.asked
+    assert [(p.rounds, p.chunks) for p in some.points] == [(3, 2)]
+    assert some.open == every.open
+    assert some.complete
