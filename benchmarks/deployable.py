@@ -108,21 +108,31 @@ def searched(topology: str, collective: str, seconds: float, chunks: int | None)
 
 
 def measured(
-    topology: str, collective: str, limits: Mapping[int, float], seconds: float, before: Case | None
+    topology: str,
+    collective: str,
+    limits: Mapping[int, float],
+    seconds: float,
+    before: Case | None,
+    *,
+    limited_only: bool,
 ) -> Case:
     """Searches without a limit and with each; bounds and S of an earlier run stay."""
-    free = searched(topology, collective, seconds, None)
-    if free is None:
-        raise RuntimeError(f"{topology} {collective}: no point in {seconds:g} s")
-    every = {p.steps for p in free.points if p.steps >= LEAST_STEPS}
-    every = every if before is None else set(before.proved)
-    known = {} if before is None else before.proved
-    proved = {s: max(least_proved(free, s), known.get(s, Fraction(0))) for s in sorted(every)}
+    if before is not None and limited_only:
+        proved, free_points = before.proved, before.any
+    else:
+        free = searched(topology, collective, seconds, None)
+        if free is None:
+            raise RuntimeError(f"{topology} {collective}: no point in {seconds:g} s")
+        every = {p.steps for p in free.points if p.steps >= LEAST_STEPS}
+        every = every if before is None else set(before.proved)
+        known = {} if before is None else before.proved
+        proved = {s: max(least_proved(free, s), known.get(s, Fraction(0))) for s in sorted(every)}
+        free_points = {s: best(free, s) for s in proved}
     limited = {}
     for chunks in limits:
         found = searched(topology, collective, seconds, chunks)
         limited[chunks] = {s: best(found, s) for s in proved}
-    return Case(proved, {s: best(free, s) for s in proved}, limited)
+    return Case(proved, free_points, limited)
 
 
 def gap(found: Found | None, proved: Fraction) -> float:
@@ -177,6 +187,9 @@ def main() -> None:
     parser.add_argument("--row", action="append", help="only rows whose machine contains this")
     parser.add_argument("--collective", action="append")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
+    parser.add_argument(
+        "--limited", action="store_true", help="bounds and points for any C of --before"
+    )
     add_options(parser, "deployable")
     arguments = parser.parse_args()
     before = {} if arguments.before is None else read(arguments.before)
@@ -197,7 +210,14 @@ def main() -> None:
             continue
         name = f"{topology} {collective}"
         then = before.get(name)
-        case = measured(topology, collective, limits, arguments.time_limit, then)
+        case = measured(
+            topology,
+            collective,
+            limits,
+            arguments.time_limit,
+            then,
+            limited_only=arguments.limited,
+        )
         cases[name] = case
         page.say(*lines(name, case, then))
         summaries += summary(name, case, limits, then)

@@ -58,6 +58,9 @@ _SIMPLE = 1.02
 """A number of chunks within this factor of the packing's R/C is not improved, and larger ones are
 not needed."""
 
+_LEAST_ROOM, _MOST_ROOM = 1.01, 1.05
+"""Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
+
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
 
@@ -371,15 +374,26 @@ class SmallBudgets(Generic[C]):
         if isinf(packing.value) or not packing.feasible:
             return []
         few, found = self._few.get(packing.steps), []
-        for units in sorted({chunks // self._each for chunks in budgets}):
-            if not 0 < units * self._demands <= _FEW:
-                continue
+        for units in self._tried(packing, budgets):
             known = self.least(packing.steps, units * self._each)
             if known is not None and known <= packing.value * _SIMPLE:
                 break
             if few is None or few.is_open(units):
                 found.append(units)
         return found
+
+    def _tried(self, packing: Packing[C], budgets: Sequence[int]) -> Iterator[int]:
+        """The limits in units, and before each a smaller number with more room in whole rounds."""
+        below, value = 0, packing.value * self._each
+        for units in sorted({chunks // self._each for chunks in budgets}):
+            if units <= below or units * self._demands > _FEW:
+                continue
+            room = {u: ceil(value * u - WHOLE) / (value * u) for u in range(below + 1, units + 1)}
+            fits = [u for u, one in room.items() if _LEAST_ROOM <= one <= _MOST_ROOM]
+            if fits and units not in fits:
+                yield max(fits, key=lambda u: room[u])
+            yield units
+            below = units
 
     def improved(
         self, packing: Packing[C], budgets: Sequence[int], until: Deadline
