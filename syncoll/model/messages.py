@@ -22,7 +22,7 @@ from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.orbit_carriers import Carriers
 from syncoll.model.rows import RelationTable, ranges
 
-__all__ = ["chunk_places", "contiguous", "count_messages", "message_numbers"]
+__all__ = ["chunk_places", "contiguous", "count_messages", "equal_trees", "message_numbers"]
 
 _MOST_COMPARED = 1 << 26
 """Pairs of chunks with a common send that are compared for an order of their trees."""
@@ -129,9 +129,13 @@ def _follows(cells: IntArray, places: IntArray) -> BoolArray:
     return np.concatenate([np.zeros(min(1, len(cells)), dtype=bool), same])
 
 
-def _similar_together(algorithm: Algorithm, kind: IntArray) -> IntArray:
-    """``[G]``: ranks by which chunks of one kind are sorted; equal ones for equal sends."""
-    cells, chunk = _cells(algorithm), algorithm.sends[:, 0]
+def equal_trees(algorithm: Algorithm, kind: IntArray) -> IntArray:
+    """``[G]``: equal numbers from 0 for chunks of one kind with equal sends."""
+    return _trees(_cells(algorithm), algorithm.sends[:, 0], kind)[0]
+
+
+def _trees(cells: IntArray, chunk: IntArray, kind: IntArray) -> tuple[IntArray, IntArray]:
+    """See `equal_trees`; and the first chunk of each number."""
     # A sum of pseudo-random numbers stands for a set; sets with one sum would only cost messages.
     code = (cells.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     code ^= code >> np.uint64(29)
@@ -145,7 +149,13 @@ def _similar_together(algorithm: Algorithm, kind: IntArray) -> IntArray:
         return_index=True,
         return_inverse=True,
     )
-    tree = tree.reshape(-1)
+    return tree.reshape(-1), first
+
+
+def _similar_together(algorithm: Algorithm, kind: IntArray) -> IntArray:
+    """``[G]``: ranks by which chunks of one kind are sorted; equal ones for equal sends."""
+    cells, chunk = _cells(algorithm), algorithm.sends[:, 0]
+    tree, first = _trees(cells, chunk, kind)
     rank = first[tree]
     # One chunk stands for its tree; kinds with one tree need no order.
     chosen = np.zeros(len(kind), dtype=bool)

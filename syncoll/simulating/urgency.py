@@ -3,7 +3,7 @@
 In a step a lane takes sends of low chunks first, independent of their remaining way, since searches
 only count steps.  Chunks that start and end alike can be exchanged without a change of S, R and C.
 They are numbered by their last arrival, the latest first, repeatedly, and the fastest algorithm is
-kept.
+kept.  Chunks with equal sends stay neighbours, so that runtimes move them together.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.model.messages import equal_trees
 from syncoll.results import Frontier
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
@@ -67,6 +68,10 @@ def by_urgency(
             )
             last = np.zeros(stored.instance.num_chunks)
             np.maximum.at(last, moved.sends[:, 0], moved.arrived)
+            tree = equal_trees(algorithm, stored.instance.table.kind)
+            latest = np.zeros(tree.max() + 1)
+            np.maximum.at(latest, tree, last)
+            last = latest[tree]
             algorithm = _renumbered(algorithm, groups, last)
             took = time(algorithm)
             if took >= least:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from syncoll.errors import ExportError, OptionError
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
 from syncoll.plugins import Exported, ExportRequest
 from syncoll.runtime import Kind, MessageRuns, export_verified, kind_of, lower
 from syncoll.testing.instances import connected_topology, random_case, random_trees
@@ -108,6 +108,8 @@ def test_the_nodes_of_a_ring(take_apart: TakeApart, attribute_of: AttributeOf) -
     forwarded = nodes["send chunk 0 to 2, step 1"]
     assert forwarded.type == SEND
     assert list(forwarded.data_deps) == [nodes["receive chunk 0 from 0, step 0"].id]
+    assert list(forwarded.ctrl_deps) == [nodes["send chunk 1 to 2, step 0"].id]
+    assert not nodes["send chunk 1 to 2, step 0"].ctrl_deps
     assert attribute_of(forwarded, "comm_size").int64_val == 100
     assert attribute_of(forwarded, "comm_dst").int32_val == 2
     assert attribute_of(forwarded, "comm_tag").int32_val == 1
@@ -262,3 +264,16 @@ def test_attributes_and_options_are_documented(take_apart: TakeApart) -> None:
     assert len(names) > 8
     assert all(f"`{name}`" in page for name in names)
     assert all(option.name in page for option in RECORD.options)
+
+
+def test_lanes_that_share_a_bandwidth_keep_the_order(take_apart: TakeApart) -> None:
+    """Both links of node 0 share one bound, so its send to 2 waits for the earlier one to 1."""
+    links = ((0, 1), (0, 2), (1, 0), (2, 0))
+    bounds = tuple(BandwidthBound(some, Fraction(1)) for some in (links[:2], links[2:3], links[3:]))
+    topology = Topology("fork", 3, links, bounds)
+    pre = np.array([[True, False, False]] * 2)
+    post = np.array([[False, True, False], [False, False, True]])
+    instance = Instance(topology, "x", 2, 2, 2, pre, post)
+    algorithm = Algorithm((1, 1), np.array([(0, 0, 1, 0), (1, 0, 2, 1)]))
+    (first, second), *_ = take_apart(write(instance, algorithm, steps="relaxed").files).nodes
+    assert (list(first.ctrl_deps), list(second.ctrl_deps)) == ([], [first.id])

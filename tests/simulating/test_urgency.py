@@ -10,6 +10,8 @@ import pytest
 import syncoll
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Algorithm, Instance
+from syncoll.model.messages import contiguous, equal_trees
+from syncoll.model.rows import RelationTable
 from syncoll.simulating import Semantics, by_urgency, physical_network, simulated_seconds
 from syncoll.trust import require_valid
 from tests.simulating.test_against_others import ALPHA, BETA, case
@@ -61,3 +63,21 @@ def test_chunks_that_differ_are_not_exchanged() -> None:
     network = physical_network(point.instance.topology, ALPHA, BETA)
     stored = StoredAlgorithm(point.instance, point.algorithm, "one")
     assert by_urgency(stored, network, Semantics(), SIZES) is None
+
+
+def test_chunks_with_equal_sends_stay_neighbours() -> None:
+    changed = 0
+    for seed in range(40):
+        _, stored, network, _ = case(seed)
+        table = stored.instance.table
+        algorithm = contiguous(stored.instance, stored.algorithm)
+
+        def runs(one: Algorithm, table: RelationTable = table) -> int:
+            trees = equal_trees(one, table.kind)[table.by_kind()]
+            return int((np.diff(trees) != 0).sum())
+
+        found = by_urgency(replace(stored, algorithm=algorithm), network, Semantics(), SIZES)
+        if found is not None:
+            assert runs(found) <= runs(algorithm)
+            changed += 1
+    assert changed
