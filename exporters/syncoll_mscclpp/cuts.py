@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from syncoll.errors import ExportError
-from syncoll.runtime import Kind, Streams, streams_of
-from syncoll.runtime.places import ENOUGH, Cut, by_slices, by_weight
+from syncoll.runtime import Kind, StandardCollective, Streams, streams_of
+from syncoll.runtime.places import Cut, by_slices, by_weight
 from syncoll.wording import counted
 from syncoll_mscclpp import SMALL
 from syncoll_mscclpp.blocks import Division
@@ -17,6 +17,9 @@ __all__ = ["WHOLE", "cuts_of", "cuts_of_more", "first_that_fits", "require_room"
 
 WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE)
 """Collectives whose message is one block."""
+
+_AT_MOST = 0.05
+"""The largest increase of R/C, for a file that would be too large otherwise."""
 
 _MOST_SLICES = 64
 """The most slices of a chunk that the checker follows."""
@@ -38,7 +41,7 @@ def cuts_of_more(streams: Streams, most: int, alignment: int) -> Iterator[Cut]:
 
 
 def first_that_fits(cuts: Iterable[Cut], program: Callable[[Cut], PlanProgram]) -> PlanProgram:
-    """The program of the first cut whose file is not too large, or of the smallest file.
+    """The program of the first cut whose file and scratch are not too large, or else the fastest.
 
     Raises the error of the last cut if there is none.
     """
@@ -50,31 +53,43 @@ def first_that_fits(cuts: Iterable[Cut], program: Callable[[Cut], PlanProgram]) 
         except ExportError as error:
             refused = error
             continue
-        if found[-1].size <= MOST_FILE:
+        if found[-1].size <= MOST_FILE and not _wasteful(found[-1]):
             return found[-1]
     if not found:
         assert refused is not None
         raise refused
-    return min(found, key=lambda one: one.size)
+    return min(found, key=lambda one: (_wasteful(one), one.places.cut.longer, one.size))
+
+
+def _wasteful(program: PlanProgram) -> bool:
+    """Whether slices leave more than a message of scratch idle that chunks by weight would not."""
+    collective = program.places.cut.streams.collective
+    blocks = 1 if collective.kind in WHOLE else collective.num_nodes
+    return _two_to_k(collective) and program.places.idle > blocks
+
+
+def _two_to_k(collective: StandardCollective) -> bool:
+    """Whether the number of ranks is a power of two."""
+    return collective.num_nodes & (collective.num_nodes - 1) == 0
 
 
 def cuts_of(streams: Streams, alignment: int, least: int = 1) -> Iterator[Cut]:
-    """The ways to cut the data, the best first.
+    """The ways to cut the data, the best first: exact ones that take every usual size.
 
-    With 2^k ranks chunks by weight take every usual size; with others only slices do.  Blocks have
-    at least so many chunks or slices.
+    With 2^k ranks chunks by weight do, with others only slices.  Blocks have at least so many
+    chunks or slices.
     """
     collective = streams.collective
     if collective.kind is Kind.CUSTOM:
         yield by_weight(streams, 1)
         return
     factor = 1 if collective.kind in WHOLE else collective.num_nodes
-    weighted = by_weight(streams, max(1, SMALL // alignment // factor), least)
+    most = max(1, SMALL // alignment // factor)
+    weighted = by_weight(streams, most, least)
     if not (weighted.consistent and by_slices(streams).consistent):
         yield from cuts_of(streams_of(streams.whole, apart=True), alignment)
         return
-    two_to_k = collective.num_nodes & (collective.num_nodes - 1) == 0
-    first = two_to_k and weighted.longer <= ENOUGH
+    first = _two_to_k(collective) and not weighted.longer
     if first:
         yield weighted
     sliced = by_slices(streams)
@@ -82,6 +97,9 @@ def cuts_of(streams: Streams, alignment: int, least: int = 1) -> Iterator[Cut]:
         yield sliced
     if not first:
         yield weighted
+    coarse = by_weight(streams, most, least, _AT_MOST)
+    if len(coarse.weights) < len(weighted.weights):
+        yield coarse
 
 
 def require_room(streams: Streams, most: int) -> None:

@@ -30,7 +30,7 @@ def notes_on(request: ExportRequest, program: PlanProgram, sizes: Sizes) -> Iter
     if cut.longer > 0:
         yield (
             f"chunks are joined to {cut.share} of different weights, which takes "
-            f"{cut.longer:.1%} longer than R"
+            f"{max(cut.longer, 0.001):.1%} longer than R"
         )
     if sizes.capped:
         yield (

@@ -103,7 +103,7 @@ def program_of(
         division = Division.of(lowered, cut, max(1, most_blocks // wanted), others, evenly=evenly)
         division.most = most_blocks
         try:
-            moves = _MOST_MOVES if evenly else 0
+            moves = _MOST_MOVES if evenly and best is None else 0
             found = _divided(lowered, kind, division, places, packets, events, moves)
         except _TooManyError as error:
             refused = error

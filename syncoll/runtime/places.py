@@ -71,23 +71,23 @@ class Cut:
         )
 
 
-def by_weight(streams: Streams, most: int, least: int = 1) -> Cut:
+def by_weight(streams: Streams, most: int, least: int = 1, enough: float = ENOUGH) -> Cut:
     """Blocks of `least` to `most` chunks, a power of two, of which each stream has about its part.
 
-    It takes the fewest chunks with which R/C grows by at most `ENOUGH`, or else the best.  Streams
+    It takes the fewest chunks with which R/C grows by at most `enough`, or else the best.  Streams
     may get none.  A custom collective keeps its chunks.
     """
     if streams.collective.kind is Kind.CUSTOM:
         return Cut(streams, 0, streams.sizes, (None,) * len(streams.sizes))
     found: list[Cut] = []
     share = 1 << (least - 1).bit_length()
-    while (share <= most or not found) and not (found and found[-1].longer <= ENOUGH):
+    while (share <= most or not found) and not (found and found[-1].longer <= enough):
         weights = _apportioned(streams, share)
         kept = streams.repeated((weights > 0).astype(np.int64))
         longer = _longer(streams, weights)
         found.append(Cut(kept, share, weights[weights > 0], (None,) * len(kept.sizes), longer))
         share *= 2
-    return min(found, key=lambda cut: (max(cut.longer, ENOUGH), cut.share))
+    return min(found, key=lambda cut: (max(cut.longer, enough), cut.share))
 
 
 def by_slices(streams: Streams) -> Cut:
@@ -180,6 +180,16 @@ class Places:
                 ([first + one for one in places], self._slices(self.packets[rank]))
             )
             self.scratch.append(first + used)
+
+    @property
+    def idle(self) -> float:
+        """Blocks of scratch beyond the data in it, at most: slices of a chunk that none uses."""
+        most = 0.0
+        for rank, scratch in enumerate(self.scratch):
+            held = [*self.data[rank], *(self.packets[rank] if self.packets is not None else ())]
+            used = sum(self._width(one) / (self.cut.slices[one] or (0, 1))[1] for one in held)
+            most = max(most, (scratch - used) / max(1, self.cut.share))
+        return most
 
     def chunks(self, rank: int) -> tuple[int, int]:
         """Chunks of a rank's input and output, as far as they hold streams."""
