@@ -71,7 +71,8 @@ class Fabric:
         unit: the bandwidth that carries one chunk per round; None for the least of all links.
         multicast: the switches that copy an input to several of their links, ascending.
         reduce: the switches that add up their inputs for one destination, ascending.
-        grains: in a round of its topology, see `grains`; None for 1.
+        grains: in a round of its topology, see `grains`; None for as many as bandwidths in GB/s
+            need.
 
     Raises:
         ModelError: if there is no compute node, an invalid, repeated or unsorted link, a bandwidth

@@ -7,10 +7,16 @@ have one grain a round, so that rounds are whole.  Engines count in grains: `Top
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
-__all__ = ["Rounds", "exact", "in_rounds"]
+__all__ = ["Rounds", "exact", "grains_for", "in_rounds"]
+
+_MOST_EXACT, _GRAINS_BEYOND = 64, 60
+"""Most grains in a round that follow from bandwidths, and the number for others, which measured
+bandwidths may be; a step then takes at most a sixtieth of a round too long."""
 
 Rounds = Any
 """A number of rounds: an int; where it is not whole a `Fraction`, which engines never get."""
@@ -31,3 +37,16 @@ def exact(rounds: Any) -> Rounds:
 def in_rounds(grains: int, each: int) -> Rounds:
     """Grains as rounds, with `each` grains in a round."""
     return grains if each == 1 else exact(Fraction(grains, each))
+
+
+def grains_for(rates: Iterable[Fraction]) -> int:
+    """The grains with which every step lasts as long as its fullest link, if they are few.
+
+    Args:
+        rates: the bandwidths in chunks per round.
+
+    >>> grains_for([Fraction(25, 14), Fraction(1)]), grains_for([Fraction(997, 100)])
+    (25, 60)
+    """
+    needed = lcm(*(rate.numerator for rate in rates))
+    return needed if needed <= _MOST_EXACT else _GRAINS_BEYOND

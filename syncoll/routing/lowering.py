@@ -33,6 +33,7 @@ from itertools import pairwise
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
+from syncoll.model.grains import grains_for
 from syncoll.model.topology import BandwidthBound, Counting, Link, Topology
 from syncoll.routing.attachment import one_switch_each
 from syncoll.routing.merging import Merged, merge_switches
@@ -334,6 +335,10 @@ def _topology(
     bounds.sort(
         key=lambda bound: (len(bound.links) > 1, bound.links if len(bound.links) == 1 else ())
     )
+    grains = fabric.grains
+    if grains is None:
+        rates = (bound.chunks_per_round for bound in bounds)
+        grains = grains_for(rates) if fabric.measure == "GB/s" else 1
     return Topology(
         fabric.name,
         fabric.num_nodes,
@@ -341,7 +346,7 @@ def _topology(
         tuple(bounds),
         fabric.origin,
         fabric=fabric,
-        grains=fabric.grains or 1,
+        grains=grains,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from syncoll.documents import frontier_document, load_text, to_text
 from syncoll.errors import SpecError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import Topology
+from syncoll.model.grains import grains_for
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary, topology_to_spec
 
@@ -26,10 +28,20 @@ topology slopes(d = 5) {
 }
 topology cabled(extra...) {
     nodes 3
-    rounds per 1/8
     switches 1
     link (i, switch(0)) both ways for i in nodes bandwidth 40 GB/s
     link (0, 1) bandwidth 15 GB/s
+}
+topology measured {
+    nodes 2
+    link (0, 1) bandwidth 48.3 GB/s
+    link (1, 0) bandwidth 12.1 GB/s
+}
+topology whole {
+    rounds per 1
+    nodes 2
+    link (0, 1) bandwidth 48 GB/s
+    link (1, 0) bandwidth 18 GB/s
 }
 """
 
@@ -44,6 +56,15 @@ def test_a_topology_names_its_grain(topology: Callable[[str], Topology]) -> None
     assert topology("slopes").grains == 5
     assert topology("slopes(12)").grains == 12
     assert topology("slopes(1)").grains == 1
+
+
+def test_units_imply_the_grains_of_exact_steps(topology: Callable[[str], Topology]) -> None:
+    assert {str(b.chunks_per_round) for b in topology("cabled").bounds} == {"8/3"}
+    assert topology("cabled").grains == 8
+    assert topology("measured").grains == 60
+    assert topology("whole").grains == 1
+    assert grains_for([Fraction(64, 9)]) == 64
+    assert grains_for([Fraction(64), Fraction(3)]) == 60
 
 
 @pytest.mark.parametrize("written", ["2/3", "0", "2", "-1/9", "1/2000000"])
