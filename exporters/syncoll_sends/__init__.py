@@ -5,7 +5,8 @@ One row a send, in order of step, chunk, source and destination:
 | column         | content                                                                |
 |----------------|------------------------------------------------------------------------|
 | `step`         | number of the step, from 0                                             |
-| `rounds`       | rounds of this step; the same in all rows of a step                    |
+| `rounds`       | rounds of this step; the same in all rows of a step; a ratio such as   |
+|                | 7/9 where they are not whole, in Parquet then a column of texts        |
 | `chunk`        | global number of the chunk, from 0                                     |
 | `source`       | the node that sends                                                    |
 | `destination`  | the node that receives                                                 |

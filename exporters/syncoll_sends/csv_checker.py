@@ -9,11 +9,18 @@ from collections.abc import Mapping
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_sends.table import NODES, NUMBERS, SendRow, checked, require_columns
+from syncoll_sends.table import (
+    MOST_DIGITS,
+    NODES,
+    NUMBERS,
+    ROUNDS,
+    SendRow,
+    checked,
+    require_columns,
+    rounds_in,
+)
 
 __all__ = ["CsvChecker"]
-
-_MOST_DIGITS = 9
 
 
 class CsvChecker:
@@ -48,16 +55,17 @@ def _row(header: list[str], values: list[str], line: str) -> SendRow:
     if len(values) != len(header):
         raise VerificationError(f"{line}: {len(values)} values in a table of {len(header)} columns")
     given = dict(zip(header, values, strict=True))
-    numbers = [_number(given[column], column, line) for column in NUMBERS]
+    numbers = [_number(given[column], column, line) for column in NUMBERS if column != ROUNDS]
     nodes = [_number(text, NODES, line) for text in given.get(NODES, "").split(" ") if text]
-    step, rounds, chunk, source, destination = numbers
+    step, chunk, source, destination = numbers
+    rounds = rounds_in(given[ROUNDS], line)
     return SendRow(line, step, rounds, chunk, source, destination, tuple(nodes))
 
 
 def _number(text: str, column: str, line: str) -> int:
     """A number of ASCII digits alone, which `int` does not require."""
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise VerificationError(
-            f"{line}: {column} is {text[:40]!r}; expected a number of at most {_MOST_DIGITS} digits"
+            f"{line}: {column} is {text[:40]!r}; expected a number of at most {MOST_DIGITS} digits"
         )
     return int(text)

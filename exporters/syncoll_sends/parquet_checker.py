@@ -12,7 +12,16 @@ import pyarrow.parquet as pq
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_sends.table import NODES, NUMBERS, SendRow, checked, instance_of, require_columns
+from syncoll_sends.table import (
+    NODES,
+    NUMBERS,
+    ROUNDS,
+    SendRow,
+    checked,
+    instance_of,
+    require_columns,
+    rounds_in,
+)
 
 __all__ = ["ParquetChecker"]
 
@@ -49,9 +58,12 @@ def _rows(table: pa.Table) -> list[SendRow]:
     require_columns(table.column_names)
     columns = []
     for column in NUMBERS:
-        if not pa.types.is_integer(table.schema.field(column).type):
+        kind, values = table.schema.field(column).type, table.column(column).to_pylist()
+        if column == ROUNDS and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            values = [rounds_in(text or "", f"row {i}") for i, text in enumerate(values)]
+        elif not pa.types.is_integer(kind):
             raise VerificationError(f"column {column} has no integers")
-        columns.append(table.column(column).to_pylist())
+        columns.append(values)
     nodes: list[list[int] | None] = [None] * table.num_rows
     if NODES in table.column_names:
         kind = table.schema.field(NODES).type

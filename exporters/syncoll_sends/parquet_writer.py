@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll_sends.table import NODES, NUMBERS, metadata_of
+from syncoll_sends.table import NODES, NUMBERS, ROUNDS, metadata_of
 
 __all__ = ["ParquetExporter"]
 
@@ -22,12 +22,19 @@ class ParquetExporter:
         """Writes the table of an algorithm's sends; options of buffers have no effect."""
         algorithm = request.algorithm
         chunk, source, destination, step = algorithm.sends.T
-        rounds = np.array(algorithm.rounds_per_step, dtype=np.int64)[step]
+        whole = all(isinstance(rounds, int) for rounds in algorithm.rounds_per_step)
+        rounds = np.array(
+            [r if whole else str(r) for r in algorithm.rounds_per_step], dtype=object
+        )[step]
         nodes: list[list[int] | None] = [None] * len(step)
         if algorithm.contributions is not None:
             nodes = [np.flatnonzero(row).tolist() for row in algorithm.contributions]
         columns = (step, rounds, chunk, source, destination)
-        arrays = [pa.array(column, pa.int64()) for column in columns]
+        kinds = {ROUNDS: pa.int64() if whole else pa.string()}
+        arrays = [
+            pa.array(column, kinds.get(name, pa.int64()))
+            for name, column in zip(NUMBERS, columns, strict=True)
+        ]
         arrays.append(pa.array(nodes, pa.list_(pa.int64())))
         table = pa.Table.from_arrays(arrays, names=[*NUMBERS, NODES])
         table = table.replace_schema_metadata({"syncoll": metadata_of(request.instance)})

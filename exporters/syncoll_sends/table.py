@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,27 +11,45 @@ from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.arrays import BoolArray
-from syncoll.documents.record import Count, Node, Nodes, Record, read_record
+from syncoll.documents.record import (
+    Count,
+    Node,
+    Nodes,
+    Record,
+    RoundsEntry,
+    read_record,
+    rounds_of,
+)
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
+from syncoll.model.grains import Rounds, exact
+from syncoll.model.topology import MOST_GRAINS
 from syncoll.plugins import CheckedExport
 from syncoll.trust import require_valid
 
 __all__ = [
+    "MOST_DIGITS",
     "NODES",
     "NUMBERS",
+    "ROUNDS",
     "SendRow",
     "checked",
     "instance_of",
     "metadata_of",
     "require_columns",
+    "rounds_in",
 ]
 
 NUMBERS = ("step", "rounds", "chunk", "source", "destination")
 """The required columns."""
+
+ROUNDS = "rounds"
+"""The one of them that may have ratios, as texts."""
+
+MOST_DIGITS = 9
 
 NODES = "contributors"
 """The optional column."""
@@ -42,7 +61,7 @@ class SendRow:
 
     line: str
     step: int
-    rounds: int
+    rounds: Rounds
     chunk: int
     source: int
     destination: int
@@ -68,9 +87,21 @@ def require_columns(names: Sequence[str], where: str = "") -> None:
             raise VerificationError(f"{where}there is no column {name}")
 
 
+def rounds_in(text: str, line: str) -> Rounds:
+    """The rounds that a table has as text.  Raises VerificationError on other texts."""
+    digits = f"[0-9]{{1,{MOST_DIGITS}}}"
+    match = re.fullmatch(f"({digits})(?:/({digits}))?", text, re.ASCII)
+    if match is None or not int(match[2] or 1):
+        raise VerificationError(
+            f"{line}: {ROUNDS} is {text[:40]!r}; expected a number of at most {MOST_DIGITS} "
+            "digits, or a ratio such as 7/9"
+        )
+    return exact(Fraction(text))
+
+
 def _require_sane(rows: Sequence[SendRow]) -> None:
     """Raises VerificationError unless rows are sends of some instance."""
-    rounds: dict[int, int] = {}
+    rounds: dict[int, Rounds] = {}
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
         if row.source == row.destination:
@@ -98,7 +129,7 @@ def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
     if rows and bool(rows[0].contributors) != instance.combining:
         what = "needs" if instance.combining else "has no"
         raise VerificationError(f"{instance.collective} {what} contributors")
-    rounds: dict[int, int] = {}
+    rounds: dict[int, Rounds] = {}
     for row in rows:
         if row.step >= instance.steps:
             raise row.wrong(f"step {row.step}; there are {instance.steps}, from 0 on")
@@ -117,10 +148,10 @@ def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
     require_valid(instance, Algorithm(_rounds_per_step(rounds, instance), sends, carried))
 
 
-def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, ...]:
+def _rounds_per_step(rounds: dict[int, Rounds], instance: Instance) -> tuple[Rounds, ...]:
     """The rounds of every step; the first one without sends gets the remaining rounds."""
     given = instance.rounds_per_step or (0,) * instance.steps
-    result = [rounds.get(step, given[step]) for step in range(instance.steps)]
+    result: list[Rounds] = [rounds.get(step, given[step]) for step in range(instance.steps)]
     idle = [step for step in range(instance.steps) if step not in rounds]
     if instance.rounds_per_step is None and idle:
         result[idle[0]] += max(0, instance.rounds - sum(result))
@@ -155,7 +186,7 @@ def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> Ch
         all_nodes=instance is not None,
         num_chunks=max((row.chunk + 1 for row in rows), default=0),
         steps=max((row.step + 1 for row in rows), default=0),
-        rounds=sum({row.step: row.rounds for row in rows}.values()),
+        rounds=exact(sum({row.step: row.rounds for row in rows}.values())),
     )
 
 
@@ -182,19 +213,20 @@ class TableTopology(Record, frozen=True):
     nodes: Nodes
     links: Links
     bounds: tuple[TableBound, ...]
+    grains: Annotated[int, Meta(ge=2, le=MOST_GRAINS)] | UnsetType = UNSET
 
 
 class TableInstance(Record, frozen=True):
     """The instance: the topology, and the chunks that start and must end at each node."""
 
-    version: Literal[1]
+    version: Literal[1, 2]
     collective: str
     combining: bool
     chunks: Count
     global_chunks: Count
     steps: Count
-    rounds: Count
-    rounds_per_step: tuple[Count, ...] | None
+    rounds: RoundsEntry
+    rounds_per_step: tuple[RoundsEntry, ...] | None
     starts: tuple[tuple[Chunk, ...], ...]
     ends: tuple[tuple[Chunk, ...], ...]
     topology: TableTopology
@@ -207,10 +239,16 @@ def metadata_of(instance: Instance) -> str:
         for relation in (instance.pre, instance.post)
     )
     bounds = tuple(TableBound.of(bound) for bound in instance.topology.bounds)
-    topology = TableTopology.of(instance.topology, nodes=instance.topology.num_nodes, bounds=bounds)
+    grains = instance.topology.grains
+    topology = TableTopology.of(
+        instance.topology,
+        nodes=instance.topology.num_nodes,
+        bounds=bounds,
+        grains=UNSET if grains == 1 else grains,
+    )
     record = TableInstance.of(
         instance,
-        version=1,
+        version=1 if grains == 1 else 2,
         global_chunks=instance.num_chunks,
         starts=starts,
         ends=ends,
@@ -230,13 +268,14 @@ def instance_of(document: bytes) -> Instance:
             BandwidthBound(one.links, one.chunks_per_round, one.label, one.counts)
             for one in stated.topology.bounds
         )
+        grains, given = stated.topology.grains or 1, stated.rounds_per_step
         return Instance(
-            Topology(stated.topology.name, nodes, stated.topology.links, bounds),
-            *(stated.collective, stated.chunks, stated.steps, stated.rounds),
+            Topology(stated.topology.name, nodes, stated.topology.links, bounds, grains=grains),
+            *(stated.collective, stated.chunks, stated.steps, rounds_of(stated.rounds, grains)),
             _relation(stated.starts, stated.global_chunks, nodes),
             _relation(stated.ends, stated.global_chunks, nodes),
             stated.combining,
-            stated.rounds_per_step,
+            given and tuple(rounds_of(one, grains) for one in given),
         )
     except FileFormatError as error:
         raise VerificationError(str(error)) from error

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -174,10 +175,17 @@ def _scalar(value: object, ascii_only: bool) -> str:
         return msgspec.json.format(numbers, indent=0).decode()
     if type(value) is list and set(map(type, value)) <= {int}:
         return str(value)  # short, and there may be hundreds of thousands
-    text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=_exact)
     if not text.isascii():
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:  # a lone surrogate, as in a file name that is not UTF-8
             return json.dumps(value, allow_nan=False)
     return text
+
+
+def _exact(value: object) -> str:
+    """A rational as text; `json` writes others."""
+    if not isinstance(value, Fraction):
+        raise TypeError(f"{type(value).__name__} does not stand in JSON")
+    return str(value)

@@ -44,7 +44,10 @@ def table_content(
     import pyarrow.parquet as pq
 
     kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-    layout = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    parts = {name for row in rows for name, value in row.items() if isinstance(value, float)}
+    layout = pa.schema(
+        [(name, kinds[float if name in parts else kind]) for name, kind in columns.items()]
+    )
     stream = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), layout), stream)
     return stream.getvalue()

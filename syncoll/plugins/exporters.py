@@ -30,6 +30,7 @@ from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
     from syncoll.model import Algorithm, Instance
+    from syncoll.model.grains import Rounds
 
 __all__ = [
     "MESSAGE_OPTIONS",
@@ -215,15 +216,16 @@ class CheckedExport:
     all_nodes: bool = True
     num_chunks: int | None = None
     steps: int | None = None
-    rounds: int | None = None
+    rounds: Rounds | None = None
     instance: Instance | None = None
 
     def __post_init__(self) -> None:
         count = fields.or_none(fields.at_least(0, fields.whole))
         links = fields.Field(_are_links, "a frozenset of pairs of ranks")
         within = fields.Field(_are_named_links, "a frozenset of a name and a pair of ranks each")
+        rounds = fields.or_none(fields.at_least(0, fields.ratio))
         fields.check_fields(
-            self, links=links, within_boxes=within, num_chunks=count, steps=count, rounds=count
+            self, links=links, within_boxes=within, num_chunks=count, steps=count, rounds=rounds
         )
 
 

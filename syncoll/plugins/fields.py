@@ -11,13 +11,13 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from syncoll.errors import PluginError
 
-__all__ = ["Field", "at_least", "check_fields", "number", "or_none", "whole"]
+__all__ = ["Field", "at_least", "check_fields", "number", "or_none", "ratio", "whole"]
 
 
 class Field(NamedTuple):
@@ -29,6 +29,9 @@ class Field(NamedTuple):
 
 whole = Field(
     lambda value: isinstance(value, Integral) and not isinstance(value, bool), "a whole number"
+)
+ratio = Field(
+    lambda value: isinstance(value, Rational) and not isinstance(value, bool), "a rational number"
 )
 number = Field(
     # Neither infinite nor NaN: the difference of such a value from itself is not 0.

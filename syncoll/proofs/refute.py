@@ -243,7 +243,7 @@ def _base_name(instance: Instance, question: str) -> str:
     """A readable name of the files, with a hash of the question."""
     words = re.sub(r"[^A-Za-z0-9]+", "-", f"{instance.topology.name}-{instance.collective}")
     words = words.strip("-")[:60].rstrip("-") or "instance"
-    numbers = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}"
+    numbers = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}".replace("/", "_")
     return f"{words}-{numbers}-{question[:12]}"
 
 

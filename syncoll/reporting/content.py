@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from syncoll.model import Topology
+from syncoll.model.grains import Rounds
 from syncoll.reporting.layout import lay_out
 from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.reporting.proofs import proof_entries
@@ -106,7 +107,7 @@ def _algorithm(entry: ReportEntry) -> dict[str, Any]:
     return {
         "name": stored.where,
         "steps": stored.steps,
-        "rounds": stored.rounds,
+        "rounds": _number(stored.rounds),
         "chunks": stored.chunks,
         "cost": str(stored.bandwidth),
         "bound": None if entry.bound is None else str(entry.bound),
@@ -114,8 +115,13 @@ def _algorithm(entry: ReportEntry) -> dict[str, Any]:
         "scope": entry.scope,
         "found_by": entry.found_by,
         "sends": stored.algorithm.num_sends,
-        "rounds_per_step": list(stored.algorithm.rounds_per_step),
+        "rounds_per_step": list(map(_number, stored.algorithm.rounds_per_step)),
     }
+
+
+def _number(rounds: Rounds) -> int | float:
+    """Rounds as a number of JSON."""
+    return rounds if isinstance(rounds, int) else float(rounds)
 
 
 def _frontier(frontier: Frontier) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class SavedExport:
 def label(one: StoredAlgorithm, collective: str, *, in_place: bool = False) -> str:
     """A name for an algorithm, of letters, digits and ``._-``: ``dgx1-allgather-C6-S3-R7``."""
     instance = one.instance
-    costs = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}"
+    costs = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}".replace("/", "_")
     plain = [
         re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")
         for text in (instance.topology.name, collective)

@@ -143,6 +143,8 @@ class Tabular(Result):
 def _converted(kind: type, value: Any) -> Any:
     if value is None or value == "":
         return None
+    if kind is int and value % 1:
+        return float(value)  # rounds that are not whole
     return kind(Fraction(value) if kind is float and isinstance(value, str) else value)
 
 
