@@ -8,6 +8,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncoll.errors import ExportError, VerificationError
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, ExportRequest
 from syncoll.runtime import export_verified
 from syncoll.testing.instances import random_case
@@ -337,3 +338,28 @@ def test_the_columns_are_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
     rows = [line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")]
     assert rows == COLUMNS
+
+
+@BOTH
+def test_rounds_that_are_not_whole_are_ratios(record: ExporterRecord) -> None:
+    machine = Topology.from_links(
+        "sixths", 2, {(0, 1): Fraction(6, 5), (1, 0): Fraction(3, 2)}, grains=6
+    )
+    instance = Instance(
+        machine, "exchange", 1, 2, Fraction(11, 6), [[1, 0], [0, 1]], [[0, 1], [1, 0]]
+    )
+    algorithm = Algorithm((Fraction(5, 6), 1), [[0, 0, 1, 0], [1, 1, 0, 1]])
+    content = export(record, instance, algorithm)
+    found = check(record, content, instance)
+    assert (found.rounds, found.result_checked) == (Fraction(11, 6), True)
+    slow = Algorithm((1, Fraction(5, 6)), [[0, 0, 1, 0], [1, 1, 0, 1]])
+    again = check(record, export(record, instance, slow))
+    if record is PARQUET:
+        assert again.instance is not None
+        assert again.instance.topology == machine
+        assert again.instance.rounds == Fraction(11, 6)
+    else:
+        assert content.decode().splitlines()[1] == "0,5/6,0,0,1,"
+        short = content.replace(b"5/6", b"4/6")
+        refused(record, short, "5/3 rounds, not 11/6", instance)
+        refused(record, content.replace(b"5/6", b"5/0"), "line 2: rounds is '5/0'")

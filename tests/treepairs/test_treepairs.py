@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from syncoll import pareto
 from syncoll.bounding import combining_rounds_bound
 from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.deadline import NEVER
@@ -206,6 +207,21 @@ def test_the_fewest_steps_within_limits() -> None:
     three = exchange(topology, None, "3 * allreduce")
     assert three is not None
     assert F(three.algorithm.rounds, three.chunks) == 3 * F(3, 2)
+
+
+def test_a_limit_on_chunks_below_the_symmetry_takes_a_subgroup() -> None:
+    """Two boxes of three: reduce in a box, exchange over the slow links, gather in a box."""
+    inside = [(a, b) for a in range(6) for b in range(6) if a != b and a // 3 == b // 3]
+    across = [(a, (a + 3) % 6) for a in range(6)]
+    egress = [([link for link in inside if link[0] == a], 5) for a in range(6)]
+    egress += [([link for link in inside if link[1] == a], 5) for a in range(6)]
+    boxes = Topology.from_links(
+        "boxes", 6, dict.fromkeys(across, 1), egress, unbounded=inside, grains=5
+    )
+    found = pareto(boxes, "allreduce", backend="treepairs", max_chunks=3, work=4, progress="none")
+    [point] = [point for point in found.points if point.steps == 3]
+    assert (point.chunks, point.rounds) == (3, F(9, 5))
+    assert point.algorithm.rounds_per_step == (F(2, 5), 1, F(2, 5))
 
 
 def packed(machine: AllreduceNetwork, steps: int) -> PairPacking:
