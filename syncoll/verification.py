@@ -81,7 +81,7 @@ def verified(
 
 def _compare(stored: StoredFile, topology: Topology | None, collective: Collective | None) -> None:
     if topology is not None:
-        require_same_topology(stored.topology, topology)
+        require_same_topology(stored.topology, topology, finer=True)
     if collective is not None:
         evidence = None if stored.frontier is None else stored.frontier.evidence
         require_same_collective(

@@ -166,7 +166,7 @@ def _read(path: Path, most: int) -> bytes:
 def _require_links(found: CheckedExport, topology: Topology) -> None:
     """Raises VerificationError unless ranks are the nodes, and data use links of the topology."""
     if found.instance is not None:
-        require_same_topology(found.instance.topology, topology)
+        require_same_topology(found.instance.topology, topology, finer=True)
     if found.num_nodes > topology.num_nodes or (
         found.all_nodes and found.num_nodes < topology.num_nodes
     ):

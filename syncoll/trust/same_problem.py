@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,12 +16,21 @@ from syncoll.wording import argument
 __all__ = ["require_same_collective", "require_same_instance", "require_same_topology"]
 
 
-def require_same_topology(stored: Topology, meant: Topology) -> None:
-    """Raises `VerificationError` unless two topologies have the same links and bandwidths."""
-    if not meant.same_as(stored):
+def require_same_topology(stored: Topology, meant: Topology, *, finer: bool = False) -> None:
+    """Raises `VerificationError` unless two topologies have the same links, bandwidths and grains.
+    With `finer` the expected one may have more: its algorithms include the algorithms of a file."""
+    if meant.same_as(stored):
+        return
+    if not meant.same_as(replace(stored, fabric=None, grains=meant.grains)):
         raise VerificationError(
             f"the file's machine, {stored.name!r}, is not {meant.name}: its links or bandwidths "
             "differ"
+        )
+    if not finer or meant.grains % stored.grains:
+        own, other = (f"multiples of 1/{one.grains}" for one in (stored, meant))
+        raise VerificationError(
+            f"rounds on the file's machine, {stored.name!r}, are {own}, and on {meant.name} "
+            f"{other}: the file proves nothing about the others; search again"
         )
 
 

@@ -7,18 +7,20 @@ import json
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from syncoll import pareto
+from syncoll import check as check_file, pareto, verify
 from syncoll.api import Topology
 from syncoll.documents import frontier_document, load_text
 from syncoll.documents.document import digest
-from syncoll.errors import SyncollError
+from syncoll.errors import SyncollError, VerificationError
 from syncoll.trust.claims import check_claims
 from syncoll_check import FileError, WrongError, check
 
@@ -229,3 +231,17 @@ def test_no_mutant_is_accepted_wrongly(documents: list[Json]) -> None:
             accepted += 1
             assert is_true(content), seed
     assert 0 < accepted < count // 2
+
+
+def test_claims_about_whole_rounds_are_not_about_finer_ones(tmp_path: Path) -> None:
+    fine = Topology.from_links("fine", 2, {(0, 1): Fraction(5, 2), (1, 0): 5}, grains=5)
+    whole = replace(fine, grains=1)
+    file = tmp_path / "whole.json"
+    pareto(whole, "allgather", output=file, max_chunks=2, work=2, progress="none")
+    verify(file, topology=fine)
+    with pytest.raises(VerificationError) as error:
+        check_file(file, topology=fine)
+    assert "multiples of 1/1, and on fine multiples of 1/5" in str(error.value)
+    pareto(fine, "allgather", output=file, max_chunks=2, work=2, progress="none")
+    with pytest.raises(VerificationError):
+        verify(file, topology=whole)
