@@ -229,7 +229,7 @@ class FrontierCheck:
         limit: float = inf if proof["max_rounds"] is None else proof["max_rounds"]
         counted: list[Json] = []
         low, closed, all_closed, looked = best, 0, bool(self.domain), 0
-        d = self.machine.grains  # r counts grains, of which each step has one at least
+        d = self.machine.grains  # r counts grains; each step has at least one
         for c in self.domain:
             most = r = int(limit * d if best is None else min(limit * d, -(-best * c * d // 1) - 1))
             while r >= 0 and not self._ruled_out(proof, min(steps, r), Fraction(r, d), c, counted):

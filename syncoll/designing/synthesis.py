@@ -89,7 +89,7 @@ def _proposals(
 ) -> Iterator[Proposal]:
     for point in frontier.points:
         try:
-            algorithm = point.algorithm.tightened(topology)  # whatever its own grains
+            algorithm = point.algorithm.tightened(topology)  # it may have other grains
             instance = collective.instantiate(
                 topology, chunks=point.chunks, steps=algorithm.steps, rounds=algorithm.rounds
             )

@@ -17,7 +17,14 @@ EXPANDED = {
     "my-machine.syncoll": ["quad"],
     "my-collectives.syncoll": ["shift", "shift(by=2)", "Own"],
     "language.syncoll": [
-        *("quad(6)", "quad(4, 1, 2, bandwidth=3)", "timed_pod(4)", "pod(8)", "pod(6, cards=3)"),
+        *(
+            "quad(6)",
+            "quad(4, 1, 2, bandwidth=3)",
+            "ladder(3)",
+            "timed_pod(4)",
+            "pod(8)",
+            "pod(6, cards=3)",
+        ),
         *("sharp(4)", "sharp(4, nvls=false)", "sharp_by_bounds(3)"),
         *("shift", "shift(by=3)", "gather_up", "gather_up(root=1)", "spread", "sum_up", "header"),
         *("Scattered", "Root(2)", "Some", "Diagonal", "Other"),
