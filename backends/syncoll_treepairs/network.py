@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import gcd
+from math import gcd, lcm
 
 import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.packing.network import Links, OrbitNetwork
-from syncoll.symmetry import small_symmetry
+from syncoll.symmetry import find_symmetry, small_symmetry
 from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.orbits import least_of_orbits, link_orbits
 from syncoll.symmetry.structure import Structure
@@ -27,6 +27,7 @@ class AllreduceNetwork(OrbitNetwork):
         topology: strongly connected.
         multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
         most_elements: limits the group, see `small_symmetry`.
+        most: chunks at most, of which a group has a multiple of its order; None for no limit.
 
     Attributes:
         roots: one node of each orbit.
@@ -39,8 +40,14 @@ class AllreduceNetwork(OrbitNetwork):
         until: Deadline,
         multiple: int = 1,
         most_elements: int | None = None,
+        *,
+        most: int | None = None,
     ) -> None:
-        super().__init__(topology, small_symmetry(topology, until, most_elements))
+        group = small_symmetry(topology, until, most_elements)
+        if most is not None and lcm(group.order, multiple) > most:
+            smaller = find_symmetry(topology, until=until).group.chain()
+            group = next((one for one in smaller if lcm(one.order, multiple) <= most), group)
+        super().__init__(topology, group)
         self._multiple = multiple
         self._cores: dict[int, list[Core]] = {}
         nodes, generators = topology.num_nodes, list(self.group.generators)

@@ -89,9 +89,10 @@ class TreePairSeed(ResumingSeed):
         if known is not None:
             yield known
         # With few chunks a smaller group leaves a choice of several pairs.
-        elements = int(limits.max_chunks * per) // _PAIRS if limits.max_chunks else None
+        own = int(limits.max_chunks * per) if limits.max_chunks else None
+        elements = None if own is None else own // _PAIRS
         until = NEVER.working(4 * _LEAST_SECONDS)
-        network = AllreduceNetwork(topology, until, multiple, elements)
+        network = AllreduceNetwork(topology, until, multiple, elements, most=own)
         sends = 2 * nodes + max((len(core.sends) for core in network.exchanges), default=0)
         most = min(
             int((limits.max_chunks or in_waves) * per),
