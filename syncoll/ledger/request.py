@@ -13,7 +13,7 @@ from syncoll.errors import UsageError
 from syncoll.formula import Verdict
 from syncoll.ledger.aim import Aim
 from syncoll.model import Collective, Topology
-from syncoll.model.grains import Rounds
+from syncoll.model.grains import Rounds, in_rounds
 from syncoll.results.frontier import TOLERANCE, Point
 
 if TYPE_CHECKING:
@@ -123,6 +123,9 @@ class SearchRequest:
                 raise UsageError(f"{name} is {value!r}; it must be a number")
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}; it must be at least {least}")
+        if self.max_rounds is not None:  # in whole grains
+            grains = int(self.max_rounds * self.topology.grains)
+            object.__setattr__(self, "max_rounds", in_rounds(grains, self.topology.grains))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from syncoll.model import (
     sum_of,
 )
 from syncoll.model.fewer_nodes import without
+from syncoll.model.grains import Rounds, exact
 from syncoll.model.sums import checked_groups
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall, blaming
@@ -59,7 +60,7 @@ class SearchSpec:
     collective: Collective
     k: int | None = None
     steps: int | None = None
-    rounds: int | None = None
+    rounds: Rounds | None = None
     chunks: int | None = None
     seconds: float | None = None
     encoding: str | None = None
@@ -176,9 +177,10 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
                 raise value.span.error("a time limit too large to count", "a shorter time")
             bounds["seconds"] = float(seconds)
         else:
-            bounds[keyword] = evaluator.whole(value, scope)
+            number = evaluator.number if keyword == "rounds" else evaluator.whole
+            bounds[keyword] = exact(number(value, scope))
             least = 0 if keyword == "k" else 1
-            if bounds[keyword] < least:
+            if bounds[keyword] <= least - 1:
                 raise value.span.error(f"{keyword} {bounds[keyword]}", f"at least {least}")
     network = make_topology(subjects["topology"], scope)
     if failures is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import ceil
+from pathlib import Path
 
 import pytest
 
-from syncoll import bounds, pareto, solve
+from syncoll import bounds, pareto, search, solve
 from syncoll.api import Frontier, Observer, Topology
 from syncoll.documents import frontier_document, load_text
 from syncoll.errors import UsageError
@@ -187,3 +189,19 @@ def test_observers_get_rounds() -> None:
     assert min(entry.bandwidth for entry in seen.entries) >= bounds(PAIRS, "allgather").bandwidth
     assert all(one.rounds * 11 % 1 == 0 for one in seen.tried)
     assert [entry.bandwidth for entry in found.log] == [entry.bandwidth for entry in seen.entries]
+
+
+def test_a_limit_between_grains_is_rounded_down(tmp_path: Path) -> None:
+    whole = replace(PAIRS, grains=1)
+    found = pareto(whole, "allgather", max_rounds="9/2", max_chunks=2, work=2, progress="none")
+    assert found.settings["max_rounds"] == 4
+    checked(found)
+    file = tmp_path / "limited.syncoll"
+    file.write_text(
+        "topology t { nodes 2 rounds per 1/3 link (0, 1) both ways bandwidth 3 }\n"
+        "search one { topology t collective allgather rounds <= 1/2 chunks <= 2 }\n",
+        encoding="utf-8",
+    )
+    limited = search(f"{file}:one", work=2, progress="none")
+    assert [(point.rounds, point.chunks) for point in limited.points] == [(Fraction(1, 3), 1)]
+    assert limited.scope == "algorithms with C <= 2 and R <= 1/3"
