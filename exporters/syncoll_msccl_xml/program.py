@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -28,6 +29,7 @@ from syncoll.runtime import (
     LoweredAlgorithm,
     RankOperations,
     Slot,
+    Streams,
     lower,
     streams_of,
 )
@@ -60,10 +62,16 @@ from syncoll_msccl_xml.instructions import (
 from syncoll_msccl_xml.limits import MOST_COUNT, MOST_NODES, MOST_PER_CHANNEL, Runtime
 from syncoll_msccl_xml.playing import ends
 
-__all__ = ["MOST_SHARE", "XmlProgram", "program_of"]
+__all__ = ["XmlProgram", "program_of"]
 
-MOST_SHARE = 256
-"""Chunks of a block of data at most, where streams have several trees."""
+_MOST_SHARES = (1024, 256)
+"""Chunks of a block of data at most, where streams have several trees; the finer cut first."""
+
+_STEPS_PER_MESSAGE = 4
+"""Steps of a rank for each message that it sends, at most: a receive, a reduction and a copy."""
+
+_MOST_LOOP_CHUNKS = 1 << 14
+"""With more, messages of 64 KiB would not fit, with elements of 4 bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +123,32 @@ def program_of(
 
     Raises ExportError naming the limit that no plan keeps.
     """
+    streams = streams_of(request)
+    whole = replace(streams.collective, share=1).loop_chunks * instances
+    room = max(1, _MOST_LOOP_CHUNKS // max(1, whole))
+    fine, coarse = (_cut(streams, min(most, room)) for most in _MOST_SHARES)
+    sends = fine.streams.request.algorithm.sends[:, 1]
+    few = int(np.bincount(sends).max(initial=0)) * instances * _STEPS_PER_MESSAGE <= MOST_NODES
+    if few and fine.share > coarse.share:
+        with suppress(ExportError):
+            return _program(fine, runtime, instances, proto, same_ends)
+    return _program(coarse, runtime, instances, proto, same_ends)
+
+
+def _program(cut: Cut, runtime: Runtime, instances: int, proto: str, same_ends: bool) -> XmlProgram:
+    """The program of a cut; ExportError naming the limit that no plan keeps."""
     open_sends = proto in runtime.open_sends
     plans = [*(_FUSING if runtime.fuses else ()), *_PLAIN]
     shared = [replace(plan, share=True) for plan in plans]
     # A receive after a send in the same block ends the send without further means.
     plans = [*shared, *plans] if open_sends else [*plans, *shared]
     plans = [replace(plan, agree=same_ends) for plan in plans]
-    cut = _cut(request)
     _require_few(cut, runtime, instances)
-    streams = cut.streams.request
     layout = cut.streams.layout
-    lowered = {strict: lower(streams, zero_copy=strict, layout=layout) for strict in (False, True)}
+    lowered = {
+        strict: lower(cut.streams.request, zero_copy=strict, layout=layout)
+        for strict in (False, True)
+    }
     refusal: ExportError | None = None
     for plan in plans:
         try:
@@ -139,11 +162,12 @@ def program_of(
     raise refusal or ExportError("every order of its messages may wait in a cycle")
 
 
-def _cut(request: ExportRequest) -> Cut:
-    """The streams of an algorithm, and the chunks of each, at most `MOST_COUNT`."""
-    cut = by_weight(streams_of(request), MOST_SHARE)
+def _cut(streams: Streams, most: int) -> Cut:
+    """The streams with the chunks of each, of a block at most `most`, and of a stream at most
+    `MOST_COUNT`."""
+    cut = by_weight(streams, most)
     if not cut.consistent:  # in place, blocks of several shapes share a buffer
-        apart = streams_of(request, apart=True)
+        apart = streams.repeated(streams.sizes)
         count = len(apart.sizes)
         cut = Cut(apart, apart.collective.share, np.ones(count, dtype=np.int64), (None,) * count)
     parts = -(-cut.weights // MOST_COUNT)

@@ -20,7 +20,7 @@ from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
 from syncoll.planning.crossings import Seconds
 from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
-from syncoll.plugins import ExporterRecord, ExportRequest
+from syncoll.plugins import ExportCounts, ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.progress import tracked
 from syncoll.results import Frontier
@@ -117,14 +117,15 @@ def export_plan(
         OptionError, VerificationError: see `export_verified`.
         KeyboardInterrupt: on Ctrl-C before the first export.
     """
-    left, refused = carried(algorithms, record, options, in_place=in_place)
+    left, refused, counts = carried(algorithms, record, options, in_place=in_place)
+    largest = max((one.max_bytes for one in counts.values()), default=UNLIMITED)
     if algorithms and not left:
         one, reason = min(refused, key=lambda each: each[0].chunks)
         raise ExportError(f"none of the algorithms can be exported; the simplest one: {reason}")
     done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
         plan = plan_sizes(left, model, simulated)
-        chosen = _chosen(plan)
+        chosen, beyond = _up_to(_chosen(plan), largest)
         ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
         interrupted = False
         try:
@@ -162,7 +163,7 @@ def export_plan(
             raise UsageError(
                 f"two algorithms would both be written to {twice[0]}; give them other names"
             )
-        done_so_far = tuple(exports), tuple(refused)
+        done_so_far = tuple(exports), (*refused, *beyond)
         return PlannedExports(plan, record.name, in_place, *done_so_far, interrupted)
 
 
@@ -172,26 +173,50 @@ def carried(
     options: Mapping[str, object],
     *,
     in_place: bool,
-) -> tuple[list[StoredAlgorithm], list[tuple[StoredAlgorithm, str]]]:
-    """The algorithms that a runtime carries, by the exporter's count, and the others with reasons.
+) -> tuple[list[StoredAlgorithm], list[tuple[StoredAlgorithm, str]], dict[int, ExportCounts]]:
+    """The algorithms that a runtime carries, by the exporter's count, and the others with reasons;
+    and the counts, by the identity of the algorithm.
 
     Raises `OptionError` on an unknown option or a value out of range.
     """
     left, refused = list[StoredAlgorithm](), list[tuple[StoredAlgorithm, str]]()
+    found = dict[int, ExportCounts]()
     for one in tracked(algorithms, lambda each: f"counting {each.where}"):
         name = label(one, one.instance.collective, in_place=in_place)
         request = ExportRequest(
             name, one.instance.collective, one.instance, one.algorithm, in_place
         )
         try:
-            counts_of(record, request, options)
-            left.append(one)
+            counts = counts_of(record, request, options)
         except ExportError as error:
             refused.append((one, str(error)))
-    return left, refused
+            continue
+        left.append(one)
+        if counts is not None:
+            found[id(one)] = counts
+    return left, refused, found
 
 
-def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
+_Chosen = tuple[StoredAlgorithm, int, int | None]
+
+
+def _up_to(
+    chosen: list[_Chosen], largest: int
+) -> tuple[list[_Chosen], list[tuple[StoredAlgorithm, str]]]:
+    """The ranges that begin below the largest message of a runtime, and the other algorithms."""
+    kept = [one for one in chosen if one[1] <= largest]
+    if not kept or len(kept) == len(chosen):
+        return chosen, []
+    known = {id(one) for one, _, _ in kept}
+    beyond = [
+        (one, f"it is the best from {least} bytes on, and the runtime takes at most {largest}")
+        for one, least, _ in chosen[len(kept) :]
+        if id(one) not in known
+    ]
+    return [*kept[:-1], (*kept[-1][:2], None)], beyond
+
+
+def _chosen(plan: Plan) -> list[_Chosen]:
     """The algorithms with their message ranges, if a runtime can choose among them."""
     if not plan.message.measured:
         if len(plan.ranges) > 1:

@@ -45,6 +45,7 @@ class Spy:
 
     refuses: frozenset[int] = frozenset()
     most: int | None = None
+    largest: int = UNLIMITED
     files: tuple[str, ...] = ("{}.txt",)
     wrong: bool = False
     asked: list[ExportRequest] = field(default_factory=list)
@@ -77,7 +78,7 @@ class Spy:
             blocks = request.instance.chunks
             if blocks > self.most:
                 raise ExportError(f"it needs {blocks} thread blocks; at most {self.most}")
-            return ExportCounts(thread_blocks=blocks, scratch=0.5, multiple_of=8)
+            return ExportCounts(blocks, scratch=0.5, multiple_of=8, max_bytes=self.largest)
 
         return ExporterRecord(
             "spy", "for tests", lambda: self, lambda: self, folder=folder, counts=counts
@@ -171,6 +172,19 @@ def test_one_that_the_runtime_cannot_carry_is_left_out(points: list[StoredAlgori
     ]
     with pytest.raises(ExportError, match=r"none .* the simplest one: it needs 1 thread blocks"):
         export_plan(points, MODEL, Spy(most=0).record(), {})
+
+
+def test_ranges_beyond_the_largest_message_are_left_out(points: list[StoredAlgorithm]) -> None:
+    ends = [one.max_bytes for one in export_plan(points, MODEL, Spy().record(), {}).exports]
+    assert ends[1] is not None
+    spy = Spy(most=4, largest=ends[1])
+    made = export_plan(points, MODEL, spy.record(), {})
+    assert [one.max_bytes for one in made.exports] == [ends[0], None]
+    ((left_out, reason),) = made.refused
+    assert left_out is points[2]
+    assert reason == (
+        f"it is the best from {ends[1] + 1} bytes on, and the runtime takes at most {ends[1]}"
+    )
 
 
 def test_an_index_has_the_counts(points: list[StoredAlgorithm]) -> None:
