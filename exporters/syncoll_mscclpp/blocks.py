@@ -164,7 +164,7 @@ def _dealt(
     sets: Sequence[tuple[int, ...]], load: IntArray, most: int
 ) -> list[list[tuple[int, ...]]]:
     """Sets of streams in at most `most` groups, the heaviest first to the group that they leave
-    lightest; `load` has a column for each kind of load, of which the largest sum counts."""
+    lightest; `load` has a column for each kind of load, and the largest sum counts."""
     groups: list[list[tuple[int, ...]]] = [[] for _ in range(max(1, min(most, len(sets))))]
     loads = np.zeros((len(groups), load.shape[1]), dtype=np.int64)
     each = [(load[list(one)].sum(axis=0), one) for one in sets]

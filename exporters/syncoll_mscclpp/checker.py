@@ -65,8 +65,8 @@ class MscclppChecker:
 
 
 def _require_followable(plan: ExecutionPlan, units: int, *, pieces: bool = False) -> None:
-    """Raises UncheckedError if a plan moves too many chunks in so many units, or too many runs of
-    so many `pieces`."""
+    """Raises UncheckedError if a plan moves too many chunks of `units` each, or, with `pieces`, too
+    many runs of `units` pieces."""
     moved = sum(
         (1 + sum(1 if pieces else one.size for one in inner.pieces)) * max(1, op.loop.chunks)
         for _, block in plan.blocks

@@ -43,7 +43,7 @@ def cuts_of_more(streams: Streams, most: int, alignment: int) -> Iterator[Cut]:
 def first_that_fits(cuts: Iterable[Cut], program: Callable[[Cut], PlanProgram]) -> PlanProgram:
     """The program of the first cut whose file and scratch are not too large, or else the fastest.
 
-    Raises the error of the last cut if there is none.
+    Raises the error of the last cut if none fits.
     """
     found: list[PlanProgram] = []
     refused: ExportError | None = None
@@ -76,8 +76,8 @@ def _two_to_k(collective: StandardCollective) -> bool:
 def cuts_of(streams: Streams, alignment: int, least: int = 1) -> Iterator[Cut]:
     """The ways to cut the data, the best first: exact ones that take every usual size.
 
-    With 2^k ranks chunks by weight do, with others only slices.  Blocks have at least so many
-    chunks or slices.
+    With 2^k ranks chunks by weight do, with others only slices.  Blocks have at least
+    `least` chunks or slices.
     """
     collective = streams.collective
     if collective.kind is Kind.CUSTOM:

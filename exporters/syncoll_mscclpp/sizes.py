@@ -1,4 +1,4 @@
-"""Sizes: buffers in chunks, messages in bytes, and counts of what a plan needs."""
+"""Sizes: buffers in chunks, messages in bytes, and the counts of a plan."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Sizes:
 
 
 def counts_by(program: PlanProgram, sizes: Sizes) -> ExportCounts:
-    """What a program needs of the runtime."""
+    """The counts of a program."""
     ranks = program.ranks
     moves = ("put", "ppkt", "rppkt", "respkt", "glres", "gstore")
     return ExportCounts(

@@ -93,7 +93,7 @@ def switch_program(cut: Cut, most_blocks: int) -> PlanProgram:
     if blocks > most_blocks:
         raise ExportError(
             f"a rank has {max(map(len, moves))} chunks to store through switches, and needs "
-            f"{counted(blocks, 'thread block')}, of which {most_blocks} are allowed"
+            f"{counted(blocks, 'thread block')}; at most {most_blocks} are allowed"
         )
     programs = [
         RankPlan(

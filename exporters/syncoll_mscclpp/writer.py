@@ -43,7 +43,7 @@ class MscclppExporter:
 
 
 def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> ExportCounts:
-    """What the plan of an algorithm needs, without the plan; ExportError as of `export`."""
+    """The counts of an algorithm's plan, without the plan; ExportError as of `export`."""
     program = _program(request, options)
     return counts_by(program, _sizes(request, options, program))
 

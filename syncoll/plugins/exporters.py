@@ -115,7 +115,7 @@ class ExportRequest:
 
 @dataclass(frozen=True)
 class ExportCounts:
-    """What an algorithm needs of a runtime; None where the runtime has no such thing.
+    """The resources of a runtime that an algorithm needs; None where the runtime has no such thing.
 
     Args:
         thread_blocks: of the rank that needs most.
@@ -154,7 +154,7 @@ class Exported:
         notes: sentences for the user; `PLACE` in them stands for the written file, or for the
             folder of several files.
         in_switches: whether one send includes the copies or the sum that switches make.
-        counts: what they need of the runtime; None if the exporter does not count.
+        counts: the resources that they need; None if the exporter does not count.
     """
 
     files: Mapping[str, bytes]
@@ -303,7 +303,7 @@ class ExporterRecord(Record):
             into a folder of their own and checked together.
         installed: whether its requirements are installed; answers without importing them.
         recognises: whether a file with these first bytes has this format, for ``syncoll verify``.
-        counts: what the algorithm of a request needs with these options, without writing files;
+        counts: the resources that a request needs with these options, without writing files;
             None if the exporter does not count.  Raises `ExportError` if it exceeds a limit of the
             runtime; the message names the limit.
     """

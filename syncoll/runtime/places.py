@@ -3,7 +3,7 @@
 The runtime cuts a rank's buffers into equal chunks, and refuses a message that is not a multiple of
 their number.  A block of data, the streams of one start and end, is cut in one of two ways:
 
-* *by weight*: into a power of two of chunks, of which each stream has some; so messages of a power
+* *by weight*: into a power of two of chunks, some of them for each stream; so messages of a power
   of two bytes fit, and a message of adjacent streams is one piece;
 * *by slices*: it is one chunk, and every operation on a stream works on one of n equal slices of
   it (``tbg_info``), whose borders the runtime computes for any size; so every message fits.
@@ -72,7 +72,7 @@ class Cut:
 
 
 def by_weight(streams: Streams, most: int, least: int = 1, enough: float = ENOUGH) -> Cut:
-    """Blocks of `least` to `most` chunks, a power of two, of which each stream has about its part.
+    """Blocks of `least` to `most` chunks, a power of two; each stream has about its part of them.
 
     It takes the fewest chunks with which R/C grows by at most `enough`, or else the best.  Streams
     may get none.  A custom collective keeps its chunks.
@@ -91,7 +91,7 @@ def by_weight(streams: Streams, most: int, least: int = 1, enough: float = ENOUG
 
 
 def by_slices(streams: Streams) -> Cut:
-    """Blocks of one chunk in equal slices, of which a stream has one, or several copies of it."""
+    """Blocks of one chunk in equal slices; a stream has one of them, or several copies of it."""
     common = np.zeros(len(streams.sizes), dtype=np.int64)
     for block in np.unique(streams.blocks):
         mine = streams.blocks == block
@@ -239,7 +239,7 @@ class Places:
     def _stacked(self, streams: Sequence[int]) -> tuple[list[int], int]:
         """The first chunk of each slot of scratch, and all its chunks.
 
-        Slots of different slices share a chunk; those of other cuts of a chunk take other chunks.
+        Slots of different slices share a chunk; slices of another size take other chunks.
         """
         cut = self.cut
         if cut.share != 1:

@@ -34,7 +34,7 @@ def chunk_by_chunk(*_: object) -> None:
 
 @pytest.mark.parametrize("packets", ["no", "yes"])
 @pytest.mark.parametrize("kind", ["allgather", "allreduce"])
-def test_verdicts_are_those_of_single_chunks(
+def test_verdicts_do_not_depend_on_the_grid(
     kind: str, packets: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = export(grown(RING, kind, [7, 2]), 4, packets=packets)

@@ -1,6 +1,6 @@
 """Plans for machines keep the limits of the runtime, take the usual sizes, and run.
 
-The limits are those of the runtime's own sources (``execution_common.hpp``,
+The limits are from the runtime's own sources (``execution_common.hpp``,
 ``ExecutionPlan::checkMessageSize``); the plans run in the simulator of the mutation tests.
 """
 
@@ -39,7 +39,7 @@ def library() -> SpecLibrary:
 
 
 def grown(topology: Topology, kind: str, weights: list[int], seed: int = 0) -> Case:
-    """A collective along random trees, of which each carries some chunks, numbered at random."""
+    """A collective along random trees with some chunks each, which are numbered at random."""
     dice, nodes = random.Random(seed), topology.num_nodes
     trees = len(weights) * (nodes if kind == "alltoall" else 1)
     pre = np.repeat(np.eye(nodes, dtype=bool), trees, axis=0)
@@ -77,7 +77,7 @@ def grown(topology: Topology, kind: str, weights: list[int], seed: int = 0) -> C
 
 
 def require_limits(plan: Plan, blocks: int) -> None:
-    """The sizes of the runtime's arrays, of which it checks few."""
+    """The sizes of the runtime's arrays; it checks few of them."""
     for gpu in plan["gpus"]:
         assert len(gpu["threadblocks"]) <= blocks
         assert min(gpu["input_chunks"], gpu["output_chunks"]) >= 1
@@ -140,7 +140,7 @@ def export(case: Case, blocks: int, *, in_place: bool = False, **options: object
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("machine", ["ring(8)", "hypercube(3)", "fully_connected(8)", "dgx1"])
 def test_machines_of_eight(library: SpecLibrary, machine: str, kind: str) -> None:
-    """Powers of two fit, whatever the numbers of chunks are."""
+    """Powers of two fit with any number of chunks."""
     dice = random.Random(machine + kind)
     topology = as_topology(library.topology(machine))
     weights = dice.choice([[1], [3, 1], [5, 2]]) if kind == "allreduce" else [dice.choice([1, 3])]
@@ -219,7 +219,7 @@ def test_unequal_chunks_cost_two_percent_at_most(library: SpecLibrary) -> None:
 
 
 def test_slices_leave_little_scratch_idle(library: SpecLibrary) -> None:
-    """Slices are of use only if a rank needs about as much scratch for each of them."""
+    """Slices save scratch only if a rank needs about as much for each of them."""
     topology = as_topology(library.topology("fully_connected(8)"))
     for seed in range(3):
         case = grown(topology, "allreduce", [1] * 3, seed)

@@ -1,10 +1,10 @@
 """Grid: the coarsest pieces of buffers that a plan never takes apart.
 
 Plans cut buffers into many equal chunks, and move long runs of them.  Chunks that all operations
-treat alike are one piece for the checker.  The borders of the pieces are those of all operations,
-carried over from each side of an operation to the others until there are no new ones; the parts of
-input and output of a standard collective all have the same borders, so that its definition holds
-piece by piece.
+treat alike are one piece for the checker.  The borders of all operations are borders of pieces, and
+each is carried over from one side of an operation to the others until there are no new ones.  The
+parts of input and output of a standard collective all have the same borders, so that its definition
+holds piece by piece.
 """
 
 from __future__ import annotations
