@@ -6,7 +6,7 @@ every dependency is in earlier steps or in messages further ahead in a queue.  T
 link are spread over more channels until no block has too many steps.
 
 Chunks of equal ways are one stream, moved by one step of several chunks; a block of data is cut
-into a power of two of chunks, of which each stream has about its part.  A runtime may need a
+into a power of two of chunks, and each stream gets about its part of them.  A runtime may need a
 message for each of a step's chunks, more than a connection holds.  So every program is played chunk
 by chunk, and one that could wait in a cycle is not used.
 """
@@ -303,7 +303,7 @@ def _assemble(
 
 
 def _held(instructions: Sequence[XmlInstruction], slots: int, widest: int) -> list[int]:
-    """The stream in each slot of a rank's scratch; `widest` in those of barrier copies."""
+    """The stream in each slot of a rank's scratch; `widest` in the slots of barrier copies."""
     found = [widest] * slots
     for one in instructions:
         for slot in (one.source, one.target):

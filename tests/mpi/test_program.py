@@ -14,6 +14,7 @@ from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.program import Region, chunk_at, program_of
 from syncoll.runtime import Kind
 from syncoll.testing.instances import random_case
+from tests.oracles.classics import ring
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
@@ -168,3 +169,26 @@ def test_a_wrong_algorithm_is_refused() -> None:
     fewer = None if algorithm.contributions is None else algorithm.contributions[1:]
     with pytest.raises(VerificationError):
         MpiCollective(Algorithm(algorithm.rounds_per_step, algorithm.sends[1:], fewer), instance)
+
+
+def test_neighbouring_chunks_are_one_message() -> None:
+    """Ring allgather of four chunks a rank: one message a step, and no memory but the output."""
+    nodes, chunks = 4, 4
+    pre = np.tile(np.eye(nodes, dtype=bool), (chunks, 1))
+    sends = [
+        [turn * nodes + c, (c + s) % nodes, (c + s + 1) % nodes, s]
+        for turn in range(chunks)
+        for c in range(nodes)
+        for s in range(nodes - 1)
+    ]
+    instance = Instance(ring(nodes), "x", chunks, 3, 12, pre, np.ones_like(pre))
+    collective = MpiCollective(Algorithm((4, 4, 4), np.array(sends)), instance)
+    lowered, runs = collective._lower(in_place=False)
+    for rank in range(nodes):
+        program = program_of(lowered, runs, rank, collective.shares(160))
+        assert program.scratch == 0
+        steps = [step for step in program.steps if step.number >= 0]
+        assert [(len(step.sends), len(step.receives)) for step in steps] == [(1, 1)] * 3
+        for step in steps:
+            (region,) = step.receives[0].regions
+            assert region.stop - region.start == 40
