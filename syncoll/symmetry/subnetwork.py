@@ -2,7 +2,8 @@
 
 A ring with one more link has few automorphisms, and engines that use symmetries find less there
 than on the ring.  Links are left out by orbits, or lose the bandwidth that they have more than
-others, as long as that at least halves the number of orbits of nodes.
+others, as long as that at least halves the number of orbits of nodes.  In the end all nodes must be
+alike, so that the search of the sub-network is quick.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _LEAST_LEFT = Fraction(7, 8)
 
 
 def symmetric_subnetwork(topology: Topology, collective: Collective) -> Topology | None:
-    """The sub-network with the fewest orbits of nodes; None without a better one, or with switches.
+    """The sub-network whose nodes are all alike; None without one, or if they are alike already, or
+    with switches.
 
     Its links have at most the machine's bandwidths, so that its algorithms need no more rounds on
     the machine.
@@ -61,7 +63,7 @@ def symmetric_subnetwork(topology: Topology, collective: Collective) -> Topology
         if found is None or 2 * found[0] > fewest:
             break
         fewest, generators, best = found
-    return None if best is topology else best
+    return best if fewest == 1 and best is not topology else None
 
 
 def _bandwidth(topology: Topology) -> Fraction:
