@@ -21,7 +21,7 @@ from syncoll_mscclpp.script import KINDS, Event, Group, Script
 __all__ = ["CLOSE", "PlanProgram", "RankPlan", "program_of"]
 
 CLOSE = 1.5
-"""The ratio of operations that a division needs to those that fit, above which none will fit."""
+"""A division that needs more operations than fit, by more than this ratio, is far from fitting."""
 
 _DIVISIONS = ((1, False), (1, True), (2, True), (4, True))
 """The divisions that are tried: the divisor of the number of groups, and whether it is even."""
