@@ -67,7 +67,7 @@ def symmetric_subnetwork(topology: Topology, collective: Collective) -> Topology
 
 
 def _bandwidth(topology: Topology) -> Fraction:
-    """The sum of what each link can carry alone."""
+    """The sum of the bandwidths of all links, each on its own."""
     rates = [bound.chunks_per_round for bound in topology.bounds]
     own = (min((rates[i] for i in some), default=Fraction(0)) for some in topology.link_bounds)
     return sum(own, Fraction(0))
