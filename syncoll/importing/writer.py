@@ -139,6 +139,8 @@ def _fabric_text(fabric: Fabric, name: str, boxes: int, hubs: int) -> str:
     rate = " GB/s" if fabric.measure == "GB/s" else ""
     if fabric.unit is not None:
         lines.append(f"{INDENT}unit {format_rate(fabric.unit)}{rate}")
+    if fabric.grains is not None:
+        lines.append(f"{INDENT}rounds per 1/{fabric.grains}")
     for word, named in (("multicast", fabric.multicast), ("reduce", fabric.reduce)):
         if named:
             lines.append(f"{INDENT}{word} {', '.join(map(text.vertex, named))}")
