@@ -31,7 +31,7 @@ from syncoll.results.frontier import Point
 from syncoll.results.proof import Refuted, covers
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.heuristics import BUSY
-from syncoll.searching.shares import SHORT_SECONDS
+from syncoll.searching.shares import SHORT_SECONDS, WORTH
 from syncoll.searching.time_schedule import PHASES, Phase
 from syncoll.trust import require_valid
 from syncoll.trust.replay import as_counted
@@ -41,6 +41,9 @@ __all__ = ["MANY_SENDS", "CandidateSolver", "solved_point"]
 MANY_SENDS = 10_000
 """Chunks times links times steps.  With fewer, a solver is often quick with the whole formula, and
 symmetric algorithms wait until it was not."""
+
+_LITTLE = "time limit: a gain of less than 0.1 % was not asked of a solver"
+"""The reason in an open claim if the rest of a gap is not worth a solver's time."""
 
 _SIMPLE_SECONDS = 5.0
 """For all questions about simpler points, which are easy or not worth more (dgx1 allreduce)."""
@@ -99,11 +102,9 @@ class CandidateSolver:
         A candidate that is not decided soon matters for no claim, and is not asked for again.
         """
         ledger, source, undecided = self._ledger, self._source, 0
-        combining = source.request.collective.combining
-        each = source.bounds.topology.num_nodes if combining else 1  # contributors of a send
         for candidate in ledger.simpler(source, step.steps):
-            many = each * source.bounds.num_sends(candidate.chunks, step.steps) > MANY_SENDS
-            if many or undecided >= 2 or not source.bounds.is_writable(candidate.chunks):
+            small = self._is_small(candidate) and source.bounds.is_writable(candidate.chunks)
+            if undecided >= 2 or not small:
                 return
             seconds = source.request.point_limit or min(SHORT_SECONDS, self._for_simple)
             if seconds <= 0:
@@ -140,7 +141,7 @@ class CandidateSolver:
     ) -> Iterator[Event]:
         """Tries candidates until one has an algorithm, or too many are undecided."""
         # Seeds may find a better point in the meantime.
-        useful = takewhile(self._is_useful, candidates)
+        useful = self._worth(step, takewhile(self._is_useful, candidates))
         undecided = 0
         # Closed here, because a Ctrl-C during Python's own finalization is lost.
         with closing(self._answers_to(step, self._writable(useful), seconds)) as answers:
@@ -164,6 +165,24 @@ class CandidateSolver:
                     yield Refuted(*candidate.numbers, solution.encoding, solution.backend)
         for candidate in [c for c in step.undecided if not self._is_useful(c)]:
             del step.undecided[candidate]
+
+    def _is_small(self, candidate: Candidate) -> bool:
+        """Whether the formula is small; with partial sums it grows with the contributors, too."""
+        bounds, combining = self._source.bounds, self._source.request.collective.combining
+        sends = bounds.num_sends(candidate.chunks, candidate.steps)
+        return sends * (bounds.topology.num_nodes if combining else 1) <= MANY_SENDS
+
+    def _worth(self, step: StepState, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The candidates that are small or gain enough; with a limit on time, the first other one
+        stays undecided."""
+        every = self._deadline.is_never or self._source.request.strategy is Strategy.PAPER
+        for candidate in candidates:
+            best = self._ledger.best(step.steps)
+            gains = best is None or candidate.bandwidth * WORTH < best
+            if every or gains or self._is_small(candidate):
+                yield candidate
+            elif _LITTLE not in step.undecided.values():
+                self._ledger.record(Undecided(candidate, _LITTLE))
 
     def _writable(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """The candidates whose instance is small enough; the others stay undecided."""

@@ -11,7 +11,16 @@ from syncoll.model import Topology
 from syncoll.model.rows import RelationTable
 from syncoll.symmetry import FreeGroup, free_symmetry
 
-__all__ = ["FAR", "LONG_SECONDS", "NEAR", "SHORT_SECONDS", "Shares", "found_group", "shares_of"]
+__all__ = [
+    "FAR",
+    "LONG_SECONDS",
+    "NEAR",
+    "SHORT_SECONDS",
+    "WORTH",
+    "Shares",
+    "found_group",
+    "shares_of",
+]
 
 SHORT_SECONDS, LONG_SECONDS = 2.0, 10.0
 """A short time on a busy machine: for a quick seed, for taking in proposals of millions of sends,
@@ -21,6 +30,11 @@ one: a turn of seeds once a solver is stuck, and all bounds without a solver."""
 NEAR, FAR = Fraction(1005, 1000), Fraction(2)
 """Costs within the first factor of others are near them: no time is spent on the difference.  Costs
 beyond the second are far, as of broadcasts in the fewest steps."""
+
+
+WORTH = Fraction(1001, 1000)
+"""Solvers are asked for a gain in R/C below this factor only where formulas are small
+(dgx_h100(boxes=2) allgather)."""
 
 
 @dataclass(frozen=True)

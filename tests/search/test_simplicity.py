@@ -22,6 +22,7 @@ from syncoll.ledger import SearchRequest
 from syncoll.ledger.incumbents import merged
 from syncoll.reporting.subject import state_of
 from syncoll.results.frontier import Point, known_cost, thinned
+from syncoll.searching import candidate_solver
 from syncoll.solving import Solver
 from syncoll.values import share_of
 from tests.oracles.classics import allgather, ring
@@ -205,3 +206,18 @@ def test_an_undecided_simple_candidate_matters_for_no_claim(solver: Solver) -> N
     assert [(p.rounds, p.chunks) for p in some.points] == [(3, 2)]
     assert some.open == every.open
     assert some.complete
+
+
+def test_large_formulas_are_not_asked_for_tiny_gains(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a limit on time, the gap stays open, with the reason."""
+    request = SearchRequest(ring(4), allgather(), max_steps=2, work=50.0)
+    monkeypatch.setattr(candidate_solver, "WORTH", Fraction(2))
+    for many in (0, 10_000):
+        monkeypatch.setattr(candidate_solver, "MANY_SENDS", many)
+        found, asked = run(solver, lambda i: unknown() if i.chunks == 2 else None, request)
+        # It is asked as long as nothing is known, and later only if its formula is small.
+        assert (asked.asked.count((2, 3, 2)) > 1) is bool(many)
+        reasons = [claim.reason for claim in found.open if claim.least_steps == 2]
+        assert any("less than 0.1 %" in reason for reason in reasons) is not bool(many)
