@@ -69,8 +69,8 @@ _MULTIPLES = 4
 _FEW_TREES = 400
 """Known trees that a solution with a small C may begin with; limits work."""
 
-_FEW_SHARE = 0.2
-"""The part of the remaining time for small C, or half of it if C has no limit."""
+_FEW_SHARE, _ANY_SHARE = 0.3, 0.1
+"""The part of the remaining time for small C, with a limit on C and without."""
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond the trees with a share; limits work."""
@@ -181,7 +181,7 @@ class _Run:
 
     def _deal_few(self, packing: TimedPacking) -> Proposals:
         """Improves solutions with small C, each once."""
-        share = _FEW_SHARE if self.turn.limits.max_chunks else _FEW_SHARE / 2
+        share = _FEW_SHARE if self.turn.limits.max_chunks else _ANY_SHARE
         until = self.turn.part(share, _LEAST_SECONDS)
         for dealt in self.small.improved(packing, self._budgets, until):
             yield self._proposal(dealt, packing.steps)

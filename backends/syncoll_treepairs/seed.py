@@ -33,8 +33,8 @@ _SHARE, _LEAST_SECONDS = 0.2, 0.5
 """The part of the remaining time for a packing, and the least seconds; rounding takes three times
 the least, and the search for symmetry four times, since all else profits from it."""
 
-_FEW_SHARE = 0.2
-"""The part of the remaining time for small C, or half of it if C has no limit."""
+_FEW_SHARE, _ANY_SHARE = 0.3, 0.1
+"""The part of the remaining time for small C, with a limit on C and without."""
 
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
@@ -209,7 +209,7 @@ class _Run:
         """Improves solutions with small C, each once."""
         if not packing.shared():
             return
-        share = _FEW_SHARE if self.turn.limits.max_chunks else _FEW_SHARE / 2
+        share = _FEW_SHARE if self.turn.limits.max_chunks else _ANY_SHARE
         until = self.turn.part(share, _LEAST_SECONDS)
         for dealt in self.small.improved(packing, self._budgets, until):
             yield self._proposal(dealt, packing.steps)

@@ -40,7 +40,7 @@ _SECONDS = 0.1
 """Time limit of a repair."""
 
 _VARIABLES = 6000
-"""Most variables of a repair of several chunks; limits work."""
+"""Most variables of a repair; limits work."""
 
 _FAILURES = 3
 """Searches without a gain after which a number of chunks is given up."""
@@ -187,6 +187,9 @@ class FewChunks(Generic[C]):
         """Looks for fewer rounds once: from nothing at first, then by squeezing the best."""
         if units not in self.found:
             self._begin(units, until)
+        if self._repair.variables > _VARIABLES:
+            self._failures[units] = _FAILURES
+            return
         best, failures = self.found[units], self._failures.get(units, 0)
         few = len(self._best[units].columns) <= _ALL
         turn = (failures + (0 if few else 1)) % _FAILURES
@@ -400,7 +403,8 @@ class SmallBudgets(Generic[C]):
     ) -> Iterator[DealtChunks[C]]:
         """Improves each open number of units once; yields solutions that are the best so far."""
         steps = packing.steps
-        for units in self.open(packing, budgets):
+        numbers = self.open(packing, budgets)
+        for left, units in zip(range(len(numbers), 0, -1), numbers, strict=True):
             if until.passed:
                 return
             if steps not in self._few:
@@ -410,7 +414,7 @@ class SmallBudgets(Generic[C]):
                 if fewer < steps and units in other.found:
                     few.know(units, other.dealt(units).columns)
             known = self.least(steps, units * self._each)
-            few.improve(units, until)
+            few.improve(units, until.share(1 / left))
             dealt = few.dealt(units)
             if known is None or dealt.bandwidth < known:
                 self.note(steps, dealt)
