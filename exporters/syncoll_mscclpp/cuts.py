@@ -111,5 +111,5 @@ def require_room(streams: Streams, most: int) -> None:
         raise ExportError(
             f"rank {int(least.argmax())} needs about {int(least.max())} operations, and "
             f"{counted(most, 'thread block')} of MSCCL++ have at most {room}; take an algorithm "
-            "with fewer chunks or steps"
+            "with fewer chunks or steps, or allow more blocks"
         )

@@ -156,7 +156,8 @@ def _divided(
                 break
             error = _TooManyError(
                 f"rank {block[0]} needs more than {counted(division.most, 'thread block')}: "
-                f"one would have {excess}; take an algorithm with fewer chunks or steps"
+                f"one would have {excess}; take an algorithm with fewer chunks or steps, or allow "
+                "more blocks"
             )
             needed = sum(len(one.operations) for at, one in scripts.items() if at[0] == block[0])
             error.close = needed <= division.most * MOST_OPERATIONS
