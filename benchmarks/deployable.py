@@ -10,7 +10,7 @@ equal contributions.
 
     python benchmarks/deployable.py                   # all tables, into results: half an hour
     python benchmarks/deployable.py --row torus --time-limit 20 -o torus.md
-    python benchmarks/deployable.py --save now.json --before results/deployable.json
+    python benchmarks/deployable.py --save now.json --before results/deployable_before.json
 """
 
 from __future__ import annotations
