@@ -349,7 +349,7 @@ class FrontierCheck:
             yield "undefined", f"that the collective is not defined for C = {_some(undefined)}"
         refuted = [one for _, proof in self.proofs for one in proof["refuted"]]
         if refuted:
-            count = len({json.dumps(one, sort_keys=True) for one in refuted})
+            count = len({json.dumps(one, sort_keys=True, default=str) for one in refuted})
             by = ", ".join(dict.fromkeys(one["backend"] for one in refuted))
             yield "refutations", f"refutations ({count}), on the word of {by}"
 

@@ -25,6 +25,7 @@ from syncoll.results.frontier import Point, known_cost, thinned
 from syncoll.searching import candidate_solver
 from syncoll.solving import Solver
 from syncoll.values import share_of
+from syncoll_check import check
 from tests.oracles.classics import allgather, ring
 from tests.search.test_driver import run, unknown
 
@@ -221,3 +222,14 @@ def test_large_formulas_are_not_asked_for_tiny_gains(
         assert (asked.asked.count((2, 3, 2)) > 1) is bool(many)
         reasons = [claim.reason for claim in found.open if claim.least_steps == 2]
         assert any("less than 0.1 %" in reason for reason in reasons) is not bool(many)
+
+
+def test_refutations_of_parts_of_a_round_stay_unchecked() -> None:
+    topology = Topology.from_matrix("made", [[0, 3, 1], [1, 0, 3], [3, 1, 0]], grains=3)
+    limits: dict[str, Any] = {"max_chunks": 3, "max_steps": 3, "work": 5}
+    found = syncoll.pareto(topology, "broadcast", progress="none", **limits)
+    assert found.evidence is not None
+    refuted = {one for proof in found.evidence.proofs for one in proof.refuted}
+    assert any(Fraction(one.rounds).denominator > 1 for one in refuted)
+    left = dict(check(json.dumps(found.document()).encode()).unchecked())
+    assert left["refutations"].startswith(f"refutations ({len(refuted)})")
