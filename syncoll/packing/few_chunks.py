@@ -48,7 +48,7 @@ _FAILURES = 3
 _ALL = 4
 """With at most this number of chunks rounds are minimised first, otherwise overloads."""
 
-_CHOICE_SECONDS = 1.0
+_CHOICE_SECONDS = 0.3
 """Time limit of the integer program over the known columns, for a solution to begin with."""
 
 _FEW = 64
