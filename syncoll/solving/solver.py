@@ -289,7 +289,7 @@ class Solver:
         if reply is not None and outcome.assignment is not None:
             try:
                 with interrupted_at(until.before(-_VERIFY_SECONDS)):
-                    algorithm = self._algorithm(instance, encoded, asked.inverse, reply)
+                    algorithm = self._algorithm(instance, encoded, asked, reply)
             except OutOfTimeError:
                 text = "an algorithm was found, but the time was over before it was verified"
                 return self._undecided(instance, StopReason.TIME_LIMIT, text)
@@ -407,14 +407,14 @@ class Solver:
         )
 
     def _algorithm(
-        self, instance: Instance, encoded: Encoded, inverse: AnswerMap, reply: Reply
+        self, instance: Instance, encoded: Encoded, asked: _Asked, reply: Reply
     ) -> Algorithm:
         """Decodes and verifies an algorithm of exactly the instance's steps and rounds."""
         assert reply.lowered is not None
         assert reply.outcome.assignment is not None
         who = f"encoding {self.encoding_for(instance).name} with backend {reply.member.name}"
         lowered = reply.lowered.raise_assignment(reply.outcome.assignment)
-        assignment = inverse.raise_assignment(lowered)
+        assignment = asked.inverse.raise_assignment(lowered)
         if wrong := encoded.formula.violation(assignment):
             raise BackendError(
                 f"{who}: the answer is not a model of the encoding's formula: {wrong}"
@@ -429,7 +429,8 @@ class Solver:
             if instance.rounds_per_step is None:
                 where = as_counted(instance, algorithm)
                 algorithm = algorithm.with_rounds(where, instance.rounds)
-            algorithm = contiguous(instance, algorithm)
+            if asked.order == 1:  # other numbers of chunks may lose the symmetry
+                algorithm = contiguous(instance, algorithm)
             require_valid(instance, algorithm)
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error

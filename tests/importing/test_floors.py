@@ -24,7 +24,10 @@ def imported(file: Path) -> set[str]:
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
 def test_an_importer(package: Path) -> None:
-    floors = ("syncoll.errors", "syncoll.model", "syncoll.plugins", "syncoll.importing")
+    floors = (
+        *("syncoll.errors", "syncoll.wording", "syncoll.model", "syncoll.plugins"),
+        "syncoll.importing",
+    )
     for file in package.rglob("*.py"):
         for name in imported(file):
             assert name.startswith((*floors, package.name)), f"{file.name} imports {name}"

@@ -224,7 +224,10 @@ def test_recursive_imports_name_the_chain(library: SpecLibrary, spec_file: SpecF
 
 
 def test_broken_imports_point_at_the_import(library: SpecLibrary, spec_file: SpecFile) -> None:
-    for name, message in (("none.syncoll", "no file none.syncoll"), ("", "without a file name")):
+    for name, message in (
+        ("none.syncoll", "file none.syncoll does not exist"),
+        ("", "without a file name"),
+    ):
         spec_file(f'import "{name}"')
         with pytest.raises(SpecError, match=message) as caught:
             library.topology("my.syncoll")
