@@ -169,6 +169,17 @@ class Log:
         finally:
             self._grains, self._point = before
 
+    @contextmanager
+    def in_whole_rounds(self, point: Callable[[Point], Point]) -> Iterator[None]:
+        """In this context events count rounds.
+
+        Args:
+            point: converts a point to grains.
+        """
+        outer = self._point
+        with self.in_rounds(1, lambda found: outer(point(found))):
+            yield
+
     def _shown(self, given: object) -> object:
         """An argument of an observer, in rounds."""
         match given:
@@ -188,8 +199,7 @@ class Log:
     ) -> None:
         """Reports to the observer, if there is one: ``log.tell(Observer.trying, candidate)``."""
         if self.observer is not None:
-            shown = given if self._grains == 1 else tuple(map(self._shown, given))
-            getattr(self.observer, method.__name__)(*shown, **named)
+            getattr(self.observer, method.__name__)(*map(self._shown, given), **named)
 
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:

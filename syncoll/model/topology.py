@@ -349,6 +349,10 @@ class Topology:
         """The topology whose `in_grains` this is, with some grains in a round."""
         return self if grains == 1 else self._slower(Fraction(1, grains), grains)
 
+    def in_whole_rounds(self, grains: int) -> Topology:
+        """The topology with some of its rounds as one round, which cannot be divided."""
+        return self if grains == 1 else self._slower(Fraction(1, grains), 1)
+
     def _slower(self, factor: int | Fraction, grains: int) -> Topology:
         rates = (replace(x, chunks_per_round=x.chunks_per_round / factor) for x in self.bounds)
         fabric = None if self.fabric is None else self.fabric.slower(factor, grains)

@@ -5,15 +5,18 @@ machine are searched first, each as a machine of its own.
 
 * For a collective within groups of nodes, each group alone, groups that are alike once.  One point
   for each group gives a point of the whole.
+* Otherwise a machine with several grains in a round, in whole rounds: solvers and seeds have fewer
+  R to try, and a step that ends on a round seldom costs much.
 * Otherwise the machine without links that break its symmetry (`symmetry.subnetwork`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import gcd, lcm
 
 import numpy as np
@@ -39,16 +42,17 @@ from syncoll.trust import require_valid
 
 __all__ = ["SubnetworkSearch"]
 
-_SHARE_OF_GROUPS, _SHARE_OF_SYMMETRIC = 0.4, 0.2
-"""The share of the time that is left, for all groups together, and for a symmetric sub-network."""
+_SHARE_OF_GROUPS, _SHARE_OF_ONE = 0.4, 0.2
+"""Shares of the remaining time: of all groups together, and of one other machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """A group as a machine of its own."""
+    """A group as a machine of its own; a round of it has some rounds of the whole."""
 
     topology: Topology
     share: Share
+    rounds: int = 1
 
     def is_like(self, other: _Group) -> bool:
         mine, theirs = self.share.collective, other.share.collective
@@ -68,12 +72,15 @@ class SubnetworkSearch:
         if self._groups:
             return [Work("groups", self.run, share=_SHARE_OF_GROUPS)]
         topology, collective = self._request.topology, self._request.collective
+        whole = Share(collective, tuple(range(topology.num_nodes)), Fraction(1))
+        if (grains := self._request.grains) > 1:
+            self._groups = [_Group(topology.in_whole_rounds(grains), whole, grains)]
+            return [Work("whole rounds", self.run, share=_SHARE_OF_ONE)]
         part = symmetric_subnetwork(topology, collective) if self._request.symmetric else None
         if part is None:
             return []
-        whole = Share(collective, tuple(range(topology.num_nodes)), Fraction(1))
         self._groups = [_Group(part, whole)]
-        return [Work("sub-network", self.run, share=_SHARE_OF_SYMMETRIC)]
+        return [Work("sub-network", self.run, share=_SHARE_OF_ONE)]
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Verified points of the whole; none if a group has no points."""
@@ -111,16 +118,31 @@ class SubnetworkSearch:
         asked = replace(
             request,
             topology=group.topology,
+            grains=request.grains // group.rounds,
             collective=group.share.collective,
             max_rounds=None,
             max_chunks=None if chunks is None else int(chunks * group.share.scale),
             aim=None,
             time_limit=until.seconds,
         )
+        task, log = SearchTask(asked, until, proving=group.rounds > 1), self._search.ledger.log
+        whole = log.in_whole_rounds(partial(_in_grains, group.rounds))
         try:
-            return self._frontiers.search(SearchTask(asked, until, proving=False))
+            with whole if group.rounds > 1 else nullcontext():
+                return self._frontiers.search(task)
         except (UsageError, LocatedError, OutOfTimeError):
             return None
+
+
+def _in_grains(grains: int, point: Point) -> Point:
+    """A point of a machine in whole rounds, with each round as some grains."""
+    topology = replace(point.instance.topology, grains=grains).in_grains
+    return replace(
+        point,
+        instance=point.instance.scaled(topology, grains),
+        algorithm=point.algorithm.scaled(grains),
+        bound=None if point.bound is None else point.bound * grains,
+    )
 
 
 def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
@@ -173,6 +195,9 @@ def _laid(
     found = same_chunks((replace(instance, chunks=common), algorithm), table)
     if found is None:
         return None
+    if groups[0].rounds > 1 and not topology.counts_copies:
+        instance, algorithm = found[0], found[1].tightened(topology)
+        found = replace(instance, steps=algorithm.steps, rounds=algorithm.rounds), algorithm
     require_valid(*found)
     return joint_point(found, list(dict.fromkeys(choice)))
 
@@ -191,6 +216,12 @@ def _spread(
         wide[:, nodes] = carried
         carried = wide
     there = replace(
-        instance, topology=topology, pre=table.pre, post=table.post, rounds_per_step=None
+        instance,
+        topology=topology,
+        rounds=instance.rounds * group.rounds,
+        pre=table.pre,
+        post=table.post,
+        rounds_per_step=None,
     )
-    return there, Algorithm(listed.rounds_per_step, sends, carried)
+    rounds = tuple(r * group.rounds for r in listed.rounds_per_step)
+    return there, Algorithm(rounds, sends, carried)

@@ -83,3 +83,17 @@ def test_the_symmetric_subnetwork_of_a_ring_and_a_link(wide: int) -> None:
 @pytest.mark.parametrize("name", ["ring(6)", "mesh(3,3)", "dgx1", "hub(4)", "line(5)"])
 def test_machines_without_a_more_symmetric_subnetwork(name: str) -> None:
     assert symmetric_subnetwork(topology(name), collective("allgather")) is None
+
+
+def test_whole_rounds_are_searched_first() -> None:
+    links = {(i, (i + 1) % 5): 3 for i in range(5)} | {((i + 1) % 5, i): 1 for i in range(5)}
+    whole = Topology.from_links("two speeds", 5, dict(sorted(links.items())))
+    fine = Topology.from_links("two speeds", 5, dict(sorted(links.items())), grains=3)
+    coarse = syncoll.pareto(whole, "allgather", max_chunks=2, work=4)
+    found = syncoll.pareto(fine, "allgather", max_chunks=2, work=20)
+    assert coarse.points
+    for point in coarse.points:
+        least = cost(found, point.steps)
+        assert least is not None
+        assert least <= point.bandwidth
+    assert any(point.rounds % 1 for point in found)
