@@ -59,7 +59,7 @@ def _more(high: Fraction | None, low: Fraction | None) -> Fraction | None:
 
 def losses(whole: Frontier, now: Frontier) -> tuple[Loss, ...]:
     """A line for each S at which either machine has a point, and one for any number of steps."""
-    steps = sorted({point.steps for point in (*whole.points, *now.points)})
+    steps = sorted({point.steps for point in (*whole.best, *now.best)})
     return tuple(_line(whole, now, s) for s in (*steps, None))
 
 
