@@ -27,7 +27,7 @@ class AllreduceNetwork(OrbitNetwork):
         topology: strongly connected.
         multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
         most_elements: limits the group, see `small_symmetry`.
-        most: chunks at most, of which a group has a multiple of its order; None for no limit.
+        most: limit on the chunks, a multiple of the order of the group; None for no limit.
 
     Attributes:
         roots: one node of each orbit.

@@ -220,7 +220,7 @@ def layout_of(
 
     Args:
         collective: the collective whose places it takes; None for the instance's own.  The chunks
-            may be parts of different sizes, of which a rank has any number.
+            may be parts of different sizes, and a rank may have any number of them.
     """
     collective = kind_of(instance) if collective is None else collective
     kind, nodes = collective.kind, collective.num_nodes

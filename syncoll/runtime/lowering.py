@@ -135,7 +135,7 @@ def lower(
         request: the algorithm, and whether input and output share one buffer.
         zero_copy: whether a sender writes into the receiver's memory.  Then no message is received
             into a slot that is read in the same step, so no two ranks wait for one another.
-        layout: the places of chunks; None for those of the instance's collective.
+        layout: the places of chunks; by default the places of the instance's collective.
 
     Raises:
         VerificationError: if the algorithm does not solve its instance.

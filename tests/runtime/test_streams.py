@@ -1,4 +1,4 @@
-"""Chunks that take the same way are one stream, whatever their numbers are."""
+"""Chunks that take the same way are one stream under any numbering."""
 
 from __future__ import annotations
 

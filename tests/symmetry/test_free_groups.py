@@ -244,7 +244,7 @@ def test_loads_on_orbits_equal_the_loads_of_all_images(name: str) -> None:
     assert loads == {True}
 
 
-def test_a_small_group_keeps_bandwidths_that_the_cables_do_not_show() -> None:
+def test_a_small_group_keeps_bandwidths_hidden_by_cables() -> None:
     """Bandwidth that is dealt out to pairs of nodes may differ where the cables are alike."""
     even = topology("a100(boxes=2)")
     first, *others = even.bounds
