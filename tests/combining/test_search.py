@@ -47,7 +47,7 @@ def _one_way(bandwidth: dict[tuple[int, int], Fraction]) -> Topology:
 def test_allreduce_on_a_cube(solver: Solver, tmp_path: Path) -> None:
     answers = AnswerSource(solver, seeding=seeding())
     frontier = search(_request("hypercube(3)", "allreduce"), answers)
-    costs = [(p.steps, p.bandwidth) for p in frontier.points]
+    costs = [(p.steps, p.bandwidth) for p in frontier.best]
     assert costs[0] == (3, 1)
     assert costs[-1] == (5, Fraction(7, 12))
     assert costs[-1][1] == frontier.least_bandwidth
