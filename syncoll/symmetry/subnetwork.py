@@ -9,14 +9,14 @@ alike, so that the search of the sub-network is quick.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.model import Collective, Topology
+from syncoll.model import BandwidthBound, Collective, Link, Topology
 from syncoll.model.reach import Reach
 from syncoll.model.topology import UNREACHABLE
 from syncoll.symmetry.candidates import collective_generators
@@ -73,6 +73,11 @@ def _bandwidth(topology: Topology) -> Fraction:
     return sum(own, Fraction(0))
 
 
+def _alone(bound: BandwidthBound) -> Iterable[Link]:
+    """The link that a bound is about, if it is only one."""
+    return bound.links if len(bound.links) == 1 else ()
+
+
 def _smaller(topology: Topology, generators: list[IntArray]) -> Iterator[Topology]:
     """The machine without an orbit of links, or with the usual bandwidth of an orbit's links."""
     ends, number = topology.ends.tolist(), topology.link_index
@@ -80,7 +85,7 @@ def _smaller(topology: Topology, generators: list[IntArray]) -> Iterator[Topolog
     maps = [np.array([number[int(g[a]), int(g[b])] for a, b in ends]) for g in generators]
     both = np.where(back[back] == np.arange(len(ends)), back, np.arange(len(ends)))
     label = least_of_orbits(len(ends), [*maps, both])
-    alone = {bound.links[0]: bound for bound in topology.bounds if len(bound.links) == 1}
+    alone = {link: bound for bound in topology.bounds for link in _alone(bound)}
     tally = Counter(bound.chunks_per_round for bound in alone.values())
     usual = min(tally, key=lambda rate: (-tally[rate], rate), default=None)
     orbits = np.unique(label).tolist()
@@ -97,7 +102,7 @@ def _smaller(topology: Topology, generators: list[IntArray]) -> Iterator[Topolog
         if usual is not None and any(alone[link].chunks_per_round > usual for link in wide):
             narrow = (
                 replace(bound, chunks_per_round=min(usual, bound.chunks_per_round))
-                if len(bound.links) == 1 and bound.links[0] in wide
+                if any(link in wide for link in _alone(bound))
                 else bound
                 for bound in topology.bounds
             )

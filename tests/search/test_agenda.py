@@ -246,7 +246,7 @@ def test_the_frames_between_a_seed_and_the_frontier_are_few() -> None:
 
     class Watching(Observer):
         def found(self, points: tuple[Point, ...]) -> None:
-            stacks.setdefault("found", stack()[2:])  # the log reports points on the frontier
+            stacks.setdefault("found", stack()[3:])  # the log reports points on the frontier
 
     seeding = Seeding([ChosenSeed(SeedRecord("around", "", Around), {})])
     assert search(REQUEST, AnswerSource(None, seeding=seeding), Watching()).points
