@@ -131,23 +131,20 @@ def _few(cards: Sequence[NetworkCard]) -> str:
     return shortened([_called(card) for card in cards], _MOST_SHOWN)
 
 
-def _some(told: Sequence[str]) -> str:
-    return few(told, _MOST_SHOWN, "; ")
-
-
 def _node(imported: Imported, node: int) -> str:
     return imported.names[node] if imported.names else f"node {node}"
 
 
 def _left_out(imported: Imported) -> str:
-    told = []
+    lines = []
     for card, nodes in zip(imported.cards, nearest_nodes(imported.cards), strict=True):
         speed = "" if card.bandwidth is None else f", {float(card.bandwidth):g} GB/s"
         near = ", ".join(_node(imported, node) for node in nodes)
-        told.append(f"{_called(card)}{speed}" + (f", nearest to {near}" if near else ""))
+        lines.append(f"{_called(card)}{speed}" + (f", nearest to {near}" if near else ""))
     known = all(card.bandwidth is not None for card in imported.cards)
     how = "boxes=2" if known else "boxes=2 and their speed, such as card=50GB/s,"
-    return f"Left out: network cards ({_some(told)}). With {how} they join two such machines."
+    shown = few(lines, _MOST_SHOWN, "; ")
+    return f"Left out: network cards ({shown}). With {how} they join two such machines."
 
 
 def _cluster(
@@ -228,12 +225,13 @@ def _notes(
         f"{boxes} such boxes, box after box, are joined by their network cards: {where}, which "
         "is non-blocking; the dump does not describe the network (options boxes and rails)."
     ]
-    told = [
+    lines = [
         f"{_called(card)} of {float(rate):g} GB/s nearest to "
         + ", ".join(_node(imported, node) for node in nodes)
         for card, rate, nodes in joined
     ]
-    notes.append(f"Network cards of a box, with GB/s in each direction: {_some(told)}.")
+    shown = few(lines, _MOST_SHOWN, "; ")
+    notes.append(f"Network cards of a box, with GB/s in each direction: {shown}.")
     used = [card for card, *_ in joined]
     if any(card.switch is None for card in used):
         notes.append(
