@@ -31,6 +31,7 @@ from benchmarks.tables import (
     least_cost,
     least_proved,
     made_at,
+    mean,
 )
 from syncoll.results import Frontier
 
@@ -75,14 +76,9 @@ def ratio(found: Fraction | None, proved: Fraction) -> float:
     return math.inf if found is None else float(found / proved)
 
 
-def mean(ratios: list[float]) -> float:
-    """The geometric one, less one."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) - 1
-
-
 def mean_gap(every: Costs) -> float:
     """Of all S."""
-    return mean([ratio(*one) for one in every.values()])
+    return mean([ratio(*one) - 1 for one in every.values()])
 
 
 def told(run: Run, every: Costs, before: Costs | None) -> str:
@@ -168,10 +164,10 @@ def machines(
         run = measure(name, "allreduce", seconds, [])
         page.found[name] = every = costs(run.frontier)
         page.say(told(run, every, before.get(name)))
-    gaps = [1 + mean_gap(every) for every in page.found.values()]
+    gaps = [mean_gap(every) for every in page.found.values()]
     page.say("", f"Mean of the machines' mean gaps: {mean(gaps):.1%}", "")
     if other is not None:
-        was = [1 + mean_gap(before[name]) for name in page.found]
+        was = [mean_gap(before[name]) for name in page.found]
         page.say(f"Before, for the S that had a point: {mean(was):.1%}", "")
     page.say("| machine | S | before | found | proved |", "|---|--:|---|---|--:|")
     for name, every in page.found.items():

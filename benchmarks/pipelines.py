@@ -26,7 +26,9 @@ from benchmarks.tables import (
     Page,
     add_options,
     add_other,
+    add_rows,
     earlier,
+    is_asked,
     least_cost,
     least_proved,
     made_at,
@@ -117,8 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--row", action="append", help="only rows whose machine contains this")
-    parser.add_argument("--collective", action="append")
+    add_rows(parser)
     parser.add_argument("--steps", type=int, default=12, help="S up to this")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each row")
     parser.add_argument("--large", action="store_true", help="larger machines, too")
@@ -137,12 +138,7 @@ def main() -> None:
     page.say("the limit of R/C with many steps, to the bound for any number of them.", "")
     page.conditions(arguments.seconds)
     for rows in (SMALL, *([LARGE] if arguments.large or arguments.row else []), ENDS):
-        chosen = [
-            (machine, collective)
-            for machine, collective in rows
-            if (not arguments.row or any(part in machine for part in arguments.row))
-            and (not arguments.collective or collective in arguments.collective)
-        ]
+        chosen = [one for one in rows if is_asked(arguments, *one)]
         if not chosen:
             continue
         page.say("| machine | collective | (S, least R/C of at most S steps), gap to the bound "

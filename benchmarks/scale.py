@@ -22,11 +22,10 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
 from pathlib import Path
 
 from benchmarks.processes import Process, pareto, process
-from benchmarks.tables import least_cost, made_at
+from benchmarks.tables import add_rows, is_asked, least_cost, made_at, mean
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier
 
@@ -152,11 +151,6 @@ def table(rows: Iterable[tuple[str, str, float]]) -> None:
               f"{mean(asked):.2%} with the ends of allreduce alone; {_load()}\n")  # fmt: skip
 
 
-def mean(gaps: Sequence[float]) -> float:
-    """Geometric, of one plus each."""
-    return exp(sum(log(1 + gap) for gap in gaps) / len(gaps)) - 1
-
-
 def end_gap(run: Run) -> float:
     """Of the last point, to the bound for any number of steps."""
     least = run.frontier.least_bandwidth
@@ -199,8 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--row", action="append", help="only rows whose machine contains this")
-    parser.add_argument("--collective", action="append")
+    add_rows(parser)
     parser.add_argument("--time-limit", type=float, help="seconds for each search")
     parser.add_argument("--seeds", action="store_true", help="every seed alone")
     parser.add_argument("--seed", action="append", help="only this one, several times for several")
@@ -210,8 +203,7 @@ def main() -> None:
     rows = [
         (one[0], one[1], arguments.time_limit or one[2])
         for one in ROWS
-        if (not arguments.row or any(part in one[0] for part in arguments.row))
-        and (not arguments.collective or one[1] in arguments.collective)
+        if is_asked(arguments, one[0], one[1])
     ]
     print(f"{os.cpu_count()} cores; {_load()}\n")
     if arguments.growth:

@@ -9,8 +9,10 @@ import json
 import os
 import subprocess
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
+from math import exp, log
 from pathlib import Path
 
 from syncoll.documents.atomic import write_atomically
@@ -22,10 +24,13 @@ __all__ = [
     "Page",
     "add_options",
     "add_other",
+    "add_rows",
     "earlier",
+    "is_asked",
     "least_cost",
     "least_proved",
     "made_at",
+    "mean",
 ]
 
 Costs = dict[int, tuple[Fraction | None, Fraction]]
@@ -58,6 +63,11 @@ def least_proved(frontier: Frontier, steps: int) -> Fraction:
     proofs = () if frontier.evidence is None else frontier.evidence.proofs
     proved = [one.bound for one in proofs if one.steps >= steps]
     return max([*proved, frontier.least_bandwidth])
+
+
+def mean(gaps: Sequence[float]) -> float:
+    """Geometric, of one plus each; 0 without any."""
+    return exp(sum(log(1 + gap) for gap in gaps) / len(gaps)) - 1 if gaps else 0.0
 
 
 class Page:
@@ -101,6 +111,19 @@ def add_options(parser: ArgumentParser, name: str) -> None:
     )
     parser.add_argument("--save", type=Path, metavar="FILE", help="the results, as JSON")
     parser.add_argument("--before", type=Path, metavar="FILE", help="the results of an earlier run")
+
+
+def add_rows(parser: ArgumentParser) -> None:
+    """Options for the rows to measure."""
+    parser.add_argument("--row", action="append", help="only rows whose machine contains this")
+    parser.add_argument("--collective", action="append")
+
+
+def is_asked(arguments: Namespace, machine: str, collective: str) -> bool:
+    """Whether the options of `add_rows` choose a row."""
+    return (not arguments.row or any(part in machine for part in arguments.row)) and (
+        not arguments.collective or collective in arguments.collective
+    )
 
 
 def add_other(parser: ArgumentParser) -> None:
