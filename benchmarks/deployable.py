@@ -3,8 +3,7 @@
 Each machine and collective has a ``syncoll pareto`` without a limit on chunks, whose bounds hold
 for every C, and one for each limit on chunks.  A row is an S of at least 3 for which the first has
 a point.  A gap is the least R/C of a point with at most S steps over the proved bound, minus 1;
-means are geometric.  A message is the sends of one step over one link with consecutive chunks and
-equal contributions.
+means are geometric.
 
 ::
 
@@ -21,15 +20,21 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import exp, inf, log
+from math import inf
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from benchmarks.processes import pareto
-from benchmarks.tables import Page, add_options, least_proved, made_at
+from benchmarks.tables import (
+    Page,
+    add_options,
+    add_rows,
+    is_asked,
+    least_proved,
+    made_at,
+    mean,
+)
 from syncoll.documents.atomic import write_atomically
-from syncoll.model import Algorithm
 from syncoll.results import Frontier
 
 LIMITS: tuple[tuple[str, str, dict[int, float]], ...] = (
@@ -57,14 +62,15 @@ Limited = dict[int, "Found | None"]
 
 @dataclass(frozen=True)
 class Found:
-    """The costs of an algorithm."""
+    """The costs of an algorithm; saved allgathers may lack messages."""
 
     bandwidth: Fraction
     chunks: int
-    messages: int
+    messages: int | None
 
     def __str__(self) -> str:
-        return f"{self.bandwidth} (C = {self.chunks}, {self.messages})"
+        messages = "" if self.messages is None else f", {self.messages}"
+        return f"{self.bandwidth} (C = {self.chunks}{messages})"
 
 
 @dataclass(frozen=True)
@@ -82,21 +88,10 @@ class Case:
     limited: dict[int, Limited]
 
 
-def messages(algorithm: Algorithm) -> int:
-    """The number of messages of all steps."""
-    sends, carried = algorithm.sends, algorithm.contributions
-    order = np.lexsort((sends[:, 0], sends[:, 2], sends[:, 1], sends[:, 3]))
-    chunk, *lane = sends[order].T
-    follows = (np.diff(chunk) == 1) & (np.diff(lane, axis=1) == 0).all(axis=0)
-    if carried is not None:
-        follows &= (carried[order][1:] == carried[order][:-1]).all(axis=1)
-    return len(sends) - int(np.count_nonzero(follows))
-
-
 def best(frontier: Frontier | None, steps: int) -> Found | None:
     """The point of least R/C with at most these steps; of equal ones the simplest."""
     points = [] if frontier is None else [p for p in frontier.points if p.steps <= steps]
-    costs = [(p.bandwidth, p.chunks, messages(p.algorithm)) for p in points]
+    costs = [(p.bandwidth, p.chunks, p.messages) for p in points]
     return Found(*min(costs)) if costs else None
 
 
@@ -140,11 +135,6 @@ def gap(found: Found | None, proved: Fraction) -> float:
     return inf if found is None else float(found.bandwidth / proved - 1)
 
 
-def mean(gaps: list[float]) -> float:
-    """Geometric, of one plus each."""
-    return exp(sum(log(1 + one) for one in gaps) / len(gaps)) - 1 if gaps else 0.0
-
-
 def gaps(case: Case, limited: Limited) -> list[float]:
     """Of every S."""
     return [gap(limited.get(s), proved) for s, proved in case.proved.items()]
@@ -184,8 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--row", action="append", help="only rows whose machine contains this")
-    parser.add_argument("--collective", action="append")
+    add_rows(parser)
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
     parser.add_argument(
         "--limited", action="store_true", help="bounds and points for any C of --before"
@@ -204,9 +193,7 @@ def main() -> None:
     cases: dict[str, Case] = {}
     summaries: list[str] = []
     for topology, collective, limits in LIMITS:
-        if arguments.row and not any(part in topology for part in arguments.row):
-            continue
-        if arguments.collective and collective not in arguments.collective:
+        if not is_asked(arguments, topology, collective):
             continue
         name = f"{topology} {collective}"
         then = before.get(name)
@@ -257,11 +244,11 @@ def read(file: Path) -> dict[str, Case]:
     }
 
 
-def _limited(found: Mapping[str, Mapping[str, str] | None]) -> Limited:
+def _limited(found: Mapping[str, Mapping[str, Any] | None]) -> Limited:
     return {
         int(s): None
         if one is None
-        else Found(Fraction(one["bandwidth"]), int(one["chunks"]), int(one["messages"]))
+        else Found(Fraction(one["bandwidth"]), one["chunks"], one["messages"])
         for s, one in found.items()
     }
 
