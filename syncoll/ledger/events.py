@@ -72,7 +72,8 @@ class Entry:
     Args:
         seconds: since the search began.
         engine: the seed, solver or other part of the search that found or proved it.
-        collective: the searched collective: the requested one or a part of it.
+        collective: the searched collective: the requested one or a part of it; with the name of
+            the machine, if that is another one.
         steps: S; for a family the S of its first member; None for any number.
         bandwidth: R/C; for a family the limit of its members.
         rounds: R, as C where the event is about one.
@@ -152,6 +153,7 @@ class Log:
     _turns: Counter[str] = field(default_factory=Counter)
     _seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
     _grains: int = 1
+    _machine: str = ""
     _point: Callable[[Point], Point] = field(default=lambda point: point)
 
     @contextmanager
@@ -170,15 +172,20 @@ class Log:
             self._grains, self._point = before
 
     @contextmanager
-    def in_whole_rounds(self, point: Callable[[Point], Point]) -> Iterator[None]:
-        """In this context events count rounds.
+    def apart(self, machine: str, grains: int) -> Iterator[None]:
+        """In this context another machine is searched, on which other bounds hold: entries name it
+        after the collective, and observers get no points and no bounds.
 
         Args:
-            point: converts a point to grains.
+            machine: a name.
+            grains: in a round.
         """
-        outer = self._point
-        with self.in_rounds(1, lambda found: outer(point(found))):
+        before = self._grains, self._machine
+        self._grains, self._machine = grains, f"{self._machine}, {machine}"
+        try:
             yield
+        finally:
+            self._grains, self._machine = before
 
     def _shown(self, given: object) -> object:
         """An argument of an observer, in rounds."""
@@ -258,7 +265,7 @@ class Log:
         if self._grains > 1:
             bandwidth /= self._grains
             rounds = None if rounds is None else in_rounds(rounds, self._grains)
-        seconds = time.perf_counter() - self._began
+        seconds, collective = time.perf_counter() - self._began, collective + self._machine
         entry = Entry(seconds, engine, collective, kind, steps, bandwidth, rounds, chunks, gap, why)
         self.entries.append(entry)
         if self.observer is None:
@@ -300,4 +307,4 @@ class Log:
     def began(self, collective: str) -> None:
         """Records that the search for this collective begins, see `Observer.began`."""
         self.collective = collective.removesuffix(", directly")
-        self.tell(Observer.began, collective)
+        self.tell(Observer.began, collective + self._machine)

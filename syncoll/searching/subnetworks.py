@@ -13,10 +13,9 @@ machine are searched first, each as a machine of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from math import gcd, lcm
 
 import numpy as np
@@ -66,21 +65,22 @@ class SubnetworkSearch:
         self._search, self._frontiers = search, frontiers
         self._request = search.ledger.request
         self._groups = _groups(self._request.topology, self._request.collective)
+        self._name = "groups"
 
     def rows(self) -> list[Work]:
         """One turn, before the engines of the whole."""
         if self._groups:
-            return [Work("groups", self.run, share=_SHARE_OF_GROUPS)]
+            return [Work(self._name, self.run, share=_SHARE_OF_GROUPS)]
         topology, collective = self._request.topology, self._request.collective
         whole = Share(collective, tuple(range(topology.num_nodes)), Fraction(1))
         if (grains := self._request.grains) > 1:
+            self._name = "whole rounds"
             self._groups = [_Group(topology.in_whole_rounds(grains), whole, grains)]
-            return [Work("whole rounds", self.run, share=_SHARE_OF_ONE)]
-        part = symmetric_subnetwork(topology, collective) if self._request.symmetric else None
-        if part is None:
-            return []
-        self._groups = [_Group(part, whole)]
-        return [Work("sub-network", self.run, share=_SHARE_OF_ONE)]
+        elif self._request.symmetric:
+            self._name = "sub-network"
+            part = symmetric_subnetwork(topology, collective)
+            self._groups = [] if part is None else [_Group(part, whole)]
+        return [Work(self._name, self.run, share=_SHARE_OF_ONE)] if self._groups else []
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Verified points of the whole; none if a group has no points."""
@@ -125,24 +125,12 @@ class SubnetworkSearch:
             aim=None,
             time_limit=until.seconds,
         )
-        task, log = SearchTask(asked, until, proving=group.rounds > 1), self._search.ledger.log
-        whole = log.in_whole_rounds(partial(_in_grains, group.rounds))
+        task = SearchTask(asked, until, proving=group.rounds > 1)
         try:
-            with whole if group.rounds > 1 else nullcontext():
+            with self._search.ledger.log.apart(self._name, asked.grains):
                 return self._frontiers.search(task)
         except (UsageError, LocatedError, OutOfTimeError):
             return None
-
-
-def _in_grains(grains: int, point: Point) -> Point:
-    """A point of a machine in whole rounds, with each round as some grains."""
-    topology = replace(point.instance.topology, grains=grains).in_grains
-    return replace(
-        point,
-        instance=point.instance.scaled(topology, grains),
-        algorithm=point.algorithm.scaled(grains),
-        bound=None if point.bound is None else point.bound * grains,
-    )
 
 
 def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:

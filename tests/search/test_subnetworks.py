@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import ClassVar
 
 import pytest
 
@@ -83,6 +84,23 @@ def test_the_symmetric_subnetwork_of_a_ring_and_a_link(wide: int) -> None:
 @pytest.mark.parametrize("name", ["ring(6)", "mesh(3,3)", "dgx1", "hub(4)", "line(5)"])
 def test_machines_without_a_more_symmetric_subnetwork(name: str) -> None:
     assert symmetric_subnetwork(topology(name), collective("allgather")) is None
+
+
+def test_bounds_of_a_subnetwork_are_not_logged_as_the_machine_s() -> None:
+    class Seen(syncoll.Observer):
+        bounds: ClassVar[list[Fraction]] = []
+
+        def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+            self.bounds.append(bandwidth)
+
+    found = syncoll.pareto(with_chord(8, (0, 4)), "alltoall", max_steps=4, progress=Seen())
+    assert cost(found, 4) == Fraction(15, 16)
+    proved = [one for one in found.log if one.kind == "proved"]
+    own = [one.bandwidth for one in proved if one.collective == "alltoall"]
+    assert own
+    assert max(*own, *Seen.bounds) <= Fraction(15, 16)
+    less = [one.bandwidth for one in proved if one.collective == "alltoall, sub-network"]
+    assert max(less) == 1
 
 
 def test_whole_rounds_are_searched_first() -> None:
