@@ -65,6 +65,17 @@ def test_a_single_question(steps: int, rounds: int, run: Run) -> None:
     assert f"No algorithm with C = 5 has fewer than 4 {noun}." in done.out
 
 
+@pytest.mark.parametrize(("rounds", "least"), [("1/3", "2/3 rounds"), ("1", "")])
+def test_each_step_takes_at_least_a_grain(rounds: str, least: str) -> None:
+    """With two chunks 1 round is too few, but 4/3 rounds are enough, which is less than 2."""
+    ends = [(0, 1), (1, 0), (1, 2), (2, 1)]
+    fast = syncoll.Topology.from_links("fast", 3, dict.fromkeys(ends, 3), grains=3)
+    page = str(syncoll.solve(fast, "allgather", chunks=2, steps=2, rounds=rounds))
+    assert "has no algorithm" in page
+    assert (f"No algorithm with C = 2 has fewer than {least}." in page) == bool(least)
+    assert ("fewer" in page) == bool(least)
+
+
 def test_limits_that_are_just_possible_are_searched(run: Run) -> None:
     done = run("pareto", "line(3)", "allgather", "--max-steps", "2", "--max-rounds", "2")
     assert done.code == 0

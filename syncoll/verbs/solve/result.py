@@ -12,6 +12,7 @@ import numpy.typing as npt
 from syncoll.documents.outcome import outcome_document
 from syncoll.errors import UsageError
 from syncoll.formula import StopReason, Verdict
+from syncoll.model.grains import in_rounds
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.page import PageParts, paged
 from syncoll.results import Solution
@@ -52,12 +53,12 @@ class SolutionResult(Result, Solution):
                 yield f"Found among the algorithms that a group of order {order} preserves."
         elif outcome.verdict is Verdict.UNSAT:
             yield f"unsat: {question} has no algorithm."
-            if min(instance.steps, instance.rounds) < instance.least_steps:
-                noun = "step" if instance.steps < instance.least_steps else "round"
-                yield (
-                    f"No algorithm with C = {instance.chunks} has fewer than "
-                    f"{counted(instance.least_steps, noun)}."
-                )
+            least, grains = instance.least_steps, instance.topology.grains
+            if min(instance.steps, instance.rounds * grains) < least:
+                lacking = counted(least, "step")
+                if instance.steps >= least:  # each step takes a grain
+                    lacking = counted(in_rounds(least, grains), "round")
+                yield f"No algorithm with C = {instance.chunks} has fewer than {lacking}."
                 return
         elif outcome.reason is StopReason.NOT_SYMMETRIC:
             yield f"unknown: {question} has no symmetric algorithm; others may exist."
