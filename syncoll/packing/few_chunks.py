@@ -1,11 +1,11 @@
 """Whole numbers of chunks for a small C: columns are replaced until they fit into whole rounds.
 
 With few chunks the shares of a linear program say little.  The rounds of each step are fixed
-instead, and the overload of bounds is minimised: a few chunks at a time get other columns, which a
-`Repair` chooses for the room that the others leave (large neighbourhood search).  Cells of bounds
-and steps that stay overloaded weigh more and more, as in the routing of FPGAs (McMurchie & Ebeling
-1995, "PathFinder").  Where nothing helps, the step with the best ratio of overload to rounds gets
-more rounds.  A solution is squeezed: a step loses rounds, and the search continues.
+instead, and the overload of bounds is minimised: a few chunks at a time get other columns, which
+`SendPrograms` chooses for the room that the others leave (large neighbourhood search).  Cells of
+bounds and steps that stay overloaded weigh more and more, as in the routing of FPGAs (McMurchie &
+Ebeling 1995, "PathFinder").  Where nothing helps, the step with the best ratio of overload to
+rounds gets more rounds.  A solution is squeezed: a step loses rounds, and the search continues.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isinf
-from typing import Generic, Protocol
+from typing import Generic
 
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, C, Packing
+from syncoll.packing.send_programs import SendPrograms
 from syncoll.packing.whole_chunks import WHOLE, ColumnChoice, DealtChunks, rounds_per_step
 
-__all__ = ["FewChunks", "Repair", "SmallBudgets"]
+__all__ = ["FewChunks", "SmallBudgets"]
 
 _FIRST, _MOST = 2, 12
 """Chunks that are replaced at once: at first, and at most.  More where the solver proves its
@@ -65,42 +66,6 @@ _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
 
 
-class Repair(Protocol[C]):
-    """Replaces columns of a few chunks."""
-
-    @property
-    def variables(self) -> int:
-        """The size of its problem for each chunk."""
-
-    def fitted(
-        self,
-        demands: Sequence[int],
-        known: Sequence[C],
-        room: IntArray,
-        weights: IntArray,
-        seconds: float,
-    ) -> tuple[list[C], bool]:
-        """Columns of little overload, no more than that of the given ones, and if it is the least.
-
-        Args:
-            demands: of each chunk.
-            known: the present column of each chunk.
-            room: ``[B, S]``, the load for which bounds have room; may be negative.
-            weights: ``[B, S]``, of a chunk too many.
-            seconds: time limit.
-        """
-
-    def shortened(
-        self, demands: Sequence[int], known: Sequence[C], load: IntArray, most: int, seconds: float
-    ) -> tuple[list[C], bool]:
-        """Columns of few rounds, no more than with the given ones, and if these are the least.
-
-        Args:
-            load: ``[B, S]``, of all other chunks.
-            most: rounds with the given columns.
-        """
-
-
 @dataclass(eq=False)
 class _Solution(Generic[C]):
     """A column for every chunk.
@@ -138,7 +103,7 @@ class FewChunks(Generic[C]):
     Args:
         packing: of S steps, with shares.
         choice: columns to begin with; its counts are chunks for a unit of C.
-        repair: see `Repair`.
+        repair: replaces columns of a few chunks.
         each: the chunks C of a unit.
 
     Attributes:
@@ -146,7 +111,7 @@ class FewChunks(Generic[C]):
     """
 
     def __init__(
-        self, packing: Packing[C], choice: ColumnChoice[C], repair: Repair[C], each: int
+        self, packing: Packing[C], choice: ColumnChoice[C], repair: SendPrograms[C], each: int
     ) -> None:
         self.found: dict[int, int] = {}
         self._packing, self._choice, self._repair = packing, choice, repair

@@ -48,12 +48,15 @@ class ChunkSends(Generic[C]):
 
 
 class SendPrograms(ABC, Generic[C]):
-    """Replaces columns of S steps; see `syncoll.packing.few_chunks.Repair`.
+    """Replaces columns of S steps for a few chunks.
 
     Args:
         network: loads of columns.
         links: the number of links, as columns number them.
         steps: S.
+
+    Attributes:
+        variables: the size of a program for each chunk.
     """
 
     def __init__(self, network: OrbitNetwork, links: int, steps: int) -> None:
@@ -75,7 +78,15 @@ class SendPrograms(ABC, Generic[C]):
         weights: IntArray,
         seconds: float,
     ) -> tuple[list[C], bool]:
-        """See `Repair.fitted`."""
+        """Columns of little overload, no more than that of the given ones, and if it is the least.
+
+        Args:
+            demands: of each chunk.
+            known: the present column of each chunk.
+            room: ``[B, S]``, the load for which bounds have room; may be negative.
+            weights: ``[B, S]``, of a chunk too many.
+            seconds: time limit.
+        """
         from ortools.sat.python import cp_model
 
         model, left = cp_model.CpModel(), np.maximum(0, room)
@@ -96,7 +107,12 @@ class SendPrograms(ABC, Generic[C]):
     def shortened(
         self, demands: Sequence[int], known: Sequence[C], load: IntArray, most: int, seconds: float
     ) -> tuple[list[C], bool]:
-        """See `Repair.shortened`."""
+        """Columns of few rounds, no more than with the given ones, and if these are the least.
+
+        Args:
+            load: ``[B, S]``, of all other chunks.
+            most: rounds with the given columns.
+        """
         from ortools.sat.python import cp_model
 
         model, rates = cp_model.CpModel(), self.network.exact_rate
