@@ -124,7 +124,7 @@ def program_of(
     Raises ExportError naming the limit that no plan keeps.
     """
     streams = streams_of(request)
-    whole = replace(streams.collective, share=1).loop_chunks * instances
+    whole = streams.collective.blocks * instances
     room = max(1, _MOST_LOOP_CHUNKS // max(1, whole))
     fine, coarse = (_cut(streams, min(most, room)) for most in _MOST_SHARES)
     sends = fine.streams.request.algorithm.sends[:, 1]

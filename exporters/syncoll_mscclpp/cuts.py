@@ -13,10 +13,7 @@ from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS
 from syncoll_mscclpp.program import CLOSE, PlanProgram
 
-__all__ = ["WHOLE", "cuts_of", "cuts_of_more", "first_that_fits", "require_room"]
-
-WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE)
-"""Collectives whose message is one block."""
+__all__ = ["cuts_of", "cuts_of_more", "first_that_fits", "require_room"]
 
 _AT_MOST = 0.05
 """The largest increase of R/C, for a file that would be too large otherwise."""
@@ -64,8 +61,7 @@ def first_that_fits(cuts: Iterable[Cut], program: Callable[[Cut], PlanProgram]) 
 def _wasteful(program: PlanProgram) -> bool:
     """Whether slices leave more than a message of scratch idle that chunks by weight would not."""
     collective = program.places.cut.streams.collective
-    blocks = 1 if collective.kind in WHOLE else collective.num_nodes
-    return _two_to_k(collective) and program.places.idle > blocks
+    return _two_to_k(collective) and program.places.idle > collective.blocks
 
 
 def _two_to_k(collective: StandardCollective) -> bool:
@@ -83,8 +79,7 @@ def cuts_of(streams: Streams, alignment: int, least: int = 1) -> Iterator[Cut]:
     if collective.kind is Kind.CUSTOM:
         yield by_weight(streams, 1)
         return
-    factor = 1 if collective.kind in WHOLE else collective.num_nodes
-    most = max(1, SMALL // alignment // factor)
+    most = max(1, SMALL // alignment // collective.blocks)
     weighted = by_weight(streams, most, least)
     if not (weighted.consistent and by_slices(streams).consistent):
         yield from cuts_of(streams_of(streams.whole, apart=True), alignment)

@@ -8,7 +8,6 @@ from syncoll.errors import ExportError
 from syncoll.plugins import ExportCounts, ExportRequest
 from syncoll.runtime import Kind
 from syncoll.runtime.places import Places
-from syncoll_mscclpp.cuts import WHOLE
 from syncoll_mscclpp.limits import MOST_MIN_SIZE
 from syncoll_mscclpp.program import PlanProgram
 
@@ -42,7 +41,7 @@ class Sizes:
         self.buffers = [(inputs, outputs) for _ in ranks]
         own = [places.chunks(rank) for rank in ranks]
         self.padded = kind is Kind.CUSTOM and any(0 in one for one in own)
-        message = all_shares if kind not in WHOLE else share
+        message = share * collective.blocks
         if kind is Kind.CUSTOM:
             self.buffers = [(max(1, one[0]), max(1, one[1])) for one in own]
             message = max(one[0] for one in self.buffers)

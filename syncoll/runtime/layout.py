@@ -70,10 +70,15 @@ class StandardCollective:
         return self.kind in (Kind.REDUCESCATTER, Kind.ALLREDUCE, Kind.REDUCE)
 
     @property
+    def blocks(self) -> int:
+        """Blocks of k chunks in the larger of input and output."""
+        whole = self.kind in (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE)
+        return 1 if whole else self.num_nodes
+
+    @property
     def loop_chunks(self) -> int:
         """Chunks of the larger of input and output; 0 for a custom one."""
-        whole = self.kind in (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE)
-        return self.share if whole else self.share * self.num_nodes
+        return self.share * self.blocks
 
     def __str__(self) -> str:
         return str(self.kind) if self.root is None else f"{self.kind} (root {self.root})"
