@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from math import log
 
 import numpy as np
@@ -23,6 +24,7 @@ from syncoll.errors import OutOfTimeError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.messages import equal_trees
 from syncoll.results import Frontier
+from syncoll.results.frontier import TOLERANCE, thinned
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
@@ -102,10 +104,17 @@ def _renumbered(
 
 
 def points_by_urgency(
-    frontier: Frontier, network: PhysicalNetwork, low: int, high: int, until: Deadline
+    frontier: Frontier,
+    network: PhysicalNetwork,
+    low: int,
+    high: int,
+    until: Deadline,
+    tolerance: Fraction = TOLERANCE,
+    max_messages: int | None = None,
 ) -> Frontier:
     """The frontier with the chunks of each point renumbered, as far as there is time, for sizes
-    from `low` to `high`, in bytes of one node's data."""
+    from `low` to `high`, in bytes of one node's data.  That changes the numbers of messages: no
+    point gets more than `max_messages`, and `thinned` chooses again."""
     sizes = sorted({low, round((low * high) ** 0.5), high})
     points = []
     for i, point in enumerate(frontier.points):
@@ -115,6 +124,8 @@ def points_by_urgency(
             algorithm = by_urgency(stored, network, Semantics(), sizes, until)
             if algorithm is not None:
                 require_valid(point.instance, algorithm)
-                point = replace(point, algorithm=algorithm)
+                other = replace(point, algorithm=algorithm)
+                if max_messages is None or other.messages <= max_messages:
+                    point = other
         points.append(point)
-    return replace(frontier, points=tuple(points))
+    return replace(frontier, points=thinned(points, tolerance, frontier.families))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from syncoll import simulating
 from syncoll.errors import OutOfTimeError
 
 Run = Callable[..., Any]
@@ -20,7 +19,7 @@ def late(*_: object, **__: object) -> None:
 def test_points_stay_if_no_time_is_left_to_simulate(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulating, "by_urgency", late)
+    monkeypatch.setattr("syncoll.simulating.urgency.by_urgency", late)
     monkeypatch.setattr("syncoll.simulate", late)
     sizes = ("--optimise-for", "64KiB:1MiB", "--alpha", "1us", "--beta", "25GB/s")
     done = run("pareto", "mesh(2,3)", "allgather", "--time-limit", "1h", *sizes)

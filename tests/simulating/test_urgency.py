@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import syncoll
+from syncoll.deadline import NEVER
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Algorithm, Instance
 from syncoll.model.messages import contiguous, equal_trees
 from syncoll.model.rows import RelationTable
-from syncoll.simulating import Semantics, by_urgency, physical_network, simulated_seconds
+from syncoll.results import Frontier, Point
+from syncoll.simulating import Semantics, by_urgency, physical_network, simulated_seconds, urgency
 from syncoll.trust import require_valid
 from tests.simulating.test_against_others import ALPHA, BETA, case
 
@@ -81,3 +83,34 @@ def test_chunks_with_equal_sends_stay_neighbours() -> None:
             assert runs(found) <= runs(algorithm)
             changed += 1
     assert changed
+
+
+@pytest.mark.parametrize(("most", "left"), [(None, [40]), (4, [40, 41])])
+def test_points_with_other_messages_are_chosen_again(
+    most: int | None, left: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both points have four chunks; one has fewer rounds, the other fewer messages at first."""
+    topology = syncoll.Topology.from_links("way round", 3, {(0, 1): 1, (0, 2): 1, (1, 2): 1})
+    pre = np.zeros((4, 3), dtype=bool)
+    pre[:, 0] = True
+    table = pre, np.ones_like(pre)
+
+    def point(rounds: int, far: tuple[int, ...], near: tuple[int, ...]) -> Point:
+        sends = [(c, 0, 1, 0) for c in range(4)] + [(c, 0, 2, 0) for c in near]
+        sends += [(c, 1, 2, 1) for c in far]
+        algorithm = Algorithm((20, rounds - 20), np.array(sends))
+        instance = Instance(topology, "broadcast", 4, 2, rounds, *table)
+        return Point(instance, algorithm, "step", "cpsat", 0.0)
+
+    together, apart = point(41, (2, 3), (0, 1)), point(40, (1, 3), (0, 2))
+    assert (together.messages, apart.messages) == (3, 5)
+    frontier = Frontier(topology, "broadcast", (apart, together), (), "C <= 4")
+    other = point(41, (1, 3), (0, 2)).algorithm
+    answers = {40: None, 41: other}
+    monkeypatch.setattr(
+        urgency, "by_urgency", lambda stored, *_: answers[int(stored.algorithm.rounds)]
+    )
+    network = physical_network(topology, ALPHA, BETA)
+    found = urgency.points_by_urgency(frontier, network, 1, 1, NEVER, max_messages=most)
+    assert [one.rounds for one in found.points] == left
+    assert not any(a.dominates(b) for a in found.points for b in found.points if a is not b)

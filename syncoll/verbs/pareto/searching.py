@@ -80,7 +80,8 @@ def searched(
         engines = log.end(found)
     if network is not None and request.aim is not None and not found.interrupted:
         low, high = max(int(request.aim.low), 1), max(int(request.aim.high), 1)
-        found = points_by_urgency(found, network, low, high, after.share(_SHARE_OF_ORDER))
+        limits = after.share(_SHARE_OF_ORDER), request.tolerance, request.max_messages
+        found = points_by_urgency(found, network, low, high, *limits)
     unproved = ""
     if proofs is not None and not found.interrupted:
         try:
