@@ -33,15 +33,14 @@ def chunk_places(table: RelationTable) -> IntArray:
     return np.argsort(table.by_kind())
 
 
-def message_numbers(algorithm: Algorithm, places: IntArray) -> IntArray:
+def message_numbers(keys: IntArray, place: IntArray) -> IntArray:
     """``[M]``: equal numbers for the sends of one message, from 0, in order of the first sends.
 
     Args:
-        algorithm: an orbit is listed.
-        places: ``[G]``, see `chunk_places`.
+        keys: ``[M, K]``, equal rows for sends of one step, link and set of contributions.
+        place: ``[M]``, of their chunks, see `chunk_places`.
     """
-    cells = _cells(algorithm)
-    place = places[algorithm.sends[:, 0]]
+    cells = numbered(keys)
     order = np.lexsort((place, cells))
     run = np.empty(len(cells), dtype=np.int64)
     run[order] = np.cumsum(~_follows(cells[order], place[order])) - 1

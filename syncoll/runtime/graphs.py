@@ -8,6 +8,7 @@ A node has neighbouring chunks: the chunks of one message, or reductions of the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.model import Counting, Topology
 from syncoll.model.counting import links_together
-from syncoll.model.messages import chunk_places
+from syncoll.model.messages import chunk_places, message_numbers
 from syncoll.model.rows import RelationTable
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, Slot
@@ -72,29 +73,22 @@ class MessageRuns:
         """The runs of an algorithm: messages of one step between two ranks with neighbours."""
         layout = lowered.layout
         place = _places(layout)
-        groups: dict[tuple[int, int, int, frozenset[int]], list[int]] = {}
-        for i, one in enumerate(lowered.messages):
+        sets: dict[frozenset[int], int] = {}
+        keys, chunks = list[tuple[int, ...]](), list[int]()
+        for one in lowered.messages:
             whose = lowered.ranks[one.source].operations[one.send].contributions
-            groups.setdefault((one.step, one.source, one.destination, whose), []).append(i)
-        runs: list[list[int]] = []
-        for group in groups.values():
-            group.sort(key=lambda i: int(place[lowered.messages[i].chunk]))
-            last = None
-            for i in group:
-                here = int(place[lowered.messages[i].chunk])
-                if last is None or here != last + 1:
-                    runs.append([])
-                runs[-1].append(i)
-                last = here
-        runs.sort(key=min)
-        of = [0] * len(lowered.messages)
-        tags, used = list[int](), dict[tuple[int, int], int]()
-        for number, run in enumerate(runs):
-            for i in run:
-                of[i] = number
-            pair = (lowered.messages[run[0]].source, lowered.messages[run[0]].destination)
-            tags.append(used.get(pair, 0))
-            used[pair] = tags[-1] + 1
+            contributed = sets.setdefault(whose, len(sets))
+            keys.append((one.step, one.source, one.destination, contributed))
+            chunks.append(one.chunk)
+        of = message_numbers(np.array(keys, dtype=np.int64), place[chunks]).tolist()
+        runs: list[list[int]] = [[] for _ in range(max(of, default=-1) + 1)]
+        for i in np.argsort(place[chunks], kind="stable").tolist():
+            runs[of[i]].append(i)
+        tags, used = list[int](), Counter[tuple[int, ...]]()
+        for run in runs:
+            pair = keys[run[0]][1:3]
+            tags.append(used[pair])
+            used[pair] += 1
         return MessageRuns(of, runs, tags, place)
 
 
