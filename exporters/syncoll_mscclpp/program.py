@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from syncoll.errors import ExportError
 from syncoll.runtime import Buffer, LoweredAlgorithm
@@ -104,7 +104,8 @@ def program_of(
         division.most = most_blocks
         try:
             moves = _MOST_MOVES if evenly and best is None else 0
-            found = _divided(lowered, kind, division, places, packets, events, moves)
+            draft = partial(Draft, lowered, kind, division, places, packets, events)
+            found = _divided(division, draft, moves)
         except _TooManyError as error:
             refused = error
             if evenly or not error.close:
@@ -125,19 +126,11 @@ class _TooManyError(ExportError):
     close = False
 
 
-def _divided(
-    lowered: LoweredAlgorithm,
-    kind: Callable[[int, int], str],
-    division: Division,
-    places: Places,
-    packets: Packets | None,
-    events: Sequence[Event],
-    moves: int,
-) -> PlanProgram:
-    """The program for a division, which is split where a limit needs it, or from which at most
-    `moves` streams move to other groups."""
+def _divided(division: Division, drafted: Callable[[], Draft], moves: int) -> PlanProgram:
+    """The program of the drafts for a division, which is split where a limit needs it, or from
+    which at most `moves` streams move to other groups."""
     while True:
-        draft = Draft(lowered, kind, division, places, packets, events)
+        draft = drafted()
         scripts = {block: draft.script(block) for block in sorted(draft.steps)}
         groups: set[int] = set()
         for block, script in scripts.items():
@@ -165,16 +158,16 @@ def _divided(
         if not groups:
             break
     ranks = []
-    for rank in range(lowered.layout.collective.num_nodes):
+    for rank in range(len(draft.peers)):
         mine = [scripts[block] for block in sorted(scripts) if block[0] == rank]
         if not mine:
-            idle = Script(rank, places, [])
+            idle = Script(rank, draft.places, [])
             idle.nop()
             mine = [idle]
         ranks.append(
             RankPlan(draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank])
         )
-    return PlanProgram(places, tuple(ranks), packets is not None)
+    return PlanProgram(draft.places, tuple(ranks), draft.packets is not None)
 
 
 def _scratch(lowered: LoweredAlgorithm, events: Sequence[Event]) -> list[list[int]]:
