@@ -271,8 +271,8 @@ class Specification(OwnSpecification):
         asked, given = OwnSpecification.of_instance(instance).demands(), self.demands()
         if not self.combining:
             asked, given = _without_idle(asked), _without_idle(given)
-        total, cut = sum(asked.values()), sum(given.values())
-        needed = _times(asked, max(1, cut // max(1, total)))
+        total, cut = (max(1, sum(one.values())) for one in (asked, given))
+        needed = _times(asked, max(1, cut // total))
         alike = _times(given, total) == _times(asked, cut) if any_cut else given == needed
         if not alike:
             ends = min(key for key in given | needed if given[key] != needed[key])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from syncoll.errors import VerificationError
+from syncoll.model import Instance, Topology
 from syncoll_threadblocks import (
     STANDARD,
     AddressSpace,
@@ -125,3 +127,12 @@ def test_every_required_value_is_an_input(name: str, ranks: int, share: int) -> 
 
 
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
+
+
+@pytest.mark.parametrize("any_cut", [False, True])
+def test_allgather_is_not_a_collective_without_sends(any_cut: bool) -> None:
+    held = np.eye(2, dtype=bool)
+    pair = Topology.from_links("pair", 2, {(0, 1): 1, (1, 0): 1})
+    stay = Instance(pair, "stay", 1, 1, 1, held, held)
+    with pytest.raises(VerificationError, match=r"chunk from rank 0 to rank 1; .* needs 0"):
+        Specification("allgather", 2, 1).require_same(stay, any_cut=any_cut)
