@@ -117,9 +117,9 @@ class ChakraExporter:
         lowered = lower(replace(request, in_place=False))
         sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))
         strict = options["steps"] == "strict"
-        runs = MessageRuns.in_(lowered)
+        runs, lanes = MessageRuns.in_(lowered), lanes_out(request.instance.topology)
         files = {
-            f"{request.name}.{rank}.et": _trace(request, lowered, rank, sizes, runs, strict)
+            f"{request.name}.{rank}.et": _trace(request, lowered, rank, sizes, runs, lanes, strict)
             for rank in range(len(lowered.ranks))
         }
         return Exported(files, (*_use(request, lowered.layout), *sizes.notes))
@@ -142,6 +142,7 @@ def _trace(
     rank: int,
     sizes: MessageSizes,
     runs: MessageRuns,
+    lanes: Mapping[tuple[int, int], int],
     strict: bool,
 ) -> bytes:
     """One rank's file."""
@@ -150,7 +151,7 @@ def _trace(
     scalable = collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
     parts = [delimited(_metadata(request, lowered.layout, rank, sizes))]
     step, earlier, pending = -1, list[int](), list[int]()
-    lanes, order = lanes_out(request.instance.topology), dict[int, _Lane]()
+    order = dict[int, _Lane]()
     for planned in rank_nodes(request, lowered, runs, rank):
         operation = planned.operation
         if operation.step != step:

@@ -98,17 +98,18 @@ class _Writer:
             f"//@ sizes {_sizes(self.sizes.each)}",
             f"num_ranks {len(self.lowered.ranks)}",
         ]
+        lanes = lanes_out(instance.topology)
         for rank in range(len(self.lowered.ranks)):
             lines += ["", f"rank {rank} {{"]
             for word, array in (("starts", instance.pre), ("ends", instance.post)):
                 lines.append(" ".join([f"//@ {word}", *_ranges(np.flatnonzero(array[:, rank]))]))
-            lines += self.rank_lines(rank)
+            lines += self.rank_lines(rank, lanes)
             lines.append("}")
         return "\n".join(lines) + "\n"
 
-    def rank_lines(self, rank: int) -> list[str]:
+    def rank_lines(self, rank: int, lanes: Mapping[tuple[int, int], int]) -> list[str]:
         nodes = rank_nodes(self.request, self.lowered, self.runs, rank)
-        nics, lanes = self.nics(rank, nodes), lanes_out(self.request.instance.topology)
+        nics = self.nics(rank, nodes)
         before: dict[int, str] = {}
         lines: list[str] = []
         step, pending = -1, list[str]()
