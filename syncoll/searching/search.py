@@ -137,7 +137,8 @@ class Search:
             rows.append(Work(BOUNDS, _cut))
         # On a small network a solver may be as fast, once seeds have had their time.
         first = turns.arrivals if begun and self.small and not self.alone else turns.first
-        rows.append(of_seeds(first))
+        # Points of sub-networks may already meet all bounds.
+        rows.append(of_seeds(first, lambda: not ledger.points or wanted()))
         if self.alone:
             rows.append(Work(BOUNDS, self.limit_bounds))
         rows += [*self._claim_rows(solving), Work(BOUNDS, self.any_steps)]

@@ -103,6 +103,13 @@ def test_bounds_of_a_subnetwork_are_not_logged_as_the_machine_s() -> None:
     assert max(less) == 1
 
 
+def test_seeds_have_no_second_turn_after_optimal_whole_rounds() -> None:
+    pair = Topology.from_links("pair", 2, {(0, 1): 1, (1, 0): 1}, grains=3)
+    found = syncoll.pareto(pair, "allgather", max_chunks=1, work=4)
+    assert [(point.steps, point.rounds) for point in found.points] == [(1, 1)]
+    assert {engine.turns for engine in found.engines if engine.engine == "bfb"} == {1}
+
+
 def test_whole_rounds_are_searched_first() -> None:
     links = {(i, (i + 1) % 5): 3 for i in range(5)} | {((i + 1) % 5, i): 1 for i in range(5)}
     whole = Topology.from_links("two speeds", 5, dict(sorted(links.items())))
