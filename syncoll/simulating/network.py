@@ -75,6 +75,7 @@ class PhysicalNetwork:
         unit: bytes per second of a chunk per round.
         states_latency: whether the topology states the lanes' latencies.
         states_bandwidth: whether it states the bandwidths.
+        extra: for each link seconds of its sends in addition to alpha; empty for none.
     """
 
     topology: Topology
@@ -84,6 +85,7 @@ class PhysicalNetwork:
     unit: Fraction
     states_latency: bool = False
     states_bandwidth: bool = False
+    extra: tuple[Fraction, ...] = ()
 
     @cached_property
     def first_strand(self) -> IntArray:
@@ -137,9 +139,18 @@ class PhysicalNetwork:
         """``[L]``: seconds from a send's last byte leaving to its arrival, by the longest way."""
         return tuple(
             self.alpha
+            + extra
             + max(sum((self.lanes[i].latency for i in x.lanes), Fraction(0)) for x in strands)
-            for strands in self.routes
+            for strands, extra in zip(
+                self.routes, self.extra or (Fraction(0),) * len(self.routes), strict=True
+            )
         )
+
+    @cached_property
+    def added_latencies(self) -> FloatArray:
+        """``[L]``: seconds of the sends of each link in addition to its lanes' latencies."""
+        extra = self.extra or (Fraction(0),) * len(self.routes)
+        return np.array([float(self.alpha + one) for one in extra])
 
     @property
     def least_latency(self) -> Fraction:

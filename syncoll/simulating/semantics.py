@@ -99,6 +99,9 @@ class Semantics:
         depth: number of sends on a connection before the first has arrived; None for no limit.
         reduction: seconds for each byte that a node reduces.
         overhead: seconds of each call.
+        message: seconds for which a message occupies its first lane, in addition to its bytes.
+        summing: seconds of each arrival that the receiver reduces.
+        rank_rate: bytes per second that all thread blocks of a node send; None for no limit.
 
     Raises:
         UsageError: if a number is out of its range, or options exclude each other.
@@ -115,6 +118,9 @@ class Semantics:
     overhead: Fraction = Fraction(0)
     slow: tuple[Slow, ...] = ()
     late: tuple[Late, ...] = ()
+    message: Fraction = Fraction(0)
+    summing: Fraction = Fraction(0)
+    rank_rate: Fraction | None = None
 
     @property
     def words(self) -> str:
