@@ -144,6 +144,10 @@ class ExportCounts:
     def __post_init__(self) -> None:
         fields.check_fields(self)
 
+    def takes(self, size: int) -> bool:
+        """Whether the runtime takes a message, in bytes as `ExportRequest` counts them."""
+        return self.min_bytes <= size <= self.max_bytes and size % self.multiple_of == 0
+
 
 @dataclass(frozen=True)
 class Exported:

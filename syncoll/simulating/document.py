@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -83,25 +83,32 @@ def _best(number: int, compared: Comparison) -> records.BestRecord:
     )
 
 
-def recommended(compared: Comparison) -> Iterator[answers.RecommendedRecord]:
+def recommended(
+    compared: Comparison, fits: Callable[[int, Timed], bool]
+) -> Iterator[answers.RecommendedRecord]:
     """The fastest algorithm for each message.
 
-    It cuts the message into equal chunks of whole elements, if any algorithm does: runtimes refuse
-    other messages.  Of the algorithms that are nearly as fast it has the fewest chunks.
+    The message fits it, if it fits any algorithm: runtimes refuse other messages.  Of the
+    algorithms that are nearly as fast it has the fewest chunks.
+
+    Args:
+        fits: whether a message fits an algorithm; asked for the fastest first.
     """
     for number, size in enumerate(compared.sizes):
         every = [*compared.algorithms, *compared.classics]
-        every = [x for x in every if compared.fits(size, x.algorithm.chunks)] or every
-        least = min(one.seconds[number] for one in every)
-        fastest = [x for x in every if x.seconds[number] <= least * Fraction(_SAME)]
+        every.sort(key=lambda one: one.seconds[number])
+        first = next((one for one in every if fits(size, one)), None)
+        fitting = fits if first is not None else lambda *_: True
+        least = (first or every[0]).seconds[number]
+        near = [one for one in every if one.seconds[number] <= least * Fraction(_NEARLY)]
+        near = [one for one in near if fitting(size, one)]
+        fastest = [x for x in near if x.seconds[number] <= least * Fraction(_SAME)]
         is_classic = all(one.classic for one in fastest)
-        near = [x for x in every if x.seconds[number] <= least * Fraction(_NEARLY)]
         best = min(
             (one for one in near if bool(one.classic) == is_classic),
             key=lambda one: (one.algorithm.chunks, one.seconds[number]),
         )
-        classics = [one for one in every if one.classic]
-        classic = min(classics, key=lambda one: one.seconds[number], default=None)
+        classic = next((one for one in every if one.classic and fitting(size, one)), None)
         one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
         yield answers.RecommendedRecord(
             *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),

@@ -15,6 +15,7 @@ import pytest
 import syncoll
 from syncoll.documents import schema
 from syncoll.units import format_size
+from syncoll.verbs.recommend.recommending import recommendation_for
 
 Run = Callable[..., Any]
 
@@ -226,6 +227,22 @@ def test_a_faster_algorithm_that_does_not_fit_has_a_line(
     table = again.to_pandas()
     assert list(table["message_bytes"]) == sizes
     assert list(table["seconds"]) == [one.seconds for one in again.recommended]
+
+
+def test_a_runtime_that_cuts_unequally_takes_the_fastest(
+    found: syncoll.RecommendationResult,
+) -> None:
+    """1,276 multiples of 80 bytes, and a size that no plan for five ranks takes."""
+    sizes = [80 * 1276, 4 * 1021]
+    asked: dict[str, Any] = {"sizes": sizes, "progress": "none", "to": "mscclpp"}
+    again = recommendation_for(found.frontier, None, **asked)
+    every = [*again.compared.algorithms, *again.compared.classics]
+    assert not all(again.compared.fits(sizes[0], one.algorithm.chunks) for one in every)
+    first = again.recommended[0]
+    assert first.seconds == pytest.approx(min(float(x.seconds[0]) for x in every), rel=0.02)
+    text = " ".join(str(again.page()).split())
+    assert f"For {format_size(sizes[1])}, " in text
+    assert "takes only multiples of 16 bytes" in text
 
 
 @pytest.mark.parametrize(

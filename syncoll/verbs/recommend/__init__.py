@@ -79,7 +79,8 @@ def recommend(
             range such as ``1KiB..1GiB``, or several.
         alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
         beta: see `pareto`.
-        to: the format of exports, such as ``mscclpp``; each is verified and executed.
+        to: the format of exports, such as ``mscclpp``; each is verified and executed.  Only
+            algorithms that its runtime carries, for messages that it takes, are recommended.
         output: a new folder for the frontier, a plan, and the exports.
         in_place: for calls whose input and output are one buffer.
         options: of the exporter, by name.
@@ -100,6 +101,7 @@ def recommend(
     model: dict[str, Any] = {"alpha": alpha, "beta": beta}
     limits: dict[str, Any] = {"time_limit": time_limit, "work": work, "progress": progress}
     frontier = frontier_for(source, collective, sizes, **model, **limits, **settings)
+    model |= {"to": to, "in_place": in_place, "options": options}
     found = recommendation_for(frontier, source, sizes, progress=progress, **model)
     if output is not None:
         found.export(output, to, in_place=in_place, options=options, progress=progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,13 @@ from typing import Any
 import syncoll
 from syncoll import values
 from syncoll.deadline import Deadline, interrupted_at
+from syncoll.documents import StoredAlgorithm
 from syncoll.documents.recommendation import VariantRecord
 from syncoll.errors import SyncollError, UsageError
+from syncoll.planning import carried
+from syncoll.plugins import ExportCounts
 from syncoll.results import Frontier
-from syncoll.simulating import floors_by_cuts, given_network, recommended
+from syncoll.simulating import Comparison, floors_by_cuts, given_network, recommended
 from syncoll.verbs.asking import What, Where, session_of
 from syncoll.verbs.frontier import FrontierResult, Source, frontier_of
 from syncoll.verbs.recommend.result import RecommendationResult, style_after
@@ -69,22 +72,61 @@ def recommendation_for(
     sizes: int | str | Sequence[int | str],
     *,
     progress: str,
+    to: str | None = None,
+    in_place: bool = False,
+    options: Mapping[str, object] | None = None,
     **model: Any,
 ) -> RecommendationResult:
     """The fastest algorithm for each message, of a frontier that was found or given.
 
     Args:
         source: the machine, if it is a text, for its variants; see `recommend`.
+        to: the format whose runtime takes the messages; None for equal chunks of whole elements.
         model: alpha and beta.
     """
     compared = syncoll.simulate(frontier, sizes=sizes, progress=style_after(progress), **model)
-    best = tuple(recommended(compared))
+    misfit = _equal_chunks(compared)
+    if to is not None:
+        misfit = _by_counts(frontier, to, options or {}, in_place=in_place)
+    best = tuple(recommended(compared, lambda size, one: misfit(size, one.algorithm) is None))
     name = frontier.topology.name
     if isinstance(source, str) and not Path(source).is_file():
         name = source
     variants = tuple(_variants(name, frontier, compared, model))
     optimal = compared.optimal_classic
-    return RecommendationResult(frontier, compared, best, optimal, variants, model)
+    return RecommendationResult(frontier, compared, best, optimal, variants, model, misfit)
+
+
+def _equal_chunks(compared: Comparison) -> Callable[[int, StoredAlgorithm], str | None]:
+    """Why a message does not fit an algorithm, without a runtime; None if it fits."""
+
+    def misfit(size: int, one: StoredAlgorithm) -> str | None:
+        fits = compared.fits(size, one.chunks)
+        return None if fits else "does not cut it into equal chunks of whole elements"
+
+    return misfit
+
+
+def _by_counts(
+    frontier: FrontierResult, to: str, options: Mapping[str, object], *, in_place: bool
+) -> Callable[[int, StoredAlgorithm], str | None]:
+    """The same for the runtime of a format; an algorithm is counted once."""
+    record = session_of(frontier).plugins.exporters[to]
+    known: dict[str, tuple[str | None, ExportCounts | None]] = {}
+
+    def misfit(size: int, one: StoredAlgorithm) -> str | None:
+        if one.where not in known:
+            _, refused, found = carried([one], record, options, in_place=in_place)
+            known[one.where] = refused[0][1] if refused else None, found.get(id(one))
+        reason, counts = known[one.where]
+        if reason is not None:
+            return f"has no files for {to}: {reason}"
+        if counts is None or counts.takes(size):
+            return None
+        multiples = f"multiples of {counts.multiple_of} bytes, from {counts.min_bytes} on"
+        return f"takes only {multiples}, with {to}"
+
+    return misfit
 
 
 def _variants(

@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.UNDECIDED if code is None else code
     found, made, trouble = None, None, None
     try:
-        how = picked(arguments, "source sizes alpha beta progress")
-        found = recommendation_for(frontier, **how)
+        how = picked(arguments, "source sizes alpha beta progress to in_place")
+        found = recommendation_for(frontier, options=options, **how)
         if arguments.format == "table":
             print_page(found.page())
         if folder is not None:
