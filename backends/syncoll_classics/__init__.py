@@ -1,4 +1,4 @@
-"""Nine classic algorithms as seeds: constructions from textbooks and NCCL for any topology.
+"""Classic algorithms as seeds: constructions from textbooks, NCCL and MPICH for any topology.
 
 Sends between nodes without a link are routed over shortest paths, and congestion is counted link by
 link.
@@ -26,6 +26,7 @@ def _record(name: str, summary: str, *options: Option) -> SeedRecord:
         by_default=name in _BY_DEFAULT,
         first_seconds=_FIRST_SECONDS.get(name, 0.2),
         classic=True,
+        counts_copies=name == "nvls",
     )
 
 
@@ -51,6 +52,26 @@ RECORDS = (
         "pairs exchange halves and reduce them, then gather; ranks mapped on a BiGraph",
         Option("bigraph", "", "SWITCHESxNODES if nodes are numbered by switch; empty: detect it"),
     ),
+    _record(
+        "nccl_ring",
+        "NCCL's rings: one for each network card, one way; P - 1 steps",
+        Option("seconds", 5.0, "seconds for finding rings in a single box", low=0.0),
+        _SEGMENTS,
+    ),
+    _record(
+        "nccl_tree",
+        "NCCL's trees for allreduce: chains in boxes, double binary trees of boxes",
+        _SEGMENTS,
+    ),
+    _record(
+        "nvls",
+        "NVLS and NVLSTree of NCCL: switches add up and copy; double binary trees of boxes",
+        _SEGMENTS,
+    ),
+    _record(
+        "pairwise", "one peer a step, the next rank first: P - 1 steps; alltoall of MPI libraries"
+    ),
+    _record("pat", "NCCL's PAT: binomial trees of all sources at once, farthest ranks first"),
     _record(
         "recursive_doubling",
         "pairs that differ in one binary digit exchange all they have: log2 P steps, P = 2^k",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from math import lcm
 
 import numpy as np
@@ -18,11 +18,17 @@ from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.wording import counted
-from syncoll_classics import exchanges, grid
+from syncoll_classics import boxed, exchanges, grid
 from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
 from syncoll_classics.demand import refusal
-from syncoll_classics.dissemination import Dissemination, exchanged, one_shot, up_and_down
+from syncoll_classics.dissemination import (
+    Carrying,
+    Dissemination,
+    exchanged,
+    one_shot,
+    up_and_down,
+)
 from syncoll_classics.exchanges import swing_peers, torus_shape
 from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings
@@ -33,6 +39,11 @@ __all__ = [
     "BRUCK",
     "DOUBLE_BINARY_TREE",
     "HALVING_DOUBLING",
+    "NCCL_RING",
+    "NCCL_TREE",
+    "NVLS",
+    "PAIRWISE",
+    "PAT",
     "RECURSIVE_DOUBLING",
     "RING",
     "RING2D",
@@ -88,19 +99,29 @@ class ClassicSeed:
 
 
 def _ring(ask: Ask) -> Iterator[Proposal]:
+    for found in _ring_sets(ask):
+        yield from _on_rings(ask, found)
+
+
+def _ring_sets(ask: Ask) -> tuple[RingSet, ...]:
     seconds = float(ask.options["seconds"])
     if ask.deadline.seconds is not None:
         # Rounded, so that the same rings are remembered for the next collective.
         seconds = min(seconds, round(ask.deadline.seconds / 3, 1))
-    for found in pack_rings(ask.topology, seconds):
-        yield from _on_rings(ask, found)
+    return pack_rings(ask.topology, seconds)
 
 
-def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
+def _nccl_ring(ask: Ask) -> Iterator[Proposal]:
+    rings = boxed.card_rings(ask.topology)
+    found = RingSet(tuple(rings), 1, False) if rings else _ring_sets(ask)[-1]
+    yield from _on_rings(ask, found, both_ways=False)
+
+
+def _on_rings(ask: Ask, found: RingSet, *, both_ways: bool = True) -> Iterator[Proposal]:
     rooted = ask.least.one_source is not None
     best = "; no ring set has more rings a round" if found.proved else ""
     ways = [exchanges.around(ring, ask.nodes - 1) for ring in found.rings]
-    pairs = found.pairs if ask.nodes > 2 else []
+    pairs = found.pairs if both_ways and ask.nodes > 2 else []
     forth = [exchanges.around(ring, ask.nodes // 2) for ring, _ in pairs]
     back = [exchanges.around(ring, (ask.nodes - 1) // 2) for ring, _ in pairs]
     both = forth if rooted else [way for pair in zip(forth, back, strict=True) for way in pair]
@@ -108,12 +129,12 @@ def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
     def one_way(words: str, used: int) -> str:
         return f"{counted(used, 'ring')}{best if used == len(ways) else ''}{words}"
 
-    def both_ways(words: str, used: int) -> str:
+    def either_way(words: str, used: int) -> str:
         return f"{counted(2 * used if rooted else used, 'ring')}, both ways at once{words}"
 
     for segments in ask.segments() if rooted else (1,):
         words = f", {counted(segments, 'segment')}" if rooted else ""
-        for some, note in ((ways, one_way), (both, both_ways)):
+        for some, note in ((ways, one_way), (both, either_way)):
             if some:
                 yield from ask.spread(some, partial(note, words), segments=segments, late=rooted)
 
@@ -121,6 +142,18 @@ def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
 def _no_ring(ask: Ask) -> str:
     found = a_cycle(ask.topology)
     return found if isinstance(found, str) else ""
+
+
+def _no_nccl_ring(ask: Ask) -> str:
+    if reason := _no_copies(ask):
+        return reason
+    return "" if boxed.card_rings(ask.topology) else _no_ring(ask)
+
+
+def _no_copies(ask: Ask) -> str:
+    if ask.collective.combining or ask.least.destinations.all():
+        return ""
+    return f"in {ask.collective.name} not all data goes to all nodes; NCCL sends it directly"
 
 
 def _recursive_doubling(ask: Ask) -> Iterator[Proposal]:
@@ -199,6 +232,67 @@ def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
         plain = "recursive halving and doubling"
         note = plain if several == 1 else f"{several} orders of the dimensions"
         yield from _halved(ask, trees[:several], owners, note + words)
+
+
+def _trees_of_boxes(
+    ask: Ask, boxes: boxed.Boxes, words: str, *, chains: bool
+) -> Iterator[Proposal]:
+    size = len(boxes[0])
+    count = size * min(2, len(boxes))
+    across = max(exchanges.rooted(tree).num_steps for tree in exchanges.allreduce_trees(len(boxes)))
+    height = across + (size - 1 if chains else min(1, size - 1))
+    # Built only for a size that `combine` admits.
+    trees = cache(partial(boxed.trees_of_boxes, ask.topology, boxes, chains=chains))
+
+    def moved(chunk: int) -> Carrying:
+        parents = trees()[chunk % count]
+        root = int(parents.argmin())
+        return up_and_down(chunk, exchanges.rooted(parents), root, height, chunk // count)
+
+    for segments in ask.segments():
+        note = f"{words}, {counted(count, 'tree')}, {counted(segments, 'segment')}"
+        yield from ask.combine(count * segments, moved, 2 * ask.nodes, 2 * height, note)
+
+
+def _nccl_tree(ask: Ask) -> Iterator[Proposal]:
+    boxes = boxed.boxes_of(ask.topology)
+    yield from _trees_of_boxes(ask, boxes, "chains in boxes", chains=True)
+
+
+def _nvls(ask: Ask) -> Iterator[Proposal]:
+    boxes = boxed.boxes_that_sum(ask.topology)
+    if ask.collective.combining:
+        yield from _trees_of_boxes(ask, boxes, "sums in switches", chains=False)
+    else:
+        yield from ask.spread([exchanges.all_pairs(ask.nodes)], "copies in switches")
+
+
+def _no_alike_boxes(ask: Ask) -> str:
+    if not ask.collective.combining:
+        return f"NCCL has trees for allreduce only, not for {ask.collective.name}"
+    return "" if boxed.boxes_of(ask.topology) else "its boxes have different numbers of nodes"
+
+
+def _no_nvls(ask: Ask) -> str:
+    boxes = boxed.boxes_that_sum(ask.topology)
+    if not boxes:
+        return "no switch of each box copies and adds up"
+    if len(boxes) > 1 and not ask.collective.combining:
+        return f"NCCL has NVLSTree for allreduce only, not for {ask.collective.name}"
+    return _no_copies(ask)
+
+
+def _pat(ask: Ask) -> Iterator[Proposal]:
+    yield from ask.spread([exchanges.binomial(ask.nodes)], "farthest ranks first")
+
+
+def _no_pairs(ask: Ask) -> str:
+    many = (ask.least.destinations.sum(axis=1) > 2).any()
+    return f"in {ask.collective.name} data goes to several nodes" if many else ""
+
+
+def _pairwise(ask: Ask) -> Iterator[Proposal]:
+    yield from ask.spread([boxed.pairs_in_turn(ask.nodes)], "one peer a step")
 
 
 def _no_power_of_two(ask: Ask) -> str:
@@ -309,6 +403,11 @@ BINOMIAL = ClassicSeed(_binomial, _no_root)
 BRUCK = ClassicSeed(_bruck)
 DOUBLE_BINARY_TREE = ClassicSeed(_double_binary_tree, _no_source, adds_up=True)
 HALVING_DOUBLING = ClassicSeed(_halving_doubling, _no_power_of_two, adds_up=True)
+NCCL_RING = ClassicSeed(_nccl_ring, _no_nccl_ring)
+NCCL_TREE = ClassicSeed(_nccl_tree, _no_alike_boxes, adds_up=True)
+NVLS = ClassicSeed(_nvls, _no_nvls, adds_up=True)
+PAIRWISE = ClassicSeed(_pairwise, _no_pairs)
+PAT = ClassicSeed(_pat, _no_copies)
 RECURSIVE_DOUBLING = ClassicSeed(_recursive_doubling, _no_power_of_two, adds_up=True)
 RING = ClassicSeed(_ring, _no_ring)
 RING2D = ClassicSeed(_ring2d, _no_grid, adds_up=True)
