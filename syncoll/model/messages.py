@@ -22,7 +22,14 @@ from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.orbit_carriers import Carriers
 from syncoll.model.rows import RelationTable, ranges
 
-__all__ = ["chunk_places", "contiguous", "count_messages", "equal_trees", "message_numbers"]
+__all__ = [
+    "chunk_places",
+    "contiguous",
+    "count_messages",
+    "equal_trees",
+    "message_numbers",
+    "starts_of_messages",
+]
 
 _MOST_COMPARED = 1 << 26
 """Pairs of chunks with a common send that are compared for an order of their trees."""
@@ -120,6 +127,15 @@ def _joined(algorithm: Algorithm, places: IntArray) -> IntArray:
     order = np.lexsort((places[chunk], cells))
     same = _follows(cells[order], places[chunk[order]])
     return np.column_stack([chunk[order[:-1][same[1:]]], chunk[order[same]]])
+
+
+def starts_of_messages(algorithm: Algorithm, table: RelationTable) -> BoolArray:
+    """``[M]``: whether each send is the first of its message."""
+    cells, places = _cells(algorithm), chunk_places(table)[algorithm.sends[:, 0]]
+    order = np.lexsort((places, cells))
+    starts = np.empty(len(order), dtype=bool)
+    starts[order] = ~_follows(cells[order], places[order])
+    return starts
 
 
 def _follows(cells: IntArray, places: IntArray) -> BoolArray:

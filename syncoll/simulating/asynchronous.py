@@ -44,8 +44,10 @@ class _Run:
         self.wire = self._table(sizes, kinds, semantics.wire_bytes)
         self.first_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[0])
         self.last_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[1])
-        self.adding = np.array([[float(semantics.reduction * size)] for size in sizes])
-        self.alpha = float(network.alpha)
+        adding = [semantics.reduction * size + semantics.summing for size in sizes]
+        self.adding = np.array([[float(one)] for one in adding])
+        self.added = network.added_latencies
+        self.message = float(semantics.message)
         self.lanes = LaneState(network, len(sizes), work.lane_of)
         nodes = network.topology.num_nodes
         self.starts = np.array([float(x) for x in semantics.starts(nodes)])
@@ -122,6 +124,12 @@ class _Run:
             on, wire = lanes[active], self.wire[:, kind]
             rate = network.cable_bandwidths[on]
             takes = wire / rate
+            if not hop and self.semantics.rank_rate is not None:
+                # The thread blocks of a node serve the cables that it uses in a step evenly.
+                part = float(self.semantics.rank_rate) / self.work.concurrent[batch[owner[active]]]
+                takes = np.maximum(takes, wire / part)
+            if not hop and self.work.begins is not None:
+                takes = takes + self.message * self.work.begins[batch[owner[active]]]
             enough = tail[:, active] - takes
             if hop and self.semantics.switching is Switching.STORE_AND_FORWARD:
                 before = network.cable_bandwidths[network.strand_lanes[strand[active], hop - 1]]
@@ -155,7 +163,7 @@ class _Run:
         self.left[:, batch] = left
         if self.sent.size:
             self.sent[:, batch] = sent
-        self.arrived[:, batch] = arrived + self.alpha
+        self.arrived[:, batch] = arrived + self.added[links]
         added = batch[self.work.adds[batch]]
         self.arrived[:, added] += self.adding
 

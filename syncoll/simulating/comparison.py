@@ -18,8 +18,14 @@ from syncoll.planning import MessageMeasure, fastest, message_of
 from syncoll.progress import tracked
 from syncoll.runtime import Kind
 from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Semantics
-from syncoll.simulating.simulation import Simulation, simulate_algorithm, simulated_seconds
+from syncoll.simulating.simulation import (
+    SimulatedSeconds,
+    Simulation,
+    simulate_algorithm,
+    simulated_seconds,
+)
 
 __all__ = ["Comparison", "Measurement", "Timed", "bus_factor", "compare"]
 
@@ -61,11 +67,13 @@ class Timed:
         algorithm: with its place: ``points[1]``, ``families[0].member(16)``, ``ring[0]``.
         seconds: for each size.
         classic: the name of the classic algorithm; empty for an algorithm of the frontier.
+        protocols: of the runtime, the fastest for each size.
     """
 
     algorithm: StoredAlgorithm
     seconds: tuple[Fraction, ...]
     classic: str = ""
+    protocols: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -85,6 +93,7 @@ class Comparison:
         classics: classic algorithms for comparison.
         left_out: classics without an algorithm here, each with the reason.
         floors: lower bounds on the seconds, for each size; empty if unknown.
+        runtime: that runs the algorithms.
     """
 
     network: PhysicalNetwork
@@ -95,6 +104,12 @@ class Comparison:
     classics: tuple[Timed, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     floors: tuple[float, ...] = ()
+    runtime: Runtime = WIRE
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The protocols of the runtime for this collective, with their intact networks."""
+        return self.runtime.settings(self.network, self.semantics, self.message.kind)
 
     @property
     def redop(self) -> Literal["sum", "none"]:
@@ -132,7 +147,8 @@ class Comparison:
         node = [self.message.node_bytes(size)]
 
         def seconds(one: Timed) -> Fraction:
-            return simulated_seconds(one.algorithm, self.network, self.semantics, node)[0]
+            how = self.network, self.semantics, node, self.runtime
+            return simulated_seconds(one.algorithm, *how)[0]
 
         return _fastest(group, seconds) if group else None
 
@@ -164,7 +180,7 @@ class Comparison:
     def simulation(self, name: str, size: int) -> Simulation:
         """The simulation of an algorithm, by its place, for a message."""
         one, node = self.timed(name).algorithm, self.message.node_bytes(size)
-        return simulate_algorithm(one, self.network, self.semantics, node)
+        return simulate_algorithm(one, self.network, self.semantics, node, self.runtime)
 
 
 def compare(
@@ -174,6 +190,7 @@ def compare(
     semantics: Semantics,
     sizes: Sequence[int],
     left_out: Mapping[str, str] | None = None,
+    runtime: Runtime = WIRE,
 ) -> Comparison:
     """Times algorithms and classics for each size of a message.  Raises `UsageError` if there is no
     algorithm, and see `simulated_seconds`."""
@@ -184,10 +201,11 @@ def compare(
     node = [message.node_bytes(size) for size in sizes]
     named = [("", one) for one in algorithms]
     named += [(name, one) for name, found in classics.items() for one in found]
-    timed = [
-        Timed(one, simulated_seconds(one, network, semantics, node), classic)
-        for classic, one in tracked(named, lambda pair: f"simulating {pair[1].where}")
-    ]
+    times, timed = SimulatedSeconds(network, semantics, runtime=runtime, kept=0), []
+    for classic, one in tracked(named, lambda pair: f"simulating {pair[1].where}"):
+        chosen = times.chosen(one, node)
+        protocols = tuple(setting.protocol.name for _, setting in chosen)
+        timed.append(Timed(one, tuple(seconds for seconds, _ in chosen), classic, protocols))
     count = len(algorithms)
     return Comparison(
         network,
@@ -197,6 +215,7 @@ def compare(
         tuple(timed[:count]),
         tuple(timed[count:]),
         dict(left_out or {}),
+        runtime=runtime,
     )
 
 

@@ -42,7 +42,8 @@ def fair(
             "or reduce: each send would have to count alone; leave it out, and sends take turns"
         )
     ways = work.network.strand_lanes
-    if ways.shape[1] == 1 and len(np.unique(ways)) == len(ways):  # no two sends meet
+    alone = semantics.rank_rate is None and ways.shape[1] == 1
+    if alone and len(np.unique(ways)) == len(ways):  # no two sends meet
         return asynchronous(work, semantics, sizes, in_detail=in_detail)
     runs = [_Run(work, semantics, size) for size in sizes]
     for run in runs:
@@ -85,11 +86,20 @@ class _Run:
         self.work, network = work, work.network
         wires = np.array([float(semantics.wire_bytes(size * share)) for share in network.shares])
         self.bytes, ways = wires[network.strand_share], network.strand_lanes
-        self.lanes = np.where(ways < 0, len(network.lanes), ways)
-        self.room = np.append([float(lane.bandwidth) for lane in network.lanes], np.inf)
-        self.latency = np.append(network.latencies, 0.0)[ways].sum(axis=1).tolist()
-        adding = float(semantics.reduction * size)
-        self.after = (float(network.alpha) + np.where(work.adds, adding, 0.0)).tolist()
+        room = [float(lane.bandwidth) for lane in network.lanes]
+        if semantics.rank_rate is not None:  # the thread blocks of each node are a lane
+            counts = np.diff(network.first_strand)
+            sources = np.repeat([a for a, _ in network.topology.links], counts)
+            ways = np.column_stack([ways, len(room) + sources])
+            room += [float(semantics.rank_rate)] * network.topology.num_nodes
+        self.lanes = np.where(ways < 0, len(room), ways)
+        self.room = np.append(room, np.inf)
+        self.latency = np.append(network.latencies, 0.0)[network.strand_lanes].sum(axis=1).tolist()
+        adding = float(semantics.reduction * size + semantics.summing)
+        added = network.added_latencies[work.links]
+        self.after = (added + np.where(work.adds, adding, 0.0)).tolist()
+        begins = np.zeros(len(work)) if work.begins is None else work.begins
+        self.setup = (float(semantics.message) * begins).tolist()
         self.starts = [float(x) for x in semantics.starts(network.topology.num_nodes)]
         count = len(work)
         self.left, self.arrived = [np.nan] * count, [-np.inf] * count
@@ -112,8 +122,8 @@ class _Run:
         self.rate, self.end = np.zeros(len(ways)), np.full(len(ways), np.inf)
         self.flows_left, self.flows = [0] * count, np.zeros(0, dtype=np.int64)
         self.flowing, self.rated, self.fresh = np.zeros((3, len(ways)), dtype=bool)
-        # Arrivals of sends, which reduce the needs of waiting sends; or, as -1 - i, when the
-        # nodes of ``starters[i]`` begin.
+        # Arrivals of sends, which reduce the needs of waiting sends; as -1 - i, when the nodes of
+        # ``starters[i]`` begin; or, as M + i, when send i has set up its message.
         self.coming: list[tuple[float, int]] = []
         self.starters: list[list[int]] = []
         self.log: list[tuple[int, int, float]] = []
@@ -131,8 +141,13 @@ class _Run:
         while coming or len(self.flows):
             now = max(now, min(float(self.end.min()), coming[0][0] if coming else np.inf))
             new: list[int] = []
+            ready: list[int] = []
             while coming and coming[0][0] <= now * (1 + 1e-15):
-                new += self._arrive(heapq.heappop(coming)[1])
+                event = heapq.heappop(coming)[1]
+                if event < len(self.setup):
+                    new += self._arrive(event)
+                else:
+                    ready.append(event - len(self.setup))
             # Rounding separates simultaneous ends.
             flows = self.flows
             rest = (self.end[flows] - now) * self.rate[flows]
@@ -140,8 +155,14 @@ class _Run:
             for strand in ended:
                 new += self._end(strand, now)
             for send in new:
+                self.left[send] = now
+                if self.setup[send]:
+                    heapq.heappush(coming, (now + self.setup[send], len(self.setup) + send))
+                else:
+                    ready.append(send)
+            for send in ready:
                 self._begin(send, now)
-            if new or ended:
+            if ready or ended:
                 self._settle(now)
 
     def _arrive(self, send: int) -> list[int]:
@@ -156,7 +177,6 @@ class _Run:
         return new
 
     def _begin(self, send: int, now: float) -> None:
-        self.left[send] = now
         first, last = self.first_strand[self.links[send] : self.links[send] + 2]
         self.flows_left[send] = last - first
         self.sending[first:last] = [send] * (last - first)

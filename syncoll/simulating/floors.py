@@ -98,15 +98,22 @@ def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
         if frontier.max_chunks is None:
             least_cost, proofs = frontier.least_bandwidth, frontier.evidence.proofs
             by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
-    found = floors(
-        compared.algorithms[0].algorithm.instance,
-        compared.network,
-        [compared.message.node_bytes(size) for size in compared.sizes],
-        least_steps=least_steps,
-        least_cost=least_cost,
-        by_steps=by_steps if compared.semantics.timing is Timing.LOCKSTEP else None,
-    )
-    return replace(compared, floors=found)
+    instance = compared.algorithms[0].algorithm.instance
+    each = [
+        [
+            float(setting.semantics.overhead) * _ROUNDING + bound
+            for bound in floors(
+                instance,
+                setting.network,
+                [compared.message.node_bytes(size) for size in compared.sizes],
+                least_steps=least_steps,
+                least_cost=least_cost,
+                by_steps=by_steps if compared.semantics.timing is Timing.LOCKSTEP else None,
+            )
+        ]
+        for setting in compared.settings
+    ]
+    return replace(compared, floors=tuple(map(min, zip(*each, strict=True))))
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:

@@ -18,6 +18,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
@@ -44,12 +45,29 @@ def step_seconds(
     adding = np.zeros(steps, dtype=bool)
     adding[work.sends[work.adds, 3]] = True
     slowed = _slowed(work, intact, semantics, size)
+    if semantics.rank_rate is not None:
+        for step, sends in enumerate(_most(work, work.sends[:, 1], np.ones(len(work), dtype=bool))):
+            blocks = sends * wire / semantics.rank_rate
+            slowed[step] = max(slowed.get(step, Fraction(0)), blocks)
+    first = network.strand_lanes[network.first_strand[work.links], 0]
+    messages = [0] * steps if work.begins is None else _most(work, first, work.begins)
     return [
         (kinds[worst[step]] if worst[step] >= 0 else network.alpha)
         + max(rounds[step] * wire / network.unit, slowed.get(step, Fraction(0)))
-        + (semantics.reduction * size if adding[step] else 0)
+        + (semantics.reduction * size + semantics.summing if adding[step] else 0)
+        + semantics.message * messages[step]
         for step in range(steps)
     ]
+
+
+def _most(work: Workload, keys: IntArray, chosen: BoolArray) -> list[int]:
+    """For each step the most chosen sends with one key."""
+    steps = len(work.first_step) - 1
+    pairs = np.column_stack([work.sends[chosen, 3], keys[chosen]])
+    found, counts = np.unique(pairs, axis=0, return_counts=True)
+    most = np.zeros(steps, dtype=np.int64)
+    np.maximum.at(most, found[:, 0], counts)
+    return list(map(int, most))
 
 
 def _slowed(

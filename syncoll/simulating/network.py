@@ -162,6 +162,15 @@ class PhysicalNetwork:
         """Seconds of the slowest link without its bytes; alpha if it is given."""
         return max(self.link_latencies, default=self.alpha)
 
+    @cached_property
+    def widest_rank(self) -> Fraction:
+        """Bytes per second that all first lanes of a node carry together, at most."""
+        first: dict[int, set[int]] = {}
+        for (source, _), strands in zip(self.topology.links, self.routes, strict=True):
+            first.setdefault(source, set()).update(strand.lanes[0] for strand in strands)
+        sums = (sum(self.lanes[i].bandwidth for i in lanes) for lanes in first.values())
+        return max(map(Fraction, sums), default=Fraction(0))
+
     def slowed(self, lanes: Sequence[int], factor: Fraction) -> PhysicalNetwork:
         """A copy in which the bandwidth of some lanes is divided by a factor."""
         chosen = set(lanes)

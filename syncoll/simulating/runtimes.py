@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.errors import FileFormatError, UsageError
+from syncoll.planning import CostModel
 from syncoll.runtime import Kind
 from syncoll.simulating.boxes import between_boxes
 from syncoll.simulating.network import PhysicalNetwork
@@ -133,13 +134,21 @@ class Protocol:
             )
             extra.append(hop.factor * network.alpha + hop.extra + rest)
         least = min(extra, default=network.alpha)
-        return replace(
-            network, lanes=tuple(lanes), alpha=least, extra=tuple(one - least for one in extra)
+        pairs = zip(lanes, network.lanes, strict=True)
+        unit = network.unit * max(
+            (x.bandwidth / y.bandwidth for x, y in pairs), default=Fraction(1)
         )
+        further = tuple(one - least for one in extra)
+        return replace(network, lanes=tuple(lanes), alpha=least, unit=unit, extra=further)
 
-    def semantics(self, semantics: Semantics, call: Fraction) -> Semantics:
-        """The semantics with the costs of this protocol; `call` is the runtime's own."""
+    def semantics(
+        self, semantics: Semantics, call: Fraction, network: PhysicalNetwork
+    ) -> Semantics:
+        """The semantics with the costs of this protocol, on its network; `call` is the runtime's
+        own."""
         rate = None if self.block_rate is None else self.block_rate * self.blocks
+        if rate is not None and rate >= network.widest_rank:
+            rate = None
         return replace(
             semantics,
             overhead=semantics.overhead + self.call + call,
@@ -203,7 +212,15 @@ class Runtime:
         own = [one for one in self.protocols if kind in one.collectives]
         if not own:
             own = [one for one in self.protocols if kind is None or not one.collectives]
-        return [Setting(x, x.network(network), x.semantics(semantics, call)) for x in own]
+        each = [(one, one.network(network)) for one in own]
+        return [Setting(x, there, x.semantics(semantics, call, there)) for x, there in each]
+
+    def models(self, network: PhysicalNetwork, semantics: Semantics) -> list[CostModel]:
+        """Times of steps and rounds in each protocol, for choices before a simulation."""
+        return [
+            CostModel(one.network.greatest_latency, one.network.unit, one.semantics.overhead)
+            for one in self.settings(network, semantics)
+        ]
 
     def without_calls(self) -> Runtime:
         """The runtime with no cost of a call, for one that is given otherwise."""

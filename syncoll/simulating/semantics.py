@@ -141,6 +141,12 @@ class Semantics:
             words.append(f"reductions at {format_bandwidth(1 / self.reduction)}")
         if self.overhead:
             words.append(f"{format_time(self.overhead)} a call")
+        if self.message:
+            words.append(f"{format_time(self.message)} a message")
+        if self.summing:
+            words.append(f"{format_time(self.summing)} a sum")
+        if self.rank_rate is not None:
+            words.append(f"{format_bandwidth(self.rank_rate)} from a node")
         words += [f"slow {one}" for one in self.slow]
         words += [f"late {one}" for one in self.late]
         return ", ".join(words)

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,12 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.documents import StoredAlgorithm
+from syncoll.model import OrbitAlgorithm
 from syncoll.progress import report
+from syncoll.runtime import Kind, kind_of
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.fair import fair
 from syncoll.simulating.lanes import Movements, Passages
 from syncoll.simulating.lockstep import lockstep, step_seconds
 from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Injection, Semantics, Sharing, Timing
 from syncoll.simulating.workload import Workload, workload_of
 from syncoll.wording import counted
@@ -45,7 +48,8 @@ class Simulation:
     """The run of an algorithm on a network, at one size.
 
     Args:
-        network: with its degraded lanes.
+        network: with its degraded lanes, as the protocol uses it.
+        semantics: with the costs of the protocol.
         size: L, bytes of one node's data.
         seconds: from the call to the last arrival; exact in lockstep.
         sends: ``[M, 4]``: chunk, source, destination, step.
@@ -53,6 +57,7 @@ class Simulation:
         arrived: ``[M]``: when the receiver has all of it.
         copies: number of images of each send: all sends of an orbit move at the same times, on
             lanes of their own, and only one of them is listed.
+        protocol: of the runtime, the fastest for this size.
     """
 
     algorithm: StoredAlgorithm
@@ -65,6 +70,7 @@ class Simulation:
     arrived: npt.NDArray[np.float64]
     passages: Passages
     copies: int = 1
+    protocol: str = ""
 
     def __repr__(self) -> str:
         """One line, without the arrays."""
@@ -75,14 +81,27 @@ class Simulation:
 
 
 class SimulatedSeconds:
-    """Simulated times of algorithms on an intact network; each size is simulated once.  Progress is
-    reported with the number of expected algorithms, if any."""
+    """Simulated times of algorithms on an intact network; each size is simulated once.
 
-    def __init__(self, network: PhysicalNetwork, semantics: Semantics, expected: int = 0) -> None:
+    A size takes the time of the fastest protocol of the runtime.  Progress is reported with the
+    number of expected algorithms, if any.  The order of at most `kept` sends is kept for later
+    sizes.
+    """
+
+    def __init__(
+        self,
+        network: PhysicalNetwork,
+        semantics: Semantics,
+        expected: int = 0,
+        runtime: Runtime = WIRE,
+        kept: int = _MOST_KEPT,
+    ) -> None:
         self._intact, self._semantics, self._expected = network, semantics, expected
-        self._network = semantics.on(network)
-        self._known: dict[StoredAlgorithm, dict[Fraction | int, Fraction]] = {}
-        self._work: dict[StoredAlgorithm, Workload] = {}
+        self._runtime, self._kept = runtime, kept
+        semantics.on(network)
+        self._settings: dict[Kind | None, list[Setting]] = {}
+        self._known: dict[StoredAlgorithm, dict[Fraction | int, tuple[Fraction, Setting]]] = {}
+        self._work: dict[StoredAlgorithm, list[Workload]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the workloads, which are large and quick to rebuild."""
@@ -93,22 +112,51 @@ class SimulatedSeconds:
     ) -> tuple[Fraction, ...]:
         """Seconds for each size of one node's data; exact in lockstep.  Raises `UsageError` if
         there are too many sends to list."""
+        return tuple(seconds for seconds, _ in self.chosen(stored, sizes))
+
+    def chosen(
+        self, stored: StoredAlgorithm, sizes: Sequence[Fraction | int]
+    ) -> list[tuple[Fraction, Setting]]:
+        """For each size the seconds by the fastest protocol, and this protocol with its network."""
         if stored not in self._known and self._expected:
             report(len(self._known), self._expected, f"simulating {stored.where}")
         known = self._known.setdefault(stored, {})
         new = [size for size in dict.fromkeys(sizes) if size not in known]
         if new:
-            if (work := self._work.get(stored)) is None:
-                work = _workload(stored, self._network, self._semantics)
-                if sum(map(len, self._work.values())) + len(work) <= _MOST_KEPT:
-                    self._work[stored] = work
-            known.update(zip(new, self._computed(stored, work, new), strict=True))
-        return tuple(known[size] for size in sizes)
+            settings = self.settings(stored)
+            if (works := self._work.get(stored)) is None:
+                works = _workloads(stored, settings)
+                kept = sum(len(one[0]) for one in self._work.values())
+                if kept + len(works[0]) <= self._kept:
+                    self._work[stored] = works
+            times = [
+                self._computed(stored, work, one.semantics, new)
+                for one, work in zip(settings, works, strict=True)
+            ]
+            for size, each in zip(new, zip(*times, strict=True), strict=True):
+                least = min(each)
+                known[size] = least, settings[each.index(least)]
+        return [known[size] for size in sizes]
+
+    def settings(self, stored: StoredAlgorithm) -> list[Setting]:
+        """The protocols of an algorithm's collective, with their networks and degraded lanes."""
+        several = any(one.collectives for one in self._runtime.protocols)
+        kind = kind_of(stored.instance).kind if several else None
+        if (found := self._settings.get(kind)) is None:
+            found = [
+                replace(one, network=self._semantics.on(one.network))
+                for one in self._runtime.settings(self._intact, self._semantics, kind)
+            ]
+            self._settings[kind] = found
+        return found
 
     def _computed(
-        self, stored: StoredAlgorithm, work: Workload, sizes: Sequence[Fraction | int]
+        self,
+        stored: StoredAlgorithm,
+        work: Workload,
+        semantics: Semantics,
+        sizes: Sequence[Fraction | int],
     ) -> list[Fraction]:
-        semantics = self._semantics
         chunks = [Fraction(size) / stored.chunks for size in sizes]
         if semantics.timing is Timing.LOCKSTEP:
             intact, rounds = self._intact, stored.algorithm.rounds_per_step
@@ -128,19 +176,27 @@ def simulated_seconds(
     network: PhysicalNetwork,
     semantics: Semantics,
     sizes: Sequence[Fraction | int],
+    runtime: Runtime = WIRE,
 ) -> tuple[Fraction, ...]:
     """The time of an algorithm for each size of one node's data; exact in lockstep.  Raises
     `UsageError` if a lane or node of the semantics does not exist, or there are too many sends to
     list."""
-    return SimulatedSeconds(network, semantics)(stored, sizes)
+    return SimulatedSeconds(network, semantics, runtime=runtime)(stored, sizes)
 
 
 def simulate_algorithm(
-    stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, size: Fraction | int
+    stored: StoredAlgorithm,
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    size: Fraction | int,
+    runtime: Runtime = WIRE,
 ) -> Simulation:
-    """The run of an algorithm at one size of one node's data."""
-    degraded = semantics.on(network)
-    work = _workload(stored, degraded, semantics)
+    """The run of an algorithm at one size of one node's data, in the fastest protocol."""
+    times = SimulatedSeconds(network, semantics, runtime=runtime)
+    settings = times.settings(stored)
+    chosen = settings[0] if len(settings) == 1 else times.chosen(stored, [size])[0][1]
+    semantics, degraded = chosen.semantics, chosen.network
+    (work,) = _workloads(stored, [chosen])
     chunk = Fraction(size) / stored.chunks
     if semantics.timing is Timing.LOCKSTEP:
         rounds = stored.algorithm.rounds_per_step
@@ -153,12 +209,24 @@ def simulate_algorithm(
         (total,) = _totals(moved, semantics)
     assert moved.passages is not None
     when = work.sends, moved.left[0], moved.arrived[0], moved.passages
-    return Simulation(stored, degraded, semantics, size, total, *when, work.copies)
+    how = degraded, semantics, size, total
+    return Simulation(stored, *how, *when, work.copies, chosen.protocol.name)
 
 
-def _workload(stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics) -> Workload:
-    symmetric = not semantics.late and semantics.injection is Injection.FREE
-    return workload_of(stored.instance, stored.algorithm, network, symmetric=symmetric)
+def _workloads(stored: StoredAlgorithm, settings: Sequence[Setting]) -> list[Workload]:
+    """The sends on the network of each protocol."""
+    found: list[Workload] = []
+    messages = any(one.semantics.message for one in settings)
+    for one in settings:
+        if found and not isinstance(stored.algorithm, OrbitAlgorithm):
+            found.append(replace(found[0], network=one.network))
+            continue
+        semantics = one.semantics  # images are alike on some networks only
+        alike = not semantics.late and semantics.injection is Injection.FREE
+        symmetric = alike and semantics.rank_rate is None
+        how = {"symmetric": symmetric, "messages": messages}
+        found.append(workload_of(stored.instance, stored.algorithm, one.network, **how))
+    return found
 
 
 def _begin(semantics: Semantics) -> Fraction:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.counting import CountedSends
+from syncoll.model.messages import starts_of_messages
 from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.symmetry.orbits import least_of_orbits
@@ -52,6 +53,7 @@ class Workload:
         together: ``[3, M]``, for each kind of lane equal numbers for sends that pass as one; None
             if every send counts on every lane.
         lane_kind: ``[lanes]``, the row of `together` for each lane.
+        begins: ``[M]``: whether a send is the first of its message; None if messages cost nothing.
     """
 
     network: PhysicalNetwork
@@ -66,6 +68,7 @@ class Workload:
     copies: int
     together: IntArray | None
     lane_kind: IntArray
+    begins: BoolArray | None = None
 
     def passing(
         self, sends: IntArray, lanes: IntArray, kinds: IntArray
@@ -95,6 +98,19 @@ class Workload:
         return len(self.sends)
 
     @cached_property
+    def concurrent(self) -> IntArray:
+        """``[M]``: number of cables that the sends of a node take first in one step."""
+        owner, strand = self.network.strands_of(self.links)
+        taken = np.column_stack([self.sends[owner, 3], self.sends[owner, 1]])
+        keys, place = np.unique(taken, axis=0, return_inverse=True)
+        place, lanes = place.reshape(-1), self.network.strand_lanes[strand, 0]
+        once = np.unique(np.column_stack([place, lanes]), axis=0)
+        cables = np.bincount(once[:, 0], self.network.cables[once[:, 1]], minlength=len(keys))
+        found = np.empty(len(self), dtype=np.int64)
+        found[owner] = cables[place]
+        return found
+
+    @cached_property
     def by_connection(self) -> IntArray:
         """``[M]``: all sends, sorted by connection."""
         return np.argsort(self.connections, kind="stable")
@@ -119,10 +135,15 @@ def ranks_among(keys: IntArray) -> IntArray:
 
 
 def workload_of(
-    instance: Instance, algorithm: Algorithm, network: PhysicalNetwork, *, symmetric: bool
+    instance: Instance,
+    algorithm: Algorithm,
+    network: PhysicalNetwork,
+    *,
+    symmetric: bool,
+    messages: bool = False,
 ) -> Workload:
     """The sends of a verified algorithm, or `UsageError` if they are too many to list; if images of
-    lanes are alike (`symmetric`), one may represent all."""
+    lanes are alike (`symmetric`), one may represent all.  With `messages`, their first sends."""
     lane_of, copies = np.arange(len(network.lanes)), 1
     lane_kind = np.array([_KINDS.index(lane.counts) for lane in network.lanes])
     copied = bool(lane_kind.any())
@@ -153,7 +174,9 @@ def workload_of(
         # Sends of different steps or chunks never count as one.
         together = np.stack([np.arange(len(sends)), counted.values[order], counted.sums[order]])
     steps, needed = (first_step, first_need, needs), (adds, lane_of, copies)
-    return Workload(network, sends, links, connections, *steps, *needed, together, lane_kind)
+    begins = starts_of_messages(algorithm, instance.table)[order] if messages else None
+    lanes = together, lane_kind
+    return Workload(network, sends, links, connections, *steps, *needed, *lanes, begins)
 
 
 def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:
@@ -233,7 +256,9 @@ def _lane_classes(
     number = np.full(nodes * nodes, -1, dtype=np.int64)
     number[source * nodes + destination] = np.arange(len(source))
     images = [number[one[source] * nodes + one[destination]] for one in generators]
-    figures = (network.latencies, network.cable_bandwidths, network.cables)
+    added = np.zeros(len(source))
+    added[network.strand_lanes[network.first_strand[:-1], 0]] = network.added_latencies
+    figures = (network.latencies, network.cable_bandwidths, network.cables, added)
     for image in images:
         if (image < 0).any() or any((one[image] != one).any() for one in figures):
             return None

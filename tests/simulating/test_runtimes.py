@@ -3,13 +3,33 @@
 from fractions import Fraction
 from importlib.resources import files
 
+import numpy as np
 import pytest
 
 from syncoll import topology as machine
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import FileFormatError, UsageError
+from syncoll.model import Algorithm
 from syncoll.runtime import Kind
-from syncoll.simulating import RUNTIMES, WIRE, Reach, physical_network, runtime, runtime_text
+from syncoll.session import Session
+from syncoll.simulating import (
+    RUNTIMES,
+    WIRE,
+    Hop,
+    Protocol,
+    Reach,
+    Runtime,
+    Semantics,
+    Sharing,
+    Timing,
+    compare,
+    physical_network,
+    runtime,
+    runtime_text,
+    simulated_seconds,
+)
 from syncoll.simulating.boxes import between_boxes
+from syncoll.trust import require_valid
 
 GOOD = """format = "syncoll runtime/1"
 name = "mine"
@@ -135,3 +155,91 @@ def test_protocols_of_a_collective_replace_the_others():
     }
     assert names[Kind.ALLTOALL] == ["SendRecv"]
     assert names[Kind.ALLREDUCE] == ["LL", "LL128", "Simple"]
+
+
+def classic(name: str, collective: str, on: str) -> StoredAlgorithm:
+    session = Session()
+    found, _ = session.classics(machine(on), session.collective(collective), [name])
+    return StoredAlgorithm(*found[name][0], name)
+
+
+def of(**costs: object) -> Runtime:
+    return Runtime("mine", "my own", (Protocol("only", **costs),))  # type: ignore[arg-type]
+
+
+US = Fraction(1, 10**6)
+ALPHA, RATE = 8 * US / 10, 64 * 10**9
+"""Of mi300x, where each pair of 8 nodes has a link of its own."""
+
+
+def seconds(
+    stored: StoredAlgorithm, how: Runtime, size: int = 1 << 20, **semantics: object
+) -> float:
+    network = physical_network(stored.instance.topology)
+    return float(simulated_seconds(stored, network, Semantics(**semantics), [size], how)[0])  # type: ignore[arg-type]
+
+
+EACH = [{}, {"sharing": Sharing.FAIR}, {"timing": Timing.LOCKSTEP}]
+
+
+@pytest.mark.parametrize("semantics", EACH)
+def test_one_step_costs_a_call_a_hop_a_message_and_its_bytes(semantics: dict[str, object]):
+    stored = classic("all_pairs", "allgather", "mi300x")
+    hops = dict.fromkeys(Reach, Hop(Fraction(2), US))
+    shares = dict.fromkeys(Reach, Fraction(1, 2))
+    how = of(call=5 * US, hops=hops, shares=shares, message=3 * US)
+    expected = 5 * US + 2 * ALPHA + US + 3 * US + Fraction(1 << 20, RATE // 2)
+    assert seconds(stored, how, **semantics) == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("semantics", EACH)
+def test_thread_blocks_of_a_node_share_their_rate(semantics: dict[str, object]):
+    pairs = classic("all_pairs", "allgather", "mi300x")
+    for blocks, rate in ((7, 10), (14, 20), (70, 64)):
+        how = of(block_rate=Fraction(10 * 10**9), blocks=blocks)
+        expected = float(ALPHA + Fraction(1 << 20, rate * 10**9))
+        assert seconds(pairs, how, **semantics) == pytest.approx(expected)
+    # The rings of all cards use all links, and pass on all bytes of a node in each step.
+    ring, how = classic("ring", "allgather", "mi300x"), of(block_rate=Fraction(10**10), blocks=2)
+    expected = float(ring.steps * (ALPHA + Fraction(1 << 20, 2 * 10**10)))
+    assert seconds(ring, how, **semantics) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("semantics", EACH)
+def test_a_sum_costs_its_step_and_its_bytes(semantics: dict[str, object]):
+    stored = classic("ring", "reducescatter", "mi300x")
+    how = of(summing=4 * US, reduction=Fraction(1, 10**11))
+    chunk = Fraction(1 << 20, stored.chunks)
+    without = seconds(stored, WIRE, **semantics)
+    added = float(stored.steps * (4 * US + chunk / 10**11))
+    assert seconds(stored, how, **semantics) == pytest.approx(without + added)
+
+
+@pytest.mark.parametrize("semantics", EACH)
+def test_neighbouring_chunks_are_one_message(semantics: dict[str, object]):
+    one = classic("all_pairs", "allgather", "mi300x")
+    allgather = Session().collective("allgather")
+    fine = allgather.instantiate(one.instance.topology, chunks=4, steps=1, rounds=4)
+    sends = one.algorithm.sends
+    cut = np.repeat(sends, 4, axis=0)
+    cut[:, 0] += 8 * np.tile(np.arange(4), len(sends))  # chunk c is of node c mod 8
+    algorithm = Algorithm((4,), cut)
+    require_valid(fine, algorithm)
+    stored = StoredAlgorithm(fine, algorithm, "cut")
+    for how in (WIRE, of(message=3 * US)):
+        assert seconds(stored, how, **semantics) == pytest.approx(seconds(one, how, **semantics))
+
+
+def test_the_fastest_protocol_of_each_size_is_chosen():
+    stored = classic("all_pairs", "allgather", "mi300x")
+    slow = dict.fromkeys(Reach, Fraction(1, 4))
+    both = Protocol("fast", shares=slow), Protocol("wide", call=20 * US)
+    how = Runtime("mine", "my own", both)
+    network = physical_network(stored.instance.topology)
+    compared = compare([stored], {}, network, Semantics(), [1 << 10, 1 << 26], runtime=how)
+    assert compared.algorithms[0].protocols == ("fast", "wide")
+    for size, name in ((1 << 10, "fast"), (1 << 26, "wide")):
+        shown = compared.simulation("all_pairs", size)
+        assert shown.protocol == name
+        per_node = [compared.message.node_bytes(size)]
+        assert shown.seconds == simulated_seconds(stored, network, Semantics(), per_node, how)[0]
