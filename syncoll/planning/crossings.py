@@ -22,7 +22,7 @@ __all__ = ["FAR", "Envelope", "Nearest", "Seconds", "envelope", "fastest"]
 Seconds: TypeAlias = Callable[[StoredAlgorithm, Sequence[Fraction | int]], Sequence[Fraction]]
 """The times of an algorithm, in seconds, for some sizes, in bytes."""
 
-FAR = 1 << 50
+FAR = 1 << 42
 """A size, in bytes, at which latencies are negligible."""
 
 _SIZES = (1, 1 << 5, *(1 << bits for bits in range(10, 31, 2)), 1 << 34, FAR)

@@ -7,7 +7,7 @@ since some runtimes load every file of a folder, and would fail on the index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
@@ -102,12 +102,13 @@ def export_plan(
     in_place: bool = False,
     skip_refused: bool = False,
     simulated: Seconds | None = None,
+    optional: Collection[StoredAlgorithm] = (),
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
     Algorithms that the runtime cannot carry, by the exporter's count, are left out before the plan.
-    With `skip_refused`, so are others that the format cannot express.  For `simulated` see
-    `plan_sizes`.  Ctrl-C ends it with the exports so far.
+    With `skip_refused`, so are others that the format cannot express; `optional` algorithms always
+    are.  For `simulated` see `plan_sizes`.  Ctrl-C ends it with the exports so far.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -140,7 +141,7 @@ def export_plan(
         except ExportError as error:
             refused.append((one, str(error)))
             left.remove(one)
-            if not skip_refused:
+            if not skip_refused and one not in optional:
                 hint = f"\nto plan with the others, use {argument('skip_refused')}" if left else ""
                 sizes = f"from {least} bytes" if most is None else f"of {least} to {most} bytes"
                 raise ExportError(

@@ -15,9 +15,16 @@ from typing import Any
 
 from syncoll.session.settings import SettingsOptions, SolverOptions
 
-__all__ = ["Parameter", "Shell", "Verb", "parameters_of", "sentences", "verbs"]
+__all__ = ["SWEEP", "Parameter", "Shell", "Verb", "parameters_of", "sentences", "verbs"]
 
 _PACKAGE = "syncoll.verbs"
+
+SWEEP = {
+    "-b, --minbytes SIZE": "the first size, as nccl-tests reads it (default: 32MiB)",
+    "-e, --maxbytes SIZE": "the last size (default: 32MiB)",
+    "-f, --stepfactor N": "from each size to the next (default: sizes 1 MiB apart)",
+}
+"""Options of the shell for sizes, see `syncoll.values.swept_sizes`."""
 
 _ORDER = (
     "recommend pareto search solve bounds design repair forest verify check run export plan report "

@@ -59,8 +59,8 @@ def test_a_table(run: Run, files: Path) -> None:
     assert result.code == 0
     assert result.err == ""
     rows = [re.split("  +", line.strip()) for line in result.out.splitlines()]
-    first = ["0 B", "410.2 KiB", "0-419999", "2", "3", "2", "3/2", "1.40", "4.55"]
-    last = ["410.2 KiB", "no end", "420000 up", "3", "7", "6", "7/6", "4.55", "no end"]
+    first = ["0 B", "410.2 KiB", "0-419999", "points[0]", "2", "3", "2", "3/2", "1.40", "4.55"]
+    last = ["410.2 KiB", "no end", "420000 up", "points[1]", "3", "7", "6", "7/6", "4.55", "no end"]
     assert [*first, "0", "92.31"] in rows
     assert [*last, "92.31", "< 171.4"] in rows
     assert "message: the output of one node, 8 L; L: the data of one node" in result.out
@@ -98,7 +98,8 @@ def test_simulate_names_the_same_fastest_and_times(
     assert f"{timing}, alpha 700 ns" in printed
     for number, best in enumerate(simulated["best"]):
         chosen = plan.best(best["message_bytes"]).algorithm
-        assert chosen.where == best["best"]
+        fastest = best["classic"] if (best["speedup"] or 1) < 1 else best["best"]
+        assert chosen.where == fastest
         for one in simulated["algorithms"]:
             if one["where"] == chosen.where:
                 seconds = float(plan.seconds(chosen, best["message_bytes"]))
@@ -120,6 +121,50 @@ def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> N
     assert last["ends"][1]["algbw"] >= 8 * 25e9 * 6 / 7 * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("name", ["broadcast", "allgather", "allreduce"])
+def test_a_classic_is_planned_where_it_is_the_fastest(
+    run: Run, frontiers: Path, tmp_path: Path, name: str
+) -> None:
+    """The frontiers have few chunks, so that classics win for large messages."""
+    path, to = frontiers / f"{name}.json", ("--to", "msccl-xml", "-o", "out")
+    result = run("plan", path, *SIMULATED, *to)
+    index = valid(json.loads((tmp_path / "out" / "index.json").read_text()))
+    winners = [one["where"] for one in index["ranges"]]
+    assert any(not one.startswith("points") for one in winners)
+    assert all(one in result.out for one in winners)
+    assert {one["where"] for one in index["exports"]["algorithms"]} == {*winners}
+    assert all(one["where"].startswith("points") for one in index["never_best"])
+    plan = syncoll.plan(path, alpha="0.7us", beta="25GB/s")
+    compared = syncoll.simulate(path, alpha="0.7us", beta="25GB/s", sizes="64..1GiB", factor=8)
+    for number, size in enumerate(compared.sizes):
+        classic = compared.best_classic(number)
+        assert classic is not None
+        best = plan.seconds(plan.best(size).algorithm, size)
+        assert best <= classic.seconds[number] * (1 + Fraction(1, 10**8))
+    (alone,) = (syncoll.plan(path, alpha="1us", beta="1GB/s", classics=["all_pairs"]),)
+    assert {one.algorithm.where.partition("[")[0] for one in alone.ranges} <= {
+        "points",
+        "all_pairs",
+    }
+
+
+def test_a_refused_classic_costs_no_export(
+    run: Run, frontiers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A format that cannot express a classic leaves the plan with the others."""
+
+    def only_points(request: ExportRequest, *how: Any) -> XmlProgram:
+        if request.instance.chunks > 4:
+            raise ExportError("too many chunks")
+        return program_of(request, *how)
+
+    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_points)
+    to = ("--to", "msccl-xml", "-o", "out")
+    assert run("plan", frontiers / "broadcast.json", *SIMULATED, *to).code == 0
+    index = valid(json.loads((tmp_path / "out" / "index.json").read_text()))
+    assert all(one["chunks"] <= 4 for one in index["ranges"])
+
+
 def test_sends_that_are_too_many_to_simulate(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,9 +179,10 @@ def test_sends_that_are_too_many_to_simulate(
 
 
 def test_progress(run: Run, files: Path) -> None:
-    result = run("plan", files / "frontier.json", *SIMULATED, "--progress", "plain")
+    alone = ("--classics", "none", "--progress", "plain")
+    result = run("plan", files / "frontier.json", *SIMULATED, *alone)
     assert "1/2 simulating points[1]" in result.err
-    exports = ("--to", "msccl-xml", "-o", "out", "--progress", "plain")
+    exports = ("--to", "msccl-xml", "-o", "out", *alone)
     lines = run("plan", files / "frontier.json", *MODEL, *exports).err.splitlines()
     assert [line.partition("] ")[2] for line in lines] == [
         f"{number}/2 {what} points[{number}]"
@@ -200,7 +246,8 @@ def test_only_some_sizes(run: Run, files: Path) -> None:
 )
 def test_every_collective(run: Run, frontiers: Path, name: str, per_node: int) -> None:
     path = frontiers / f"{name}.json"
-    document = valid(run("plan", path, *MODEL, "--format", "json").json)
+    alone = ("--classics", "none", "--format", "json")
+    document = valid(run("plan", path, *MODEL, *alone).json)
     stored = json.loads(path.read_text())
     kind = "custom" if name == "multi_broadcast" else name
     assert document["message"]["kind"] == kind

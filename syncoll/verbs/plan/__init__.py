@@ -1,6 +1,7 @@
-"""Chooses, for every message, the fastest algorithm of a frontier.  Times are simulated, as
-`syncoll simulate` does it: a send leaves when its data is there and its lane is free.  With
---timing lockstep steps do not overlap, and S steps and R rounds with C chunks per node take
+"""Chooses, for every message, the fastest algorithm: of a frontier, or a classic that is faster.
+Times are simulated, as `syncoll simulate` does it: a send leaves when its data is there and its
+lane is free.  With --timing lockstep steps do not overlap, and S steps and R rounds with C chunks
+per node take
 
   overhead + S * alpha + (R/C) * L * beta
 
@@ -31,11 +32,11 @@ all.  After Ctrl-C the folder has the finished exports.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from syncoll.errors import UsageError
-from syncoll.verbs.asking import Progress, session_of, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.asking import Progress, What, session_of, verb
+from syncoll.verbs.declaration import SWEEP, Shell
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
@@ -44,10 +45,18 @@ if TYPE_CHECKING:
 
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
-    from syncoll.planning import PLANNED_SIZES, CostModel, export_plan, members_for, plan_sizes
+    from syncoll.planning import (
+        PLANNED_SIZES,
+        CostModel,
+        carried,
+        export_plan,
+        members_for,
+        plan_sizes,
+    )
     from syncoll.simulating import Semantics, SimulatedSeconds, Timing, given_network
     from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
     from syncoll.verbs.plan.result import PlanResult
+    from syncoll.verbs.simulate.result import classics_of
 
 __all__ = ["plan"]
 
@@ -58,6 +67,7 @@ SHELL = Shell(
         "all; in a plot 1KiB to 1GiB and every crossover)",
         "--plot PICTURE": "draw time and bandwidth over size; a name that ends in .png or .svg",
         "-o, --output FOLDER": "a new folder for the exports of --to",
+        **SWEEP,
     },
     {"to": "exports", "sizes": "", "output": "exports", "format": ""},
 )
@@ -72,6 +82,8 @@ def plan(
     overhead: float | str = "0s",
     timing: Literal["asynchronous", "lockstep"] = "asynchronous",
     size: int | str | Sequence[int | str] = (),
+    classics: bool | Sequence[str] = True,
+    collective: What | None = None,
     progress: Progress = "auto",
     exports: str | Path | None = None,
     to: str | None = None,
@@ -91,6 +103,9 @@ def plan(
         timing: see `simulate`.
         size: of a message, such as ``64MiB``, for which to name the fastest; repeatable.  Of a
             pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.
+        classics: whether all classics take part, or the names of some; the ones that are the
+            fastest for some message, and that the runtime of the exports carries, are planned.
+        collective: see `simulate`.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
         exports: a new folder for an index and an export of each algorithm that is the best for
             some message.
@@ -98,7 +113,8 @@ def plan(
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
         options: of the exporter, by name.
-        algorithms: verified algorithms to choose from, such as classics; None for the frontier's.
+        algorithms: verified algorithms to choose from, without others; None for the frontier's and
+            classics.
 
     Raises:
         UsageError: on an invalid or missing number, without points, or with too many sends to
@@ -115,32 +131,40 @@ def plan(
     network = given_network(frontier.topology, alpha, beta)
     call = values.time_of("overhead", overhead)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
+    rivals: list[StoredAlgorithm] = []
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(values.bytes_of, asked))
     if algorithms is None:
         members = members_for(frontier, model, [*PLANNED_SIZES, *wanted])
         algorithms = [*algorithms_of(frontier, "plan"), *members]
-    times = None
+        found, _ = classics_of(session, algorithms[0].instance, classics, collective)
+        rivals = [one for each in found.values() for one in each]
+    times: SimulatedSeconds | None = None
+    given: dict[str, Any] = {"options": options or {}, "in_place": in_place}
     if how is Timing.ASYNCHRONOUS:
-        times = SimulatedSeconds(network, Semantics(overhead=call), len(algorithms))
+        semantics = Semantics(overhead=call)
+        times = SimulatedSeconds(network, semantics, len(algorithms) + len(rivals))
         try:
             plan_sizes(algorithms, model, times)  # fills the cache of `times`
         except UsageError as error:
             hint = f"{argument('timing', 'lockstep')} plans without a simulation"
             raise UsageError(f"{error}; {hint}") from error
-    if to is not None:
-        made = export_plan(
-            algorithms,
-            model,
-            session.plugins.exporters[to],
-            options or {},
-            in_place=in_place,
-            skip_refused=skip_refused,
-            simulated=times,
-        )
+    record = None if to is None else session.plugins.exporters[to]
+    won: list[StoredAlgorithm] = []
+    while rivals:
+        ranges = plan_sizes([*algorithms, *rivals], model, times).ranges
+        won = [one for one in rivals if any(one is each.algorithm for each in ranges)]
+        refused = {id(one) for one, _ in carried(won, record, **given)[1]} if record else set()
+        if not refused:
+            break
+        rivals = [one for one in rivals if id(one) not in refused]
+    algorithms = [*algorithms, *won]
+    if record is not None:
+        given |= {"skip_refused": skip_refused, "simulated": times, "optional": won}
+        made = export_plan(algorithms, model, record, **given)
     chosen = plan_sizes(algorithms, model, times) if made is None else made.plan
-    given = {"given": beta is not None, "alpha_given": alpha is not None}
-    found = PlanResult.of(chosen, frontier=frontier, made=made, wanted=wanted, **given)
+    from_user = {"given": beta is not None, "alpha_given": alpha is not None}
+    result = PlanResult.of(chosen, frontier=frontier, made=made, wanted=wanted, **from_user)
     if exports is not None:
-        found.save(exports)
-    return found
+        result.save(exports)
+    return result

@@ -122,6 +122,7 @@ class PlanResult(Tabular, Plan):
             ">message from": format_size(one.low),
             ">below": "no end" if one.high is None else format_size(one.high),
             ">bytes": messages,
+            "algorithm": one.algorithm.where,
             ">S": one.steps,
             ">R": one.algorithm.rounds,
             ">C": one.algorithm.chunks,

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from syncoll.verbs.asking import Progress, What, session_of, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.declaration import SWEEP, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,6 +52,7 @@ __all__ = ["simulate"]
 SHELL = Shell(
     {"slow": '--slow "A->B by N" ...', "late": '--late "rank N by TIME" ...'},
     {
+        **SWEEP,
         "--all-classics": "a table for each form of a classic, in place of one with the fastest "
         "form at each size",
         "--trace FILE": "write the events, such as out.pftrace: a track for each lane, arrows from "
