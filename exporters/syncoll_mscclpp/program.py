@@ -32,8 +32,8 @@ _MOST_MOVES = 4
 _WORTH = 0.9
 """The size of a file with fewer thread blocks, relative to the one before, that is worth them."""
 
-_BLOCK_BYTES = 250
-"""About the bytes of a thread block's tables in the file."""
+_BLOCK_BYTES, _CHANNEL_BYTES = 140, 20
+"""About the bytes of a thread block, and of a channel with its remote buffers, in the file."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ class PlanProgram:
         """Of the rank that has most."""
         return max(len(one.scripts) for one in self.ranks)
 
+    @property
+    def channels(self) -> int:
+        """Of the rank that has most."""
+        return max(sum(map(len, one.peers.values())) + len(one.switches) for one in self.ranks)
+
     @cached_property
     def size(self) -> int:
         """About the bytes of its file, for each rank."""
@@ -70,7 +75,8 @@ class PlanProgram:
             for script in rank.scripts
             for one in script.operations
         )
-        return operations // len(self.ranks) + _BLOCK_BYTES * self.thread_blocks
+        tables = _BLOCK_BYTES * self.thread_blocks + _CHANNEL_BYTES * self.channels
+        return operations // len(self.ranks) + tables
 
 
 def program_of(

@@ -8,7 +8,7 @@ from syncoll.errors import ExportError
 from syncoll.plugins import ExportCounts, ExportRequest
 from syncoll.runtime import Kind
 from syncoll.runtime.places import Places
-from syncoll_mscclpp.limits import MOST_MIN_SIZE
+from syncoll_mscclpp.limits import MOST_FILE, MOST_MIN_SIZE
 from syncoll_mscclpp.program import PlanProgram
 
 __all__ = ["Sizes", "counts_by"]
@@ -71,12 +71,13 @@ class Sizes:
 
 def counts_by(program: PlanProgram, sizes: Sizes) -> ExportCounts:
     """The counts of a program."""
-    ranks = program.ranks
+    ranks, kind = program.ranks, program.places.layout.collective.kind
+    large = program.size > MOST_FILE and kind is not Kind.ALLTOALL  # which needs all its peers
     moves = ("put", "ppkt", "rppkt", "respkt", "glres", "gstore")
     return ExportCounts(
         thread_blocks=program.thread_blocks,
         operations=max(sum(len(one.operations) for one in rank.scripts) for rank in ranks),
-        channels=max(sum(map(len, rank.peers.values())) + len(rank.switches) for rank in ranks),
+        channels=program.channels,
         semaphores=max(rank.semaphores for rank in ranks),
         scratch=float(sizes.scratch),
         multiple_of=sizes.unit,
@@ -92,4 +93,5 @@ def counts_by(program: PlanProgram, sizes: Sizes) -> ExportCounts:
             for rank in ranks
         ),
         file_bytes=program.size * len(ranks),
+        large=f"the plan has {program.size >> 10} KiB for each rank" if large else None,
     )

@@ -105,7 +105,7 @@ def _exported(
     }
     files = {f"{name}.json": f"{_compact(plan)}\n".encode("ascii")}
     counts = counts_by(program, sizes)
-    size = len(files[f"{name}.json"]) // len(gpus)
+    size = program.size
     large = (f"the plan has {size >> 10} KiB for each rank",) * (size > MOST_FILE)
     notes_too = (*notes, *large, *program.notes)
     return Exported(files, notes_too, in_switches=program.switches, counts=counts)

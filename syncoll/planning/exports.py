@@ -106,9 +106,10 @@ def export_plan(
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
-    Algorithms that the runtime cannot carry, by the exporter's count, are left out before the plan.
-    With `skip_refused`, so are others that the format cannot express; `optional` algorithms always
-    are.  For `simulated` see `plan_sizes`.  Ctrl-C ends it with the exports so far.
+    Algorithms that the runtime cannot carry, by the exporter's count, are left out before the plan,
+    and so are algorithms with too large files, unless no other is left.  With `skip_refused`, so
+    are others that the format cannot express; `optional` algorithms always are.  For `simulated`
+    see `plan_sizes`.  Ctrl-C ends it with the exports so far.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -119,6 +120,8 @@ def export_plan(
         KeyboardInterrupt: on Ctrl-C before the first export.
     """
     left, refused, counts = carried(algorithms, record, options, in_place=in_place)
+    if not left:
+        left, refused, counts = carried(algorithms, record, options, in_place=in_place, large=True)
     largest = max((one.max_bytes for one in counts.values()), default=UNLIMITED)
     if algorithms and not left:
         one, reason = min(refused, key=lambda each: each[0].chunks)
@@ -174,9 +177,10 @@ def carried(
     options: Mapping[str, object],
     *,
     in_place: bool,
+    large: bool = False,
 ) -> tuple[list[StoredAlgorithm], list[tuple[StoredAlgorithm, str]], dict[int, ExportCounts]]:
     """The algorithms that a runtime carries, by the exporter's count, and the others with reasons;
-    and the counts, by the identity of the algorithm.
+    and the counts, by the identity of the algorithm.  Files are not too large, unless `large`.
 
     Raises `OptionError` on an unknown option or a value out of range.
     """
@@ -191,6 +195,9 @@ def carried(
             counts = counts_of(record, request, options)
         except ExportError as error:
             refused.append((one, str(error)))
+            continue
+        if counts is not None and counts.large is not None and not large:
+            refused.append((one, f"{counts.large}; `syncoll export` writes it"))
             continue
         left.append(one)
         if counts is not None:

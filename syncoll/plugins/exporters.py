@@ -128,6 +128,8 @@ class ExportCounts:
         max_bytes: the largest one.
         messages: sends of a rank, of consecutive chunks at a time, at most.
         file_bytes: about the size of all files.
+        large: the reason why the files are too large for a plan; None if they are not.  They are
+            written only on request, or if no algorithm has smaller ones.
     """
 
     thread_blocks: int | None = None
@@ -140,6 +142,7 @@ class ExportCounts:
     max_bytes: int = UNLIMITED
     messages: int | None = None
     file_bytes: int | None = None
+    large: str | None = None
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

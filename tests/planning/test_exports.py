@@ -41,10 +41,12 @@ MODEL = CostModel(Fraction(100), Fraction(1))
 @dataclass
 class Spy:
     """An exporter that records its requests, and cannot express some numbers of steps.  With
-    `most`, it counts a thread block for each chunk, and refuses more."""
+    `most`, it counts a thread block for each chunk, and refuses more; files of more chunks than
+    `large` are too large."""
 
     refuses: frozenset[int] = frozenset()
     most: int | None = None
+    large: int = 99
     largest: int = UNLIMITED
     files: tuple[str, ...] = ("{}.txt",)
     wrong: bool = False
@@ -78,7 +80,10 @@ class Spy:
             blocks = request.instance.chunks
             if blocks > self.most:
                 raise ExportError(f"it needs {blocks} thread blocks; at most {self.most}")
-            return ExportCounts(blocks, scratch=0.5, multiple_of=8, max_bytes=self.largest)
+            large = f"it has {blocks} files" if blocks > self.large else None
+            return ExportCounts(
+                blocks, scratch=0.5, multiple_of=8, max_bytes=self.largest, large=large
+            )
 
         return ExporterRecord(
             "spy", "for tests", lambda: self, lambda: self, folder=folder, counts=counts
@@ -172,6 +177,17 @@ def test_one_that_the_runtime_cannot_carry_is_left_out(points: list[StoredAlgori
     ]
     with pytest.raises(ExportError, match=r"none .* the simplest one: it needs 1 thread blocks"):
         export_plan(points, MODEL, Spy(most=0).record(), {})
+
+
+def test_large_files_are_a_plan_only_if_no_other_is_left(points: list[StoredAlgorithm]) -> None:
+    made = export_plan(points, MODEL, Spy(most=3, large=1).record(), {})
+    assert [one.algorithm for one in made.exports] == points[:1]
+    assert [reason for _, reason in made.refused] == [
+        "it has 2 files; `syncoll export` writes it",
+        "it needs 4 thread blocks; at most 3",
+    ]
+    made = export_plan(points, MODEL, Spy(most=3, large=0).record(), {})
+    assert [one.algorithm for one in made.exports] == points[:2]
 
 
 def test_ranges_beyond_the_largest_message_are_left_out(points: list[StoredAlgorithm]) -> None:
