@@ -106,10 +106,10 @@ def export_plan(
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
-    Algorithms that the runtime cannot carry, by the exporter's count, are left out before the plan,
-    and so are algorithms with too large files, unless no other is left.  With `skip_refused`, so
-    are others that the format cannot express; `optional` algorithms always are.  For `simulated`
-    see `plan_sizes`.  Ctrl-C ends it with the exports so far.
+    The best algorithms are counted first.  One that the runtime cannot carry is left out, and so is
+    one with too large files, unless no other is left.  With `skip_refused`, so are others that the
+    format cannot express; `optional` algorithms always are.  For `simulated` see `plan_sizes`.
+    Ctrl-C ends it with the exports so far.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -119,17 +119,27 @@ def export_plan(
         OptionError, VerificationError: see `export_verified`.
         KeyboardInterrupt: on Ctrl-C before the first export.
     """
-    left, refused, counts = carried(algorithms, record, options, in_place=in_place)
-    if not left:
-        left, refused, counts = carried(algorithms, record, options, in_place=in_place, large=True)
-    largest = max((one.max_bytes for one in counts.values()), default=UNLIMITED)
-    if algorithms and not left:
-        one, reason = min(refused, key=lambda each: each[0].chunks)
-        raise ExportError(f"none of the algorithms can be exported; the simplest one: {reason}")
+    left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
+    counts, large = dict[int, ExportCounts | None](), False
     done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
         plan = plan_sizes(left, model, simulated)
-        chosen, beyond = _up_to(_chosen(plan), largest)
+        new = {id(one): one for one, _, _ in _chosen(plan) if id(one) not in counts}
+        _, out, found = carried([*new.values()], record, options, in_place=in_place, large=large)
+        if out:
+            left = [one for one in left if all(one is not other for other, _ in out)]
+            refused += out
+            if not left and not large:
+                left, refused, large = list(algorithms), [], True
+            if not left:
+                one, reason = min(refused, key=lambda each: each[0].chunks)
+                raise ExportError(
+                    f"none of the algorithms can be exported; the simplest one: {reason}"
+                )
+            continue
+        counts |= dict.fromkeys(new) | found
+        limits = [one.max_bytes for one in counts.values() if one is not None]
+        chosen, beyond = _up_to(_chosen(plan), max(limits, default=UNLIMITED))
         ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
         interrupted = False
         try:
