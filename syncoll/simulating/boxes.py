@@ -1,7 +1,8 @@
 """Boxes of a machine: which links lead from one box to another.
 
-Links between boxes take at least 1.5 us where the machine states latencies; links over NVLink,
-xGMI and PCIe take less.  Otherwise boxes are clusters of nodes that only much slower links join.
+Switches and labels tell the boxes of most machines.  On others, links between boxes take at least
+1.5 us; links over NVLink, xGMI and PCIe take less.  Without latencies, boxes are clusters of nodes
+that only much narrower links join.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["between_boxes"]
@@ -27,11 +29,14 @@ part of the bandwidth of the widest."""
 @lru_cache(maxsize=8)
 def between_boxes(network: PhysicalNetwork) -> tuple[bool, ...]:
     """For each link of the topology whether it leads from box to box."""
+    box = shared_memory_boxes(network.topology)
+    if (box != box[0]).any():
+        return tuple(bool(box[a] != box[b]) for a, b in network.topology.links)
     latencies = _stated(network)
     if any(one >= _FAR for one in latencies):
         return tuple(one >= _FAR for one in latencies)
     rates = [min(network.lanes[i].cable_bandwidth for i in x[0].lanes) for x in network.routes]
-    for costs in (latencies, [1 / rate for rate in rates]):
+    for costs in (latencies,) if latencies else ([1 / rate for rate in rates],):
         if found := _apart(network, costs):
             return found
     return (False,) * len(network.routes)
