@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from syncoll.documents.document import KINDS, Document, parse_document, read_document
@@ -71,6 +72,8 @@ def _load(document: Document, name: str) -> StoredFile:
         if kind == "frontier":
             where = kind
             frontier = frontier_of(record, topology, stored)
+            claims = [point.claim(frontier.max_chunks) for point in frontier.points]
+            stored = [replace(a, claim=b) for a, b in zip(stored, claims, strict=True)]
     except VerificationError as error:
         raise VerificationError(f"{name}: {where}: {error}") from error
     except (FileFormatError, ModelError) as error:

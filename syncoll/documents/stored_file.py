@@ -15,11 +15,13 @@ __all__ = ["StoredAlgorithm", "StoredFile"]
 
 @dataclass(frozen=True, eq=False)
 class StoredAlgorithm(Costs):
-    """A verified algorithm from a file; `where` is its place, such as ``points[1]``."""
+    """A verified algorithm from a file; `where` is its place, such as ``points[1]``, and `claim`
+    the proved bound of the file, see `syncoll.results.Point.claim`."""
 
     instance: Instance
     algorithm: Algorithm
     where: str
+    claim: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,7 @@ class ExportRequest:
             the larger of a rank's input and output.  If only one rank has all of it, the ranks'
             sizes are added.  For a collective unknown to runtimes, the size of the largest input.
         max_bytes: the largest such message.
+        claims: sentences with the proved bounds on its cost.
     """
 
     name: str
@@ -91,6 +92,7 @@ class ExportRequest:
     in_place: bool = False
     min_bytes: int = 0
     max_bytes: int = UNLIMITED
+    claims: tuple[str, ...] = ()
 
     def require_multiple(self, unit: int, most: int = UNLIMITED) -> None:
         """Passes if the runtime can use the algorithm for some message size in the range.

@@ -102,6 +102,14 @@ class Point(Costs):
         """C and messages: of two points of one cost the one with less is simpler."""
         return self.chunks, self.messages
 
+    def claim(self, max_chunks: int | None) -> str:
+        """The bound in a sentence, which holds for C up to `max_chunks`; empty without one."""
+        if self.bound is None:
+            return ""
+        among = "" if max_chunks is None else f" and C <= {max_chunks}"
+        best = ", so it is optimal" if self.bound == self.bandwidth else ""
+        return f"No algorithm with S <= {self.steps}{among} has an R/C below {self.bound}{best}."
+
     def costs_no_more(self, other: Point) -> bool:
         """Whether the other is no better in S or R/C."""
         return self.steps <= other.steps and self.bandwidth <= other.bandwidth

@@ -47,6 +47,7 @@ from syncoll.runtime.groups import *
 from syncoll.runtime.layout import *
 from syncoll.runtime.lowering import *
 from syncoll.runtime.streams import *
+from syncoll.runtime.tables import *
 from syncoll.runtime.values import (
     bit_masks as bit_masks,
     distance as distance,

@@ -49,7 +49,8 @@ def export_each(
         name = label(one, collective, in_place=in_place)
         most = UNLIMITED if max_bytes is None else max_bytes
         request = ExportRequest(
-            name, collective, one.instance, one.algorithm, in_place, min_bytes, most
+            *(name, collective, one.instance, one.algorithm, in_place, min_bytes, most),
+            claims=(one.claim,) if one.claim else (),
         )
         try:
             done = export_verified(record, request, options)

@@ -25,7 +25,7 @@ from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, Slot
 from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation
 
-__all__ = ["GraphNode", "MessageRuns", "MessageSizes", "lanes_out", "rank_nodes"]
+__all__ = ["GraphNode", "MessageRuns", "MessageSizes", "chunk_numbers", "lanes_out", "rank_nodes"]
 
 _DEFAULT_CHUNK = 1 << 20
 
@@ -161,6 +161,14 @@ def _numbers(layout: Layout) -> IntArray:
     # A chunk has the same place at all ranks that have the message.
     large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
     found: IntArray = (layout.inputs if kind in large else layout.outputs).max(axis=1)
+    return found
+
+
+def chunk_numbers(layout: Layout) -> IntArray:
+    """``[G]``: the number of each chunk by its place; in alltoall first by its source."""
+    found = _numbers(layout)
+    if layout.collective.kind is Kind.ALLTOALL:
+        found = found + (layout.inputs >= 0).argmax(axis=1) * layout.collective.loop_chunks
     return found
 
 

@@ -336,7 +336,14 @@ def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
     if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
         return [StoredAlgorithm(found.instance, found.algorithm, "member")]
     each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
-    return [StoredAlgorithm(one.instance, one.algorithm, one.where) for one in each]
+    return [StoredAlgorithm(one.instance, one.algorithm, one.where, _claim(one)) for one in each]
+
+
+def _claim(one: AlgorithmVerbs) -> str:
+    """The sentence on what is proved about its cost."""
+    if isinstance(one, PointResult):
+        return one.claim(one.max_chunks)
+    return one.claim if isinstance(one, StoredAlgorithm) else ""
 
 
 def checked(

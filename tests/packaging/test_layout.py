@@ -22,7 +22,9 @@ REQUIRED = {
     "syncoll_step",
     "syncoll_z3",
 }
-LIBRARIES = [ROOT / "exporters" / name for name in ("syncoll_messages", "syncoll_threadblocks")]
+LIBRARIES = [
+    ROOT / "exporters" / f"syncoll_{name}" for name in ("messages", "tables", "threadblocks")
+]
 """Code that several plugins of a folder share; no plugins themselves."""
 
 PLUGINS = [path for path in PACKAGES if path not in LIBRARIES]

@@ -96,6 +96,9 @@ def test_data_and_types_are_in_it(names: list[str]) -> None:
     assert {f"{package}/py.typed" for package in packages()} <= set(names)
 
 
+LIBRARIES = ("messages", "tables", "threadblocks")
+
+
 def test_entry_points(wheel: Path, names: list[str]) -> None:
     (name,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
     with zipfile.ZipFile(wheel) as archive:
@@ -105,7 +108,8 @@ def test_entry_points(wheel: Path, names: list[str]) -> None:
         assert b"Apache License" in archive.read(licence)
     assert dict(parser["console_scripts"]) == {"syncoll": "syncoll.__main__:main"}
     # No plugins themselves.
-    libraries = {"syncoll", "syncoll_check", "syncoll_messages", "syncoll_threadblocks"}
+    libraries = {"syncoll", "syncoll_check", *(f"syncoll_{name}" for name in LIBRARIES)}
+    assert "syncoll_torch/module.py.txt" in names
     assert set(parser["syncoll"].values()) == set(packages()) - libraries
 
 

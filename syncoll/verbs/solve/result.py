@@ -94,7 +94,7 @@ class SolutionResult(Result, Solution):
                 f"{self.instance.collective} on {self.instance.topology.name} has no algorithm "
                 f"here: the answer is {self.verdict}"
             )
-        return StoredResult(self.instance, self.algorithm, "algorithm", self.session)
+        return StoredResult(self.instance, self.algorithm, "algorithm", session=self.session)
 
     def __bool__(self) -> bool:
         return self.algorithm is not None

@@ -1,0 +1,164 @@
+"""Checks modules: replays their table, and compares it with the collective and the template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from syncoll.errors import VerificationError
+from syncoll.model import Instance
+from syncoll.plugins import CheckedExport, OptionValue
+from syncoll_tables.module import ModuleFormat
+from syncoll_tables.replay import replay
+from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
+
+__all__ = ["TableChecker"]
+
+_HEADER = re.compile(r"syncoll-([\w-]+) 1: (\w+) (\w+)((?: -?\d{1,9}){6})$", re.MULTILINE)
+_TABLE = re.compile(
+    r"\b(PLACES|MESSAGES|SUMS)\b[^=\n]*= [\[{](.*?)[\]}];?$", re.DOTALL | re.MULTILINE
+)
+_ROW = re.compile(r"[({](-?\d{1,9}(?:, -?\d{1,9})*)[)}]")
+_WIDTHS = {"PLACES": 4, "MESSAGES": 7, "SUMS": 6}
+_CUSTOM = "custom"
+_END = -2
+"""The first number of the last row of a table in C."""
+
+_MOST_NODES = 1 << 16
+
+
+Rows = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """The table in a file."""
+
+    kind: str
+    root: int | None
+    nodes: int
+    chunks: int
+    blocks: int
+    share: int
+    combining: bool
+    places: Rows
+    messages: Rows
+    sums: Rows
+
+
+@dataclass(frozen=True)
+class TableChecker:
+    """Reads modules of one format."""
+
+    format: ModuleFormat
+
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """See `syncoll.plugins.ExportChecker`."""
+        ((where, content),) = files.items()
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise VerificationError(f"{where}: byte {error.start} is not UTF-8") from None
+        table, function = _read(text, where, self.format.name)
+        try:
+            replay(table.nodes, table.combining, table.places, table.messages, table.sums)
+        except ValueError as error:
+            raise VerificationError(f"{where}: {error}") from None
+        before, after = self.format.text(table, function, "@HEAD@").split("@HEAD@")
+        head = text.removeprefix(before).removesuffix(after)
+        if len(head) + len(before) + len(after) != len(text) or '"""' in head or "*/" in head:
+            raise VerificationError(
+                f"{where}: its code or its table differs from the exported one; export it again"
+            )
+        spec = _specification(table, where)
+        if instance is not None:
+            spec.require_same(instance)
+        messages = {row[:4] for row in table.messages}
+        return CheckedExport(
+            self.format.name,
+            table.kind,
+            table.nodes,
+            None,
+            {"messages": len(messages), "sums": sum(row[4] >= 0 for row in table.sums)},
+            links=frozenset((row[1], row[2]) for row in table.messages),
+            num_chunks=table.chunks,
+        )
+
+
+def _read(text: str, where: str, name: str) -> tuple[ReadTable, str]:
+    """The table, and the name of the function."""
+    head = _HEADER.search(text)
+    if head is None or head[1] != name:
+        raise VerificationError(f"{where}: its first line has no syncoll-{name} 1")
+    nodes, chunks, blocks, share, root, combining = map(int, head[4].split())
+    if head[3] not in (*STANDARD, _CUSTOM):
+        raise VerificationError(f"{where}: there is no collective {head[3]}")
+    numbers = 0 < nodes <= _MOST_NODES and chunks > 0 and blocks > 0 and share > 0
+    if not (numbers and -1 <= root < nodes and combining in (0, 1)):
+        raise VerificationError(f"{where}: the numbers of its first line are out of range")
+    found: dict[str, Rows] = {}
+    for match in _TABLE.finditer(text):
+        rows = (tuple(map(int, row.split(", "))) for row in _ROW.findall(match[2]))
+        found.setdefault(match[1], tuple(row for row in rows if row[0] != _END))
+    for table, width in _WIDTHS.items():
+        if table not in found or any(len(row) != width for row in found[table]):
+            raise VerificationError(
+                f"{where}: {table} is missing, or a row has not {width} numbers"
+            )
+    for rank, holds, chunk, count in found["PLACES"]:
+        if not (
+            0 <= rank < nodes and 0 <= holds < 4 and chunk >= 0 and 0 < count <= chunks - chunk
+        ):
+            raise VerificationError(f"{where}: a row of PLACES is out of range, for rank {rank}")
+    what = head[3], None if root < 0 else root, nodes, chunks, blocks, share, bool(combining)
+    return ReadTable(*what, *(found[table] for table in _WIDTHS)), head[2]
+
+
+def _specification(table: ReadTable, where: str) -> OwnSpecification:
+    """The collective whose buffers the table has; VerificationError if it is another one."""
+    inputs, outputs = (
+        tuple(
+            tuple(
+                chunk
+                for owner, holds, first, count in table.places
+                if owner == rank and holds in kinds
+                for chunk in range(first, first + count)
+            )
+            for rank in range(table.nodes)
+        )
+        for kinds in ((0, 2), (1, 2))
+    )
+    own = OwnSpecification(table.kind, table.combining, inputs, outputs)
+    if table.kind == _CUSTOM:
+        return own
+    groups = table.chunks // table.share if table.kind == "allreduce" else 1
+    if groups > 1:
+        for rank in range(table.nodes):
+            first = min(inputs[rank], default=0)
+            block = tuple(range(first, first + table.share)) if inputs[rank] else ()
+            if inputs[rank] != block or outputs[rank] != block or first % table.share:
+                raise VerificationError(f"{where}: rank {rank} has other chunks than its group")
+        return _Groups(table.kind, table.combining, inputs, outputs)
+    spec = Specification(table.kind, table.nodes, table.share, table.root)
+    cut = OwnSpecification(table.kind, spec.combining, spec.inputs, spec.outputs).in_pieces(
+        table.share
+    )
+    if (cut.inputs, cut.outputs, cut.combining) != (inputs, outputs, table.combining):
+        raise VerificationError(f"{where}: its chunks do not make it {table.kind}")
+    return spec
+
+
+class _Groups(OwnSpecification):
+    """Allreduces of several groups, whose chunks have other numbers than in an instance."""
+
+    def require_same(self, instance: Instance, *, any_cut: bool = False) -> None:
+        """See `OwnSpecification`."""
+        self._require_alike(instance, "the file")
+        if OwnSpecification.of_instance(instance).demands() != self.demands():
+            raise VerificationError(f"its groups are other ones than in {instance.collective}")

@@ -1,0 +1,125 @@
+"""The text of a module: a template with the head, the table and the names filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from textwrap import indent
+from typing import Protocol
+
+from syncoll_tables.replay import digest
+
+__all__ = ["ModuleFormat", "Table", "python_table", "replay_source", "rows_text", "sizes_of"]
+
+_WIDTH = 96
+
+Rows = Sequence[tuple[int, ...]]
+
+
+class Table(Protocol):
+    """The table of an algorithm, see `syncoll.runtime.MessageTable`."""
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def root(self) -> int | None: ...  # noqa: D102
+    @property
+    def nodes(self) -> int: ...  # noqa: D102
+    @property
+    def chunks(self) -> int: ...  # noqa: D102
+    @property
+    def blocks(self) -> int: ...  # noqa: D102
+    @property
+    def share(self) -> int: ...  # noqa: D102
+    @property
+    def combining(self) -> bool: ...  # noqa: D102
+    @property
+    def places(self) -> Rows: ...  # noqa: D102
+    @property
+    def messages(self) -> Rows: ...  # noqa: D102
+    @property
+    def sums(self) -> Rows: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class ModuleFormat:
+    """A runtime for which modules are written.
+
+    Args:
+        name: of the exporter.
+        template: its file; words between ``@`` are filled in.
+        parts: the words and texts of a module, from its table and the name of its function.
+        comment: the beginning of a line of the head.
+    """
+
+    name: str
+    template: Path
+    parts: Callable[[Table, str], Mapping[str, str]]
+    comment: str = ""
+
+    def text(self, table: Table, function: str, head: str) -> str:
+        """The module with a head."""
+        root = -1 if table.root is None else table.root
+        numbers = table.nodes, table.chunks, table.blocks, table.share, root, int(table.combining)
+        values = {
+            "HEADER": f"syncoll-{self.name} 1: {function} {table.kind} "
+            + " ".join(map(str, numbers)),
+            "FUNCTION": function,
+            "NODES": str(table.nodes),
+            **self.parts(table, function),
+        }
+        text = self.template.read_text("utf-8")
+        for word, value in values.items():
+            text = text.replace(f"@{word}@", value)
+        return text.replace("@HEAD@", indent(head, self.comment).removeprefix(self.comment))
+
+
+def sizes_of(table: Table) -> tuple[int, int, int]:
+    """S, the slots of the largest message, and the digest of the table."""
+    steps = 1 + max((row[0] for row in (*table.messages, *table.sums)), default=0)
+    sizes = [sum(r[-1] for r in rows) for _, rows in groupby(table.messages, lambda r: r[:4])]
+    return steps, max(sizes, default=1), digest(table.places, table.messages, table.sums)
+
+
+def rows_text(rows: Iterable[Sequence[int]], brackets: str = "()") -> str:
+    """Rows of a table, several a line."""
+    words = (brackets[0] + ", ".join(map(str, row)) + brackets[1] + "," for row in rows)
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) + 1 > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else f"    {word}"
+    return "\n".join(lines)
+
+
+COMMENTS = {
+    "PLACES": "rank, 0 input 1 output 2 both 3 scratch, first chunk, chunks",
+    "MESSAGES": "step, source, destination, tag, slots sent, slots stored, slots",
+    "SUMS": "step, rank, slots of the sum, of both parts (-1: a copy), slots",
+}
+"""The columns of the tables."""
+
+
+def python_table(table: Table) -> str:
+    """The constants and tables of a Python module."""
+    steps, largest, number = sizes_of(table)
+    in_place = table.kind in ("allreduce", "reduce")
+    lines = [
+        f"NODES, CHUNKS, BLOCKS, SHARE = "
+        f"{table.nodes}, {table.chunks}, {table.blocks}, {table.share}",
+        f"STEPS, LARGEST, DIGEST = {steps}, {largest}, {number:#x}",
+        f"COMBINING, IN_PLACE = {table.combining}, {in_place}",
+    ]
+    for (name, comment), rows in zip(
+        COMMENTS.items(), (table.places, table.messages, table.sums), strict=True
+    ):
+        lines.append(f"# {comment}\n{name} = [\n{rows_text(rows)}\n]" if rows else f"{name} = []")
+    return "\n".join(lines)
+
+
+def replay_source() -> str:
+    """The replay of a table, as modules contain it."""
+    text = Path(__file__).with_name("replay.py").read_text("utf-8")
+    return text[text.index("Rows = ") :].rstrip()

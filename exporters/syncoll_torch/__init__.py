@@ -1,0 +1,14 @@
+"""A module for torch.distributed: point-to-point operations on any backend that has them."""
+
+from __future__ import annotations
+
+from syncoll.plugins import ExporterRecord
+
+RECORD = ExporterRecord(
+    name="torch",
+    summary="a Python module of torch.distributed's sends and receives, on any backend",
+    load="syncoll_torch.writer:TorchExporter",
+    load_checker="syncoll_torch.checker:TorchChecker",
+    recognises=lambda path, head: path.suffix == ".py" and b"syncoll-torch " in head,
+)
+RECORDS = (RECORD,)
