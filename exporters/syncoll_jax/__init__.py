@@ -1,0 +1,14 @@
+"""A module for JAX: permutations between the devices of a mesh axis, within shard_map."""
+
+from __future__ import annotations
+
+from syncoll.plugins import ExporterRecord
+
+RECORD = ExporterRecord(
+    name="jax",
+    summary="a Python module of jax.lax.ppermute, for shard_map",
+    load="syncoll_jax.writer:JaxExporter",
+    load_checker="syncoll_jax.checker:JaxChecker",
+    recognises=lambda path, head: path.suffix == ".py" and b"syncoll-jax " in head,
+)
+RECORDS = (RECORD,)
