@@ -30,9 +30,7 @@ def _parts(table: Table, name: str) -> dict[str, str]:
     end = "\n    " if custom else ""
     lines = [
         f"def {name}(x, axis_name{op}):",
-        f'    """{_RESULTS[table.kind]}"""'
-        if not custom
-        else f'    """{_RESULTS["custom"]}\n    """',
+        f'    """{_RESULTS[table.kind]}{end}"""',
     ]
     if custom:
         lines += [
