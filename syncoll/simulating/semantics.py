@@ -15,6 +15,7 @@ from syncoll.wording import argument, few
 __all__ = [
     "Injection",
     "Late",
+    "Order",
     "Semantics",
     "Sharing",
     "Slow",
@@ -50,6 +51,15 @@ class Sharing(StrEnum):
     """One after the other, whole."""
     FAIR = "fair"
     """All concurrently, each at its max-min fair part of the bandwidth."""
+
+
+class Order(StrEnum):
+    """The order in which a lane takes the sends of a node."""
+
+    EXPORTS = "exports"
+    """That of exports."""
+    ARRIVALS = "arrivals"
+    """That in which their data arrives, see `syncoll.simulating.arrivals`."""
 
 
 class Injection(StrEnum):
@@ -121,6 +131,13 @@ class Semantics:
     message: Fraction = Fraction(0)
     summing: Fraction = Fraction(0)
     rank_rate: Fraction | None = None
+    order: Order = Order.EXPORTS
+
+    @property
+    def free_in_turn(self) -> bool:
+        """Whether sends take turns on lanes, and leave when their data has arrived."""
+        usual = (Timing.ASYNCHRONOUS, Sharing.IN_TURN, Injection.FREE, None)
+        return (self.timing, self.sharing, self.injection, self.depth) == usual
 
     @property
     def words(self) -> str:

@@ -24,13 +24,14 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.model import OrbitAlgorithm
 from syncoll.progress import report
 from syncoll.runtime import Kind, kind_of
+from syncoll.simulating.arrivals import by_arrival
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.fair import fair
 from syncoll.simulating.lanes import Movements, Passages
 from syncoll.simulating.lockstep import lockstep, step_seconds
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import WIRE, Runtime, Setting
-from syncoll.simulating.semantics import Injection, Semantics, Sharing, Timing
+from syncoll.simulating.semantics import Injection, Order, Semantics, Sharing, Timing
 from syncoll.simulating.workload import Workload, workload_of
 from syncoll.wording import counted
 
@@ -139,7 +140,11 @@ class SimulatedSeconds:
         return [known[size] for size in sizes]
 
     def settings(self, stored: StoredAlgorithm) -> list[Setting]:
-        """The protocols of an algorithm's collective, with their networks and degraded lanes."""
+        """The protocols of an algorithm's collective, with their networks and degraded lanes.
+
+        If sends take turns, the protocols of libraries come with both orders: thread blocks are as
+        fast as the better one.
+        """
         several = any(one.collectives for one in self._runtime.protocols)
         kind = kind_of(stored.instance).kind if several else None
         if (found := self._settings.get(kind)) is None:
@@ -147,6 +152,11 @@ class SimulatedSeconds:
                 replace(one, network=self._semantics.on(one.network))
                 for one in self._runtime.settings(self._intact, self._semantics, kind)
             ]
+            if self._runtime.name != WIRE.name and self._semantics.free_in_turn:
+                found += [
+                    replace(one, semantics=replace(one.semantics, order=Order.ARRIVALS))
+                    for one in found
+                ]
             self._settings[kind] = found
         return found
 
@@ -219,13 +229,15 @@ def _workloads(stored: StoredAlgorithm, settings: Sequence[Setting]) -> list[Wor
     messages = any(one.semantics.message for one in settings)
     for one in settings:
         if found and not isinstance(stored.algorithm, OrbitAlgorithm):
-            found.append(replace(found[0], network=one.network))
-            continue
-        semantics = one.semantics  # images are alike on some networks only
-        alike = not semantics.late and semantics.injection is Injection.FREE
-        symmetric = alike and semantics.rank_rate is None
-        how = {"symmetric": symmetric, "messages": messages}
-        found.append(workload_of(stored.instance, stored.algorithm, one.network, **how))
+            work = replace(found[0], network=one.network)
+        else:
+            semantics = one.semantics  # images are alike on some networks only
+            alike = not semantics.late and semantics.injection is Injection.FREE
+            symmetric = alike and semantics.rank_rate is None
+            how = {"symmetric": symmetric, "messages": messages}
+            work = workload_of(stored.instance, stored.algorithm, one.network, **how)
+        arriving = one.semantics.order is Order.ARRIVALS
+        found.append(by_arrival(work, one.semantics) if arriving else work)
     return found
 
 
