@@ -282,6 +282,13 @@ def _no_nvls(ask: Ask) -> str:
     return _no_copies(ask)
 
 
+def _no_pat(ask: Ask) -> str:
+    boxes = boxed.boxes_of(ask.topology)
+    if ask.topology.fabric is not None and boxes and len(boxes[0]) > 1:
+        return "NCCL uses PAT only with one GPU in each box"
+    return _no_copies(ask)
+
+
 def _pat(ask: Ask) -> Iterator[Proposal]:
     yield from ask.spread([exchanges.binomial(ask.nodes)], "farthest ranks first")
 
@@ -407,7 +414,7 @@ NCCL_RING = ClassicSeed(_nccl_ring, _no_nccl_ring)
 NCCL_TREE = ClassicSeed(_nccl_tree, _no_alike_boxes, adds_up=True)
 NVLS = ClassicSeed(_nvls, _no_nvls, adds_up=True)
 PAIRWISE = ClassicSeed(_pairwise, _no_pairs)
-PAT = ClassicSeed(_pat, _no_copies)
+PAT = ClassicSeed(_pat, _no_pat)
 RECURSIVE_DOUBLING = ClassicSeed(_recursive_doubling, _no_power_of_two, adds_up=True)
 RING = ClassicSeed(_ring, _no_ring)
 RING2D = ClassicSeed(_ring2d, _no_grid, adds_up=True)

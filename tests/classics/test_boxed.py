@@ -111,6 +111,7 @@ def test_counts(
         ("nccl_tree", "hub(4)", "broadcast", "trees for allreduce only"),
         ("nvls", "hub(4)", "allreduce", "no switch of each box"),
         ("nvls", "dgx_h100(boxes=2, nvls=true)", "allgather", "NVLSTree for allreduce only"),
+        ("pat", "a100(boxes=2)", "allgather", "one GPU in each box"),
         ("pairwise", "hub(4)", "allgather", "data goes to several nodes"),
     ],
 )
