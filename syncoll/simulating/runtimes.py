@@ -209,11 +209,14 @@ class Runtime:
             kind: the collective; None for all protocols.
         """
         semantics, call = semantics or Semantics(), self.per_gpu * (self.gpus - 1)
-        own = [one for one in self.protocols if kind in one.collectives]
-        if not own:
-            own = [one for one in self.protocols if kind is None or not one.collectives]
-        each = [(one, one.network(network)) for one in own]
+        each = [(one, one.network(network)) for one in self.protocols_for(kind)]
         return [Setting(x, there, x.semantics(semantics, call, there)) for x, there in each]
+
+    def protocols_for(self, kind: Kind | None) -> tuple[Protocol, ...]:
+        """The protocols of a collective; all of them for None."""
+        own = tuple(one for one in self.protocols if kind in one.collectives)
+        usual = (one for one in self.protocols if kind is None or not one.collectives)
+        return own or tuple(usual)
 
     def models(self, network: PhysicalNetwork, semantics: Semantics) -> list[CostModel]:
         """Times of steps and rounds in each protocol, for choices before a simulation."""

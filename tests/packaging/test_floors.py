@@ -51,6 +51,7 @@ FLOORS = (
     "runtime",
     "planning",
     "simulating",
+    "measuring",
     "solving",
     "proofs",
     "verification",

@@ -1,0 +1,224 @@
+"""Fits: the costs of a runtime from measured times.
+
+The costs of the start are multiplied by factors for all protocols, and by smaller ones for each.
+The logarithms of factors are least squares of two kinds: distances of logarithms of times, which
+count less from some size on, and the factors themselves.  So three rows move the few costs that
+they show, and many rows move all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.arrays import FloatArray
+from syncoll.errors import UsageError
+from syncoll.measuring.ways import Load, Way
+from syncoll.runtime import Kind
+from syncoll.simulating import Hop, Protocol, Reach, Runtime
+
+__all__ = ["Fit", "Sample", "decade_of", "fit", "predicted"]
+
+_LEAST_ROWS, _FOLDS = 3, 5
+
+_NOISE = 0.1
+"""A distance of logarithms that is usual between a model and a measurement."""
+
+_COMMON, _OWN = 0.7, 0.25
+"""Usual logarithms of factors, for all protocols and for each."""
+
+_OUTLIER = 0.5
+
+_MOST_ITERATIONS, _MOST_DAMPING, _STEP, _ENOUGH = 60, 1e8, 1e-4, 1e-5
+"""Limits of least squares, the step of slopes, and the part of the sum that is worth a step."""
+
+_NUM_COSTS = 1 + 2 * len(Reach)
+"""The call, then the hops by kind of link, then the shares."""
+
+_DECADES = ((1 << 16, "below 64 KiB"), (1 << 24, "64 KiB to 16 MiB"), (1 << 62, "above 16 MiB"))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A measured time, and the ways in which the library may have done it.
+
+    Args:
+        size: bytes of the message.
+        gpus: of a process.
+        name: of the log, for people.
+    """
+
+    size: int
+    seconds: float
+    ways: tuple[Way, ...]
+    kind: Kind
+    gpus: int = 1
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted runtime, and how well it does.
+
+    Args:
+        errors: |time / measured time - 1| of each sample.
+        before: the same errors of the runtime from which the fit started.
+        held_out: the same errors of fits to other samples.
+    """
+
+    runtime: Runtime
+    samples: tuple[Sample, ...]
+    errors: FloatArray
+    before: FloatArray
+    held_out: FloatArray
+
+    @property
+    def outliers(self) -> list[Sample]:
+        """The samples that the fit does not explain."""
+        return [self.samples[i] for i in np.flatnonzero(self.errors > _OUTLIER).tolist()]
+
+    def by_decade(self) -> dict[str, float]:
+        """The median error for messages of some sizes."""
+        words = [decade_of(one.size) for one in self.samples]
+        return {
+            word: float(np.median(self.errors[[one == word for one in words]]))
+            for _, word in _DECADES
+            if word in words
+        }
+
+
+def decade_of(size: int) -> str:
+    """The sizes in words to which a size belongs."""
+    return next(word for most, word in _DECADES if size < most)
+
+
+def fit(samples: Sequence[Sample], start: Runtime) -> Fit:
+    """Fits the call, the hops and the shares of each protocol.
+
+    Raises:
+        UsageError: if there are fewer than three rows.
+    """
+    if len(samples) < _LEAST_ROWS:
+        raise UsageError(f"{len(samples)} rows to fit costs to; expected at least {_LEAST_ROWS}")
+    fitted, parts, held = _fitted(samples, start), _FOLDS, np.empty(len(samples))
+    for part in range(min(parts, len(samples))):
+        kept = [one for i, one in enumerate(samples) if i % parts != part]
+        held[part::parts] = _errors(_fitted(kept, start), samples[part::parts])
+    return Fit(fitted, tuple(samples), _errors(fitted, samples), _errors(start, samples), held)
+
+
+def predicted(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
+    """Seconds of each sample under a runtime."""
+    return _Rows(samples).seconds(runtime)
+
+
+def _errors(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
+    away: FloatArray = np.abs(predicted(runtime, samples) / [x.seconds for x in samples] - 1)
+    return away
+
+
+class _Rows:
+    """Samples as arrays over (sample, way, kind of link), padded by repeating the last way."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        most = max(len(one.ways) for one in samples)
+        ways = [(*one.ways, *one.ways[-1:] * (most - len(one.ways))) for one in samples]
+        loads = [[[way.loads.get(x, Load()) for x in Reach] for way in each] for each in ways]
+
+        def column(name: str) -> FloatArray:
+            return np.array([[[getattr(x, name) for x in y] for y in z] for z in loads], float)
+
+        self._latency, self._hops = column("latency"), column("hops")
+        self._share, self._rate, self._cables = column("share"), column("rate"), column("cables")
+        self._messages = np.array([[way.messages for way in each] for each in ways], float)
+        self._sent = np.array([[way.sent for way in each] for each in ways])
+        self._size = np.array([float(one.size) for one in samples])
+        self._gpus = np.array([one.gpus - 1.0 for one in samples])
+        self._kinds = [one.kind for one in samples]
+
+    def seconds(self, runtime: Runtime, factors: FloatArray | None = None) -> FloatArray:
+        """``[samples]``: the least time over ways and protocols.
+
+        Args:
+            factors: ``[1 + protocols, costs]``, logarithms for all protocols, and for each.
+        """
+        found = np.full(len(self._size), np.inf)
+        for number, one in enumerate(runtime.protocols, 1):
+            scale = np.ones(_NUM_COSTS) if factors is None else np.exp(factors[0] + factors[number])
+            used = [one in runtime.protocols_for(kind) for kind in self._kinds]
+            found = np.where(used, np.minimum(found, self._of(one, scale).min(axis=1)), found)
+        return found + float(runtime.per_gpu) * self._gpus
+
+    def _of(self, one: Protocol, scale: FloatArray) -> FloatArray:
+        """``[samples, ways]``: seconds in a protocol whose costs are scaled."""
+        hops, shares = scale[1 : 1 + len(Reach)], scale[1 + len(Reach) :]
+        factor = hops * [float(one.hops[x].factor) for x in Reach]
+        extra = hops * [float(one.hops[x].extra) for x in Reach]
+        share = np.minimum(1.0, shares * [float(one.shares[x]) for x in Reach])
+        most = shares * [
+            np.inf if one.rates[x] is None else float(one.rates[x] or 0) for x in Reach
+        ]
+        busy = (self._share / np.minimum(self._rate * share, self._cables * most)).max(axis=2)
+        if one.block_rate is not None:
+            busy = np.maximum(busy, self._sent / float(one.block_rate * one.blocks))
+        path = (self._latency * factor + self._hops * extra).sum(axis=2)
+        call = float(one.call) * scale[0] + float(one.message) * self._messages
+        found: FloatArray = call + path + busy * self._size[:, None]
+        return found
+
+
+def _fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
+    """The runtime with the most likely factors."""
+    rows, usual = _Rows(samples), np.full((1 + len(start.protocols), _NUM_COSTS), _OWN)
+    usual[0], measured = _COMMON, np.array([one.seconds for one in samples])
+
+    def distances(flat: FloatArray) -> FloatArray:
+        factors = flat.reshape(usual.shape)
+        away = np.log(rows.seconds(start, factors) / measured) / _NOISE
+        robust = np.sqrt(2 * (np.sqrt(1 + away**2) - 1))  # half of its square is the soft L1 loss
+        return np.concatenate([robust, (factors / usual).ravel()])
+
+    factors = _least_squares(distances, np.zeros(usual.size)).reshape(usual.shape)
+    scales = np.exp(factors[0] + factors[1:])
+    made = (_scaled(one, scale) for one, scale in zip(start.protocols, scales, strict=True))
+    return replace(start, protocols=tuple(made))
+
+
+def _least_squares(distances: Callable[[FloatArray], FloatArray], begin: FloatArray) -> FloatArray:
+    """A local minimum of the sum of squares, by the method of Levenberg and Marquardt."""
+    found, here, damping = begin, distances(begin), 1e-2
+    for _ in range(_MOST_ITERATIONS):
+        moved = found + _STEP * np.eye(len(found))
+        slopes = np.array([(distances(one) - here) / _STEP for one in moved])
+        normal, down, least = slopes @ slopes.T, slopes @ here, float(here @ here)
+        while damping < _MOST_DAMPING:
+            damped = normal + damping * np.diag(np.diag(normal))
+            there = found - np.linalg.solve(damped, down)
+            away = distances(there)
+            if float(away @ away) < least:
+                break
+            damping *= 4
+        else:
+            return found
+        found, here, damping = there, away, damping / 8
+        if float(away @ away) > least * (1 - _ENOUGH):
+            break
+    return found
+
+
+def _scaled(one: Protocol, scale: FloatArray) -> Protocol:
+    """A protocol with its costs times their factors, with four digits."""
+
+    def times(value: Fraction, factor: float, most: float = np.inf) -> Fraction:
+        return Fraction(f"{min(most, float(value) * factor):.4g}")
+
+    hop, share = (
+        dict(zip(Reach, scale[i : i + len(Reach)], strict=True)) for i in (1, 1 + len(Reach))
+    )
+    hops = {x: Hop(times(y.factor, hop[x]), times(y.extra, hop[x])) for x, y in one.hops.items()}
+    shares = {x: times(y, share[x], 1.0) for x, y in one.shares.items()}
+    rates = {x: None if y is None else times(y, share[x]) for x, y in one.rates.items()}
+    return replace(one, call=times(one.call, scale[0]), hops=hops, shares=shares, rates=rates)
