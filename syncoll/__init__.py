@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     )
     from syncoll.verbs.bounds import bounds as bounds
     from syncoll.verbs.bounds.result import BoundsResult as BoundsResult
+    from syncoll.verbs.calibrate import calibrate as calibrate
+    from syncoll.verbs.calibrate.result import CalibrationResult as CalibrationResult
+    from syncoll.verbs.ceiling import ceiling as ceiling
+    from syncoll.verbs.ceiling.result import CeilingResult as CeilingResult
     from syncoll.verbs.check import check as check
     from syncoll.verbs.definitions import (
         collective as collective,

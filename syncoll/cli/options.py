@@ -205,7 +205,8 @@ def add(parser: argparse._ActionsContainer, declared: Mapping[str, str], **how: 
             if value.startswith("["):
                 own["nargs"] = "?"
         if several:
-            own |= {"action": "append", "default": []}
+            plural = {"action": "append", "default": []}
+            own |= plural if name.startswith("-") else {"nargs": "+"}
         if default is not None:
             own["default"] = default
         own |= how

@@ -28,7 +28,7 @@ SWEEP = {
 
 _ORDER = (
     "recommend pareto search solve bounds design repair forest verify check run export plan report "
-    "simulate import show spec explain plugins schema store"
+    "simulate ceiling calibrate import show spec explain plugins schema store"
 )
 """The order of commands in the help; others come last."""
 

@@ -193,7 +193,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from syncoll.cli.main import main
 
     result = tmp_path_factory.mktemp("reader")
-    pages = (ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("topology-files", "language")))
+    names = ("topology-files", "language", "ceiling")
+    pages = (ROOT / "README.md", *(DOCS / f"{name}.md" for name in names))
     for page in pages:
         for name, text in written_files(page).items():
             (result / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,189 @@
+"""Measurements with their ceilings, as a table, a document and a file of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from syncoll.deadline import Deadline
+from syncoll.documents import write_atomically
+from syncoll.ledger.lower_bounds import lower_bounds
+from syncoll.measuring import (
+    TUNER_COLUMNS,
+    Ceiling,
+    RunCeilings,
+    ceiling_of,
+    common_findings,
+    findings,
+    fit,
+    tuner_rows,
+)
+from syncoll.model import Topology
+from syncoll.model.width_clusters import shared_memory_boxes
+from syncoll.pages.page import PageParts, paged, table
+from syncoll.planning import message_of_collective
+from syncoll.session import Session
+from syncoll.simulating import PhysicalNetwork, runtime
+from syncoll.units import format_size, gigabytes, microseconds
+from syncoll.verbs.measured import (
+    MeasuredRun,
+    library_ways,
+    network_of,
+    samples_of,
+    variants_of,
+)
+from syncoll.verbs.result import Tabular, columns_of
+from syncoll.wording import counted
+
+__all__ = ["CeilingResult", "ceilings_of"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CeilingResult(Tabular):
+    """Measurements with their ceilings.
+
+    Args:
+        runs: of the log.
+        log: its name.
+        column: the measured calls.
+        runtime: from which settings are fitted.
+        to: the format of `save`; None for the document.
+    """
+
+    runs: tuple[RunCeilings, ...]
+    log: str
+    column: str
+    runtime: str
+    to: str | None
+
+    columns: ClassVar = columns_of(
+        "str machine collective, int ranks size, float seconds algbw busbw ceiling with_sums"
+    )
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each run and size; rates are bytes per second."""
+        return [
+            {"machine": run.machine, "collective": run.kind, "ranks": sum(run.boxes), **row}
+            for run in self.runs
+            for row in run.rows
+        ]
+
+    @paged
+    def page(self) -> PageParts:
+        """A table for each run, its limits, and the findings."""
+        for run in self.runs:
+            ranks = counted(sum(run.boxes), "rank")
+            yield f"{run.kind} on {run.machine}, {ranks}, {self.column}; rates in GB/s"
+            yield table([_shown(row) for row in run.rows], ("algbw",))
+            for one, words in ((run.plain, ""), (run.summed, " with sums in switches")):
+                if one is not None:
+                    each = [f"{kind} ({gigabytes(rate)})" for kind, rate in one.binding.items()]
+                    lanes = " and ".join(each) + " together" * (len(each) > 1)
+                    yield (
+                        f"ceiling{words}: algbw {gigabytes(one.algbw)}, busbw "
+                        f"{gigabytes(one.algbw * run.factor)}, as R/C >= {one.bandwidth}; "
+                        f"{run.algbw / one.algbw:.1%} reached; bind: {lanes or 'latencies'}"
+                    )
+            for way in run.library:
+                latency = microseconds(sum(load.latency for load in way.loads.values()))
+                yield (
+                    f"{way.name}: busbw at most {gigabytes(way.algbw * run.factor)} by its busiest "
+                    f"lane, {run.algbw / way.algbw:.1%} reached; latencies of {latency} us"
+                )
+            yield f"from {format_size(run.settled)} on the rate is at least 90 % of the last"
+            yield from findings(run)
+            yield ""
+        yield from common_findings(self.runs)
+        run = min(self.runs, key=lambda run: run.algbw / run.plain.algbw)
+        asked = f'"{run.machine}" {run.kind}'
+        yield f"`syncoll bounds {asked} -o FILE` writes the proof of its ceiling."
+        yield (
+            f"`syncoll recommend {asked} --to mscclpp -o FOLDER` writes plans of MSCCL++ for "
+            "faster algorithms."
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The runs with their rows, limits and findings."""
+        runs = [
+            {
+                "machine": run.machine,
+                "collective": str(run.kind),
+                "boxes": list(run.boxes),
+                "rows": run.rows,
+                "ceiling": _limit(run.plain, run.factor),
+                "with_sums": run.summed and _limit(run.summed, run.factor),
+                "library": {way.name: way.algbw for way in run.library},
+                "settled": run.settled,
+                "findings": list(findings(run)),
+            }
+            for run in self.runs
+        ]
+        head = {"schema": "syncoll/ceiling/1", "log": self.log, "column": self.column}
+        return {**head, "runs": runs, "findings": list(common_findings(self.runs))}
+
+    def tuner(self) -> str:
+        """The settings of NCCL's example tuner plug-in, as CSV.
+
+        Raises:
+            UsageError: if a run has fewer than three rows.
+        """
+        lines, start = [TUNER_COLUMNS], runtime(self.runtime)
+        for run in self.runs:
+            samples = samples_of(run.run, run.times, run.library, run.kind, self.log)
+            lines += tuner_rows(samples, fit(samples, start).runtime, run.boxes)
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Writes the document, or the settings."""
+        if self.to is None:
+            super().save(path)
+        else:
+            write_atomically(Path(path), self.tuner().encode())
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, object]:
+    """A row of the table."""
+    rates = {f">{name}": gigabytes(row[name]) for name in ("algbw", "busbw", "ceiling")}
+    shown: dict[str, object] = {
+        ">size": format_size(row["size"]),
+        ">time (us)": microseconds(row["seconds"]),
+        **rates,
+    }
+    shown[">reached"] = f"{row['busbw'] / row['ceiling']:.1%}"
+    if row["with_sums"] is not None:
+        shown[">with sums"] = gigabytes(row["with_sums"])
+        shown[">of it"] = f"{row['busbw'] / row['with_sums']:.1%}"
+    return shown
+
+
+def _limit(one: Ceiling, factor: float) -> dict[str, Any]:
+    rates = {"algbw": one.algbw, "busbw": one.algbw * factor, "binding": dict(one.binding)}
+    return {"machine": one.topology.name, "bandwidth": str(one.bandwidth), **rates}
+
+
+def ceilings_of(
+    session: Session, measured: MeasuredRun, until: Deadline, alpha: object, beta: object
+) -> RunCeilings:
+    """The ceilings of a run, proved anew."""
+    collective, further = measured.collective, session.further_bounds()
+
+    def proved(topology: Topology) -> tuple[Ceiling, PhysicalNetwork]:
+        network, sizes = network_of(topology, alpha, beta), [size for size, _ in measured.times]
+        found = lower_bounds(topology, collective, max_steps=0, until=until, further=further)
+        return ceiling_of(collective, network, found.any_steps, sizes), network
+
+    each = [proved(one) for one in variants_of(session, measured.topology)]
+    above = each[-1][0] if each[-1][0].algbw > 1.001 * each[0][0].algbw else None
+    label = shared_memory_boxes(measured.topology).tolist()
+    return RunCeilings(
+        measured.run,
+        message_of_collective(collective, measured.topology.num_nodes).kind,
+        measured.machine,
+        tuple(map(label.count, sorted(set(label)))),
+        measured.times,
+        each[0][0],
+        above,
+        library_ways(session, collective, [network for _, network in each]),
+    )
