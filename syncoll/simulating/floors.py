@@ -3,8 +3,14 @@
 Two terms bound the time: the way of data to the farthest node that needs it, and the bytes that
 must pass the bottleneck.  The first is a shortest path by latencies.  The second is the proved
 bound on R/C: if lanes are no faster than in B, some bound of B is busy for at least these rounds.
-In lockstep, steps do not overlap, so the terms are added: with at most S steps R/C is at least the
-bound for S.
+Flows over time (`syncoll.bounding.flows_over_time`) combine the two.
+
+With at most S steps R/C is at least the bound for S.  In lockstep, steps do not overlap, so S
+latencies and the bytes are added.  Otherwise, with a least latency a of all links, an algorithm
+that takes less than (S + 1) a has no S + 1 sends one after the other.  Step k then has the bytes
+that enter a lane from k a to (k + 1) a.  So the bound for S holds, and all steps together last a
+less than the algorithm, whose time is at least (S + 1) a or a and the bytes.  For S > 1 this needs
+links of a single lane, since data may wait between two lanes.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding import bound_at_once
+from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.model import UNREACHABLE, Collective, Instance, ranges
 from syncoll.planning import message_of_collective
@@ -24,11 +31,15 @@ from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Timing
+from syncoll.simulating.timed_network import timed_network
 
 __all__ = ["floors", "floors_by_cuts", "with_floors"]
 
 _MOST_CLASSES = 1 << 14
 """With more kinds of chunks, latencies only count by the least number of steps."""
+
+_LATENCIES = 0.01, 25.0
+"""Flows over time count if the time of the bytes is between these multiples of the latencies."""
 
 _ROUNDING = 1 - 1e-9
 """Rounds sums of floating-point numbers down, so that floors remain lower bounds."""
@@ -41,42 +52,61 @@ def floors(
     *,
     least_steps: int = 0,
     least_cost: Fraction = Fraction(0),
-    by_steps: Iterable[tuple[int, Fraction]] | None = None,
+    by_steps: Iterable[tuple[int, Fraction]] = (),
+    lockstep: bool = False,
+    flows: bool = True,
 ) -> tuple[float, ...]:
     """A lower bound on the seconds of every algorithm, for each size of one node's data.
 
-    The bounds hold in lockstep and asynchronously, with any overhead, and on slower lanes.
+    The bounds hold with any overhead, and on slower lanes; without `lockstep` also in lockstep.
 
     Args:
         instance: defines the collective by its pre and post; C does not matter.
         least_steps: a proved lower bound on S.
         least_cost: a proved bound on R/C for any C; 0 for the best bound by cuts.
-        by_steps: (S, a proved bound on R/C for at most S steps and any C); None if not in lockstep.
+        by_steps: (S, a proved bound on R/C for at most S steps and any C).
+        flows: whether to solve linear programs for flows over time.
     """
+    shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
     if not least_cost and instance.chunks:
-        shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
         least_cost = bound_at_once(instance.topology, shape).rounds / instance.chunks
     links, rounded = np.array([float(x) for x in network.link_latencies]), list(map(float, sizes))
     if not len(links):
         return (0.0,) * len(sizes)
-    lanes = [float(lane.latency) for lane in network.lanes]
-    far = max(_farthest(instance, links), least_steps * float(links.min())) * _ROUNDING
-    rate = float(least_cost) * _agreement(network) / float(network.unit)
+    lanes, least = [float(lane.latency) for lane in network.lanes], float(links.min())
+    far = max(_farthest(instance, links), least_steps * least) * _ROUNDING
+    per_round = _agreement(network) / float(network.unit)
     last = float(network.alpha) + min(lanes)
+    rate, proved = float(least_cost) * per_round, list(by_steps)
     found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in rounded]
-    if by_steps is None:
+    alone = all(len(strand.lanes) == 1 for strands in network.routes for strand in strands)
+    for most, cost in proved:
+        if alone or most == 1:
+            taken = (least + float(cost) * per_round * size for size in rounded)
+            found = [
+                max(one, min((most + 1) * least, seconds) * _ROUNDING)
+                for one, seconds in zip(found, taken, strict=True)
+            ]
+    if flows and instance.chunks and len(shape.classes) <= _MOST_CLASSES:
+        low, high = (far * share for share in _LATENCIES)
+        some = [i for i, size in enumerate(rounded) if low <= rate * size <= high]
+        given = [Fraction(sizes[i]) for i in some], [Fraction(found[i]) for i in some]
+        proofs = flows_over_time(timed_network(network), shape, *given)
+        for i, proof in zip(some, proofs, strict=True):
+            found[i] = found[i] if proof is None else max(found[i], float(proof.deadline))
+    if not lockstep:
         return tuple(found)
     # A step with sends takes at least the least latency, and its rounds at the bounds' rate.
-    least: list[tuple[int, Fraction]] = []
+    every: list[tuple[int, Fraction]] = []
     steps = least_steps
-    for most, cost in by_steps:
-        least.append((steps, cost))
+    for most, cost in proved:
+        every.append((steps, cost))
         steps = most + 1
-    least.append((steps, least_cost))
-    latencies = np.array([number for number, _ in least]) * float(links.min())
-    rates = np.array([float(cost / network.unit) for _, cost in least])
-    lockstep = [float((latencies + rates * size).min()) * _ROUNDING for size in rounded]
-    return tuple(map(max, found, lockstep))
+    every.append((steps, least_cost))
+    latencies = np.array([number for number, _ in every]) * least
+    rates = np.array([float(cost / network.unit) for _, cost in every])
+    in_steps = [float((latencies + rates * size).min()) * _ROUNDING for size in rounded]
+    return tuple(map(max, found, in_steps))
 
 
 def floors_by_cuts(
@@ -87,7 +117,7 @@ def floors_by_cuts(
     chunks = collective.least_chunks(nodes) or 1
     instance = collective.instantiate(network.topology, chunks=chunks, steps=nodes, rounds=nodes)
     message = message_of_collective(collective, nodes)
-    return floors(instance, network, [message.node_bytes(size) for size in sizes])
+    return floors(instance, network, [message.node_bytes(size) for size in sizes], flows=False)
 
 
 def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
@@ -108,7 +138,8 @@ def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
                 [compared.message.node_bytes(size) for size in compared.sizes],
                 least_steps=least_steps,
                 least_cost=least_cost,
-                by_steps=by_steps if compared.semantics.timing is Timing.LOCKSTEP else None,
+                by_steps=by_steps,
+                lockstep=compared.semantics.timing is Timing.LOCKSTEP,
             )
         ]
         for setting in compared.settings
@@ -147,14 +178,15 @@ def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
 
 def _agreement(network: PhysicalNetwork) -> float:
     """The least share of a bound's rounds for which its lanes are busy.  It is 1 if every bound is
-    a lane, or one lane carries all of its sends at its rate; less if a switch was removed and its
-    cables divided among several bounds, each narrower than the cable."""
+    a lane, or one lane carries all of its sends at its rate; more if all lanes are slower; less if
+    a switch was removed and its cables divided among several bounds, each narrower than the cable.
+    """
     links, lanes, shares = _shares(network)
     bandwidth = np.array([float(lane.bandwidth) for lane in network.lanes])
     order = np.argsort(links, kind="stable")
     links, lanes, shares = links[order], lanes[order], shares[order]
     starts = np.searchsorted(links, np.arange(len(network.topology.links) + 1))
-    found = 1.0
+    found = np.inf if network.topology.bounds else 1.0
     for bound, members in zip(network.topology.bounds, network.topology.bound_links, strict=True):
         counts = starts[members + 1] - starts[members]
         at = ranges(starts[members], counts)

@@ -1,0 +1,216 @@
+"""Finds prices of lanes over time by linear programs; see `syncoll.certificates.flows_over_time`.
+
+A program is about a deadline, and minimises the share of the room that flows from the sources at
+time 0 need; the duals of the room are the prices.  They tell the most bytes that may arrive by the
+deadline, so a search among deadlines finds the latest one for each size.
+
+Intervals begin when data from some source can be at some place, and when data at some place must
+leave to be in time.  In between all ways are open, and one interval is enough.
+
+Lanes that colour refinement does not distinguish are priced alike, and a flow to one destination
+stands for the flows to all destinations of its colour.  Where they differ nevertheless the prices
+prove less, but never too much, because only the exact check counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+
+from syncoll.arrays import IntArray
+from syncoll.certificates.chunk_classes import ChunkClasses, DemandList, DemandView
+from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, arrivals
+from syncoll.linear import ProgramRows
+from syncoll.linear.colour_refinement import Graph, hashes, numbered, refine
+
+__all__ = ["flows_over_time"]
+
+_MOST_COLUMNS = 40_000
+"""Limit on the variables of a program; larger ones take seconds."""
+
+_MOST_LATENCIES = 12
+"""Limit on the intervals that begin by the latencies from sources, and to destinations."""
+
+_MOST_PROGRAMS = 8
+"""Limit on the programs for a size and a choice of demands."""
+
+_NEAR = Fraction(201, 200)
+"""The search ends when an excluded deadline is this near to one that is not."""
+
+_LARGEST_PRICE = 10**9
+
+_TICKS = 10**15
+"""Deadlines are whole numbers of femtoseconds."""
+
+
+def flows_over_time(
+    network: TimedNetwork, shape: ChunkClasses, sizes: Sequence[Fraction], known: Sequence[Fraction]
+) -> list[FlowsOverTime | None]:
+    """For each size, ascending, the proof of the latest deadline; None if it is not later than the
+    known bound.
+
+    Args:
+        sizes: bytes of one node's data.
+        known: lower bounds on the seconds, for each size.
+    """
+    found: list[FlowsOverTime | None] = [None] * len(sizes)
+    for demands in _choices(network, shape):
+        for i, size in enumerate(sizes):
+            best = found[i]
+            later = demands.latest(size, known[i] if best is None else best.deadline)
+            found[i] = later or best
+    return found
+
+
+def _choices(network: TimedNetwork, shape: ChunkClasses) -> Iterator[_Demands]:
+    """The demands of a collective that may pay."""
+    readings: list[tuple[DemandView, int | None]] = [(DemandView.MOVING, None)]
+    if shape.combining and shape.ends_alone:
+        readings = [(DemandView.INVERSE, None)]
+    elif shape.combining:
+        node = next((one.post[0] for one in shape.classes if one.post), None)
+        readings = [(DemandView.SPREAD, node), (DemandView.COLLECT, node)]
+    for reading in readings if network.passages else ():
+        every = _Demands(network, shape, reading)
+        if all(len(one.destinations) == 1 for one in every.demands):
+            yield every
+            continue
+        ends = {d for one in every.demands for d in one.destinations}
+        alike = {every.colours[0][d]: d for d in sorted(ends, reverse=True)}
+        for end in sorted(alike.values()):
+            yield _Demands(network, shape, reading, end)
+
+
+class _Demands:
+    """Demands that pay: all of one destination, or each of its first one.  Demands with several
+    sources pay nothing."""
+
+    def __init__(
+        self,
+        network: TimedNetwork,
+        shape: ChunkClasses,
+        reading: tuple[DemandView, int | None],
+        end: int | None = None,
+    ) -> None:
+        self._given, self._shape, self._reading, self._end = network, shape, reading, end
+        self._network = network.reversed() if reading[0].mirrored else network
+        self.demands: DemandList = shape.demands(*reading)
+        paying = defaultdict[int, list[int]](list)
+        # For each destination the bytes from each source, for a byte of each node.
+        self._flows: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        for k, one in enumerate(self.demands):
+            to = one.destinations[0] if end is None else end
+            if to in one.destinations and len(one.sources) == 1:
+                paying[to].append(k)
+                self._flows[to][one.sources[0]] += one.count / shape.chunks
+        self._payments = tuple((to, tuple(ks)) for to, ks in sorted(paying.items()))
+        self._known: dict[Fraction, tuple[Fraction, FlowsOverTime]] = {}
+
+    @cached_property
+    def colours(self) -> tuple[IntArray, IntArray]:
+        """``[places]`` and ``[lanes]``: equal numbers for places and lanes that seem alike."""
+        network, passages = self._network, self._network.passages
+        kinds: list[list[object]] = [[i < network.nodes] for i in range(network.places)]
+        for end, amounts in self._flows.items():
+            kinds[end].append(tuple(sorted(amounts.values())))
+            for source, amount in sorted(amounts.items()):
+                kinds[source].append(amount)
+        words = hashes([*map(tuple, kinds), *((rate,) for rate in network.rates)])
+        seconds = {x: 2 * i for i, x in enumerate(sorted({one.seconds for one in passages}))}
+        ends = [(at, network.places + one.lane) for one in passages for at in (one.tail, one.head)]
+        labels = [seconds[one.seconds] + side for one in passages for side in (0, 1)]
+        graph = Graph.of(len(words), np.array(ends), np.array(labels))
+        *_, words = refine(graph, words)
+        return numbered(words[: network.places]), numbered(words[network.places :])
+
+    @cached_property
+    def _latencies(self) -> tuple[list[Fraction], list[Fraction], Fraction]:
+        """The least latencies from sources to places, and from places to destinations, without
+        repetitions; and the longest from a source to its destination."""
+        import igraph
+
+        passages = self._network.passages
+        unit = lcm(*(one.seconds.denominator for one in passages))
+        graph = igraph.Graph(
+            self._network.places, [(one.tail, one.head) for one in passages], directed=True
+        )
+        away = np.array(graph.distances(weights=[float(one.seconds * unit) for one in passages]))
+        sources = sorted({source for amounts in self._flows.values() for source in amounts})
+        first, last = (
+            [Fraction(round(x), unit) for x in np.unique(part[np.isfinite(part)]).tolist()]
+            for part in (away[sources], away[:, list(self._flows)])
+        )
+        far = max(away[source, end] for end, amounts in self._flows.items() for source in amounts)
+        return first[:_MOST_LATENCIES], last[:_MOST_LATENCIES], Fraction(round(far), unit)
+
+    def latest(self, size: Fraction, known: Fraction) -> FlowsOverTime | None:
+        """The proof of the latest deadline that a size does not meet, if it is later than a known
+        one."""
+        if not self._payments:
+            return None
+        low = max(known, self._latencies[2]) * _NEAR
+        for number in range(_MOST_PROGRAMS):
+            least = [t for t, (most, _) in self._known.items() if most < size and t >= low]
+            above = [t for t, (most, _) in self._known.items() if most >= size]
+            low, high = max(least, default=low), min(above, default=None)
+            if high is not None and high <= low * _NEAR:
+                break
+            deadline = low
+            if least:
+                deadline = low * 2
+                if high is not None:  # by turns where a line meets the size, and halfway
+                    a, b = self._known[low][0], self._known[high][0]
+                    part = (size - a) / (b - a) if number % 2 else Fraction(1, 2)
+                    deadline = min(max(low + (high - low) * part, low * _NEAR), high / _NEAR)
+                deadline = Fraction(round(deadline * _TICKS), _TICKS)
+            if deadline in self._known or not self._solve(deadline, float(size)):
+                break
+        most, proof = self._known.get(low, (size, None))
+        return proof if most < size else None
+
+    def _solve(self, deadline: Fraction, size: float) -> bool:
+        """Adds the prices for a deadline to the known ones, and returns whether there are any."""
+        network, (first, last, _) = self._network, self._latencies
+        starts = {one for one in (*first, *(deadline - one for one in last)) if 0 < one < deadline}
+        times = (Fraction(0), *sorted(starts), deadline)
+        count, (place_of, lane_of) = len(times) - 1, self.colours
+        tail, head, lane = np.array([(x.tail, x.head, x.lane) for x in network.passages]).T
+        kinds = Counter(place_of[end] for end in self._flows)
+        if len(kinds) * count * (len(tail) + network.places) > _MOST_COLUMNS:
+            return False
+        rates = np.bincount(lane_of, [float(rate) / size for rate in network.rates])
+        after = arrivals(times, [one.seconds for one in network.passages])
+        rows, width = ProgramRows(), np.diff([float(one) for one in times])
+        used = rows.columns(1, 1.0)
+        room = rows.rows(count * len(rates), -np.inf, 0.0).reshape(count, -1)
+        rows.add(room, used, -width[:, None] * rates)
+        for end, amounts in self._flows.items():
+            if not (alike := kinds.pop(place_of[end], 0)):
+                continue
+            begin = np.zeros((count, network.places))
+            begin[0, list(amounts)] = list(amounts.values())
+            row = rows.rows(begin.size, begin.ravel(), begin.ravel()).reshape(begin.shape)
+            at, which = np.nonzero((after < count) & (tail != end))
+            flow = rows.columns(len(at))
+            rows.add(row[at, tail[which]], flow)
+            goes = np.flatnonzero(head[which] != end)
+            rows.add(row[after[at, which], head[which]][goes], flow[goes], -1.0)
+            rows.add(room[at, lane_of[lane[which]]], flow, float(alike))
+            others = np.flatnonzero(np.arange(network.places) != end)
+            stay = rows.columns((count - 1) * len(others)).reshape(count - 1, len(others))
+            rows.add(row[:-1, others], stay)
+            rows.add(row[1:, others], stay, -1.0)
+        optimum = rows.program().minimise()
+        if optimum is None:
+            return False
+        duals = np.maximum(-optimum.row_duals[: room.size], 0.0).reshape(room.shape)
+        whole = np.rint(duals / duals.max() * _LARGEST_PRICE).astype(np.int64)[:, lane_of]
+        prices = {(e, i): int(whole[i, e]) for i, e in np.argwhere(whole).tolist()}
+        proof = FlowsOverTime(times, prices, self._payments, *self._reading)
+        self._known[deadline] = proof.most_bytes(self._given, self._shape), proof
+        return True

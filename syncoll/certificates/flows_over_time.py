@@ -1,0 +1,167 @@
+"""Flows over time: proves that an algorithm, of any number of chunks, takes longer than a deadline.
+
+Put a price on each lane and interval of time, for a byte that enters the lane in it.  Until the
+deadline the lanes have room for
+
+    sum over lanes and intervals of  price * bytes per second of the lane * seconds of the interval.
+
+Each byte of a chunk moves along lanes from a source to a destination.  It enters a lane when it has
+passed the one before, a latency later, and it may wait anywhere.  So it pays at least the cheapest
+way through time (Ford & Fulkerson 1958; Fleischer & Skutella 2007 for several flows).  A chunk that
+is copied or added up on its way crosses these lanes nevertheless, and chunks use distinct room.  So
+if chunks pay more than the room is worth, they are not all there at the deadline.
+
+The bound holds if lanes are shared in turn or fairly, since none exceeds its rate; for cut-through,
+since a byte need not wait for its chunk; and with headers, costs of messages and sums, and late
+nodes, which only take more time.  Intervals need not match latencies: a byte counts as entering at
+the start of an interval, so it arrives no later than in the schedule, and ways only get cheaper.
+
+A `DemandView` that is mirrored runs backwards in time from the deadline, on reversed lanes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from syncoll.arrays import IntArray
+from syncoll.certificates.chunk_classes import ChunkClasses, DemandView, NodeNumber
+from syncoll.certificates.link_prices import LARGEST, Table
+from syncoll.errors import ModelError, VerificationError
+
+__all__ = ["FlowsOverTime", "Passage", "TimedNetwork", "arrivals"]
+
+_MOST_INTERVALS = 1 << 10
+"""Limit on intervals, because the check takes time for each."""
+
+
+@dataclass(frozen=True, order=True)
+class Passage:
+    """A passage of a lane, by its position, from one place to the next; the seconds pass from
+    entering the lane to being at the next place."""
+
+    tail: int
+    head: int
+    lane: int
+    seconds: Fraction
+
+
+@dataclass(frozen=True)
+class TimedNetwork:
+    """The lanes of a machine in seconds and bytes.
+
+    Args:
+        places: number of nodes, which come first, and of other places between two lanes.
+        rates: bytes per second of each lane.
+    """
+
+    nodes: int
+    places: int
+    passages: tuple[Passage, ...]
+    rates: tuple[Fraction, ...]
+
+    def reversed(self) -> TimedNetwork:
+        """The network with time running backwards."""
+        turned = (replace(one, tail=one.head, head=one.tail) for one in self.passages)
+        return replace(self, passages=tuple(sorted(turned)))
+
+
+@dataclass(frozen=True)
+class FlowsOverTime:
+    """Prices of lanes in intervals.
+
+    Args:
+        times: seconds at which intervals begin, from 0 on, and the deadline.
+        prices: (lane, interval) to a whole number above 0.
+        payments: for each destination the positions of the demands that pay for their ways to it; a
+            demand pays for one destination at most.
+        reading: the demands, see `DemandView`.
+        node: for a reading that is about one node.
+    """
+
+    times: tuple[Fraction, ...]
+    prices: Mapping[tuple[int, int], int]
+    payments: tuple[tuple[NodeNumber, tuple[int, ...]], ...]
+    reading: DemandView = DemandView.MOVING
+    node: int | None = None
+
+    @property
+    def deadline(self) -> Fraction:
+        """Seconds."""
+        return self.times[-1]
+
+    def most_bytes(self, network: TimedNetwork, shape: ChunkClasses) -> Fraction:
+        """The most bytes of one node's data that may arrive in time: with more, every algorithm
+        takes longer than the deadline.  Raises `VerificationError` if the proof breaks a rule."""
+        intervals = len(self.times) - 1
+        ascends = all(a < b for a, b in pairwise((Fraction(0), *self.times[1:])))
+        if not 0 < intervals <= _MOST_INTERVALS or self.times[0] or not ascends:
+            raise VerificationError(f"{intervals} intervals that do not ascend from 0")
+        room = Fraction(0)
+        for (lane, i), price in self.prices.items():
+            if not (0 <= lane < len(network.rates) and 0 <= i < intervals and price > 0):
+                raise VerificationError(f"a price of {price} for lane {lane} in interval {i}")
+            room += price * network.rates[lane] * (self.times[i + 1] - self.times[i])
+        paid = self._paid(network.reversed() if self.reading.mirrored else network, shape)
+        if not paid:
+            raise VerificationError("no demand pays for its way")
+        return room * shape.chunks / paid
+
+    def _paid(self, network: TimedNetwork, shape: ChunkClasses) -> int:
+        try:
+            demands = shape.demands(self.reading, self.node)
+        except ModelError as error:
+            raise VerificationError(str(error)) from error
+        asked = [k for _, ks in self.payments for k in ks]
+        if not {*asked} <= {*range(len(demands))} or len({*asked}) < len(asked):
+            raise VerificationError("a demand that does not exist, or pays twice")
+        ends, paid = [end for end, _ in self.payments], 0
+        if not {*ends} <= {*range(network.nodes)}:
+            raise VerificationError("a payment for a node that does not exist")
+        for (end, ks), ways in zip(self.payments, self._ways(network, ends).T, strict=True):
+            for k in ks:
+                if end not in demands[k].destinations:
+                    raise VerificationError(f"demand {k} does not need node {end}")
+                paid += demands[k].count * min(int(ways[n]) for n in demands[k].sources)
+        return paid
+
+    def _ways(self, network: TimedNetwork, ends: Sequence[int]) -> Table:
+        """``[places, ends]``: the cost of the cheapest way from each place at time 0 to each
+        destination by the deadline; without a way the sum of all prices, which is no more."""
+        most = sum(self.prices.values())
+        kind = np.int64 if most < LARGEST >> 1 else object
+        passages = sorted(network.passages)
+        tails, starts = np.unique([one.tail for one in passages], return_index=True)
+        heads = np.array([one.head for one in passages], dtype=np.int64)
+        lanes = np.array([one.lane for one in passages], dtype=np.int64)
+        price: Table = np.zeros((len(self.times) - 1, len(network.rates)), dtype=kind)
+        for (lane, i), value in self.prices.items():
+            price[i, lane] = value
+        after = arrivals(self.times, [one.seconds for one in passages])
+        cost: Table = np.full((len(self.times), network.places, len(ends)), most, dtype=kind)
+        for i in reversed(range(len(self.times) - 1)):
+            cost[i] = cost[i + 1]
+            cost[i, ends, np.arange(len(ends))] = 0
+            while len(tails):
+                over = cost[after[i], heads] + price[i, lanes][:, None]
+                least = np.minimum(np.minimum.reduceat(over, starts, axis=0), cost[i, tails])
+                if (least == cost[i, tails]).all():
+                    break
+                cost[i, tails] = least
+        first: Table = cost[0]
+        return first
+
+
+def arrivals(times: Sequence[Fraction], seconds: Iterable[Fraction]) -> IntArray:
+    """``[intervals, passages]``: the interval in which a byte arrives that enters at the start of
+    an interval; after the deadline the number of intervals."""
+    listed = list(seconds)
+    different = {one: i for i, one in enumerate(dict.fromkeys(listed))}
+    table = [[bisect_right(times, start + one) - 1 for one in different] for start in times[:-1]]
+    found = np.array(table, dtype=np.int64).reshape(len(times) - 1, len(different))
+    return found[:, [different[one] for one in listed]]
