@@ -132,6 +132,7 @@ _VALUES: dict[str, tuple[str, _Reader]] = {
         ("PAGE", _written, "report"),
         ("DIR", _output_folder, "proof proofs"),
         ("NAME", None, "backend encoding name"),
+        ("RUNTIME", None, "runtime"),
         ("NAMES", None, "seeds"),
         ("POINT", _point, "point"),
         ("NAMES", _classics, "classics"),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.record import ClosedRecord, Count, Exact, Nodes, Seconds
+from syncoll.documents.record import ClosedRecord, Count, Exact, Nodes, RoundsEntry, Seconds
 
 __all__ = [
     "ChosenRecord",
@@ -21,6 +21,7 @@ __all__ = [
     "PlanRecord",
     "RangeRecord",
     "RefusedRecord",
+    "RuntimeRecord",
 ]
 
 MessageBytes = tuple[Annotated[int, Meta(ge=0)], Annotated[int, Meta(ge=1)] | None]
@@ -37,6 +38,23 @@ _MESSAGES = [
 ]
 
 
+class RuntimeRecord(ClosedRecord, frozen=True):
+    """A library that runs algorithms, and its costs.
+
+    Args:
+        source: of its numbers.
+        error: the median of abs(time / measured time - 1); null if unknown.
+        basis: the measurements of that error.
+        protocols: each message goes by the fastest.
+    """
+
+    name: str
+    source: str
+    error: Seconds | None
+    basis: str
+    protocols: tuple[str, ...]
+
+
 class ModelRecord(ClosedRecord, frozen=True):
     """How algorithms are timed; exact numbers are rationals as text, such as 7/10000000 or 52500.
 
@@ -48,6 +66,7 @@ class ModelRecord(ClosedRecord, frozen=True):
         bandwidth: 1/beta: bytes per second of a link that carries one chunk per round.
         bandwidth_from: file: of the topology's units.
         overhead: seconds a call.
+        runtime: whose costs count, in addition; left out for none.
     """
 
     timing: Literal["asynchronous", "lockstep"]
@@ -56,6 +75,7 @@ class ModelRecord(ClosedRecord, frozen=True):
     bandwidth: Exact
     bandwidth_from: Literal["command", "file"]
     overhead: Exact
+    runtime: RuntimeRecord | UnsetType = UNSET
 
 
 class MessageRecord(ClosedRecord, frozen=True):
@@ -82,7 +102,7 @@ class ChosenRecord(ClosedRecord, frozen=True):
 
     where: str
     steps: Count
-    rounds: Count
+    rounds: RoundsEntry
     chunks: Count
     bandwidth: Fraction
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.plan import ChosenRecord, ExportsRecord, MessageRecord
+from syncoll.documents.plan import ChosenRecord, ExportsRecord, MessageRecord, RuntimeRecord
 from syncoll.documents.record import ClosedRecord, Nodes, Seconds
 
 __all__ = ["RecommendationRecord", "RecommendedRecord", "VariantRecord"]
@@ -60,6 +60,7 @@ class RecommendationRecord(ClosedRecord, frozen=True):
         variants: of the machine that may be faster.
         interrupted: whether Ctrl-C ended the search.
         exports: of a recommendation that was exported.
+        runtime: whose costs count; left out for none.
     """
 
     schema: Literal["syncoll/recommendation/1"]
@@ -73,3 +74,4 @@ class RecommendationRecord(ClosedRecord, frozen=True):
     variants: tuple[VariantRecord, ...]
     interrupted: bool
     exports: ExportsRecord | UnsetType = UNSET
+    runtime: RuntimeRecord | UnsetType = UNSET

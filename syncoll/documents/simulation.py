@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.plan import ChosenRecord, MessageRecord
+from syncoll.documents.plan import ChosenRecord, MessageRecord, RuntimeRecord
 from syncoll.documents.record import ClosedRecord, Count, Exact, Node, Nodes, PositiveCount, Seconds
 
 __all__ = [
@@ -102,6 +102,7 @@ class MeasurementRecord(ClosedRecord, frozen=True):
         seconds: the simulated time.
         algbw: bytes per second of the message; null for no time.
         busbw: algbw times the factor of nccl-tests; null where it has none.
+        protocol: of the runtime, the fastest for this size; left out without a runtime.
     """
 
     size: Annotated[int, Meta(ge=1)]
@@ -110,6 +111,7 @@ class MeasurementRecord(ClosedRecord, frozen=True):
     seconds: Seconds
     algbw: Seconds | None
     busbw: Seconds | None
+    protocol: str | UnsetType = UNSET
 
 
 class TimedRecord(ChosenRecord, frozen=True):
@@ -161,6 +163,7 @@ class SimulationRecord(ClosedRecord, frozen=True):
         algorithms: algorithms of the frontier, then classics.
         best: ordered by size.
         left_out: classics without an algorithm here.
+        runtime: whose costs count; left out for none.
     """
 
     schema: Literal["syncoll/simulation/2"]
@@ -176,3 +179,4 @@ class SimulationRecord(ClosedRecord, frozen=True):
     algorithms: tuple[TimedRecord, ...]
     best: tuple[BestRecord, ...]
     left_out: tuple[LeftOutClassicRecord, ...]
+    runtime: RuntimeRecord | UnsetType = UNSET

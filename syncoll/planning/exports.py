@@ -273,6 +273,7 @@ def plan_document(
     *,
     sizes: tuple[int, int] | None = None,
     made: PlannedExports | None = None,
+    runtime: records.RuntimeRecord | UnsetType = UNSET,
 ) -> dict[str, Any]:
     """The document of a plan; ranges are exact, times and bandwidths are rounded.
 
@@ -281,12 +282,14 @@ def plan_document(
         alpha_given: whether alpha was given by the user.
         sizes: the range of messages with times; None for all.
         made: the exports to include.
+        runtime: whose costs count.
     """
     model = records.ModelRecord.of(
         plan.model,
         timing=plan.timing,
         alpha_from="command" if alpha_given else "file",
         bandwidth_from="command" if bandwidth_given else "file",
+        runtime=runtime,
     )
     document = written(
         records.PlanRecord(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.planning.plan import CostModel, message_of
@@ -44,16 +45,17 @@ def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
 
 
 def members_for(
-    frontier: Frontier, model: CostModel, sizes: Sequence[int]
+    frontier: Frontier, models: Sequence[CostModel], sizes: Sequence[int]
 ) -> list[StoredAlgorithm]:
-    """The members of families that are the fastest for some messages; equal costs come once."""
+    """The members of families that are the fastest for some messages by one of the models; equal
+    costs come once."""
     instances = [one.instance for one in (*frontier.points, *(f.wave for f in frontier.families))]
     message, found = message_of(instances[:1]), []
     for number, family in enumerate(frontier.families):
         sends = family.wave.algorithm.num_sends
         most = max(family.first, MOST_MEMBER_SENDS // max(1, sends))
         chosen = set()
-        for size in sizes:
+        for model, size in product(models, sizes):
             m = most
             if model.alpha:
                 seconds = message.node_bytes(size) / model.bandwidth

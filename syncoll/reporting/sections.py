@@ -25,6 +25,7 @@ from syncoll.reporting.times import MESSAGES, Times
 from syncoll.results import Frontier
 from syncoll.results.frontier import TOLERANCE
 from syncoll.results.lower_bounds import BOUNDS_ALONE
+from syncoll.simulating import RUNTIMES
 from syncoll.simulating.message_times import SHOWN_SIZES
 from syncoll.spec.parser import parse_reference
 from syncoll.spec.source import Source
@@ -92,7 +93,8 @@ def _answer(subject: Subject, times: Times) -> Markup:
         )
     caption = (
         f"The fastest algorithm by message size ({times.message.words}), "
-        f"{'by the formula' if times.simulated is None else 'simulated'}; its speed-up over the "
+        f"{'by the formula' if times.simulated is None else 'simulated'}"
+        f"{f', {times.runtime.words}' if times.runtime.words else ''}; its speed-up over the "
         "best classic, and its gap to the proved bound (2x: twice the bound)"
     )
     columns = (">message", ">time, µs", ">speed-up", ">gap", ">GB/s", "algorithm")
@@ -174,6 +176,7 @@ def assumptions(subject: Subject, times: Times) -> Markup:
             "Simulated, a send leaves when its data is there and its lane is free, and switches "
             "cut through. The fastest form of a classic counts at each size. The proved bound on "
             "the time is that of syncoll simulate."
+            + (f" They have the costs of {times.runtime.words}." if times.runtime.words else "")
         )
     entries += [f"Left out, {name}: {why}." for name, why in times.left_out.items()]
     if frontier is not None:
@@ -238,6 +241,9 @@ def commands(subject: Subject, times: Times) -> Markup:
         lines.append(f"syncoll verify {shlex.quote(file)}")
     alpha, beta = times.model.alpha * 10**9, times.model.bandwidth / 10**9
     model = f"--alpha {float(alpha):g}ns --beta {float(beta):g}GB/s"
+    if times.runtime.words:
+        name = times.runtime.name
+        model += f" --runtime {shlex.quote(name if name in RUNTIMES else f'{name}.toml')}"
     lines.append(f"syncoll report {shlex.quote(file)} {model} -o report.html")
     parts = [shell_commands(lines)]
     if not is_named:

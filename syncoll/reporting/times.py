@@ -11,7 +11,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.pages.page import short_fraction
 from syncoll.planning import CostModel, MessageMeasure, message_of
 from syncoll.reporting.subject import Subject
-from syncoll.simulating import Comparison, Timed
+from syncoll.simulating import WIRE, Comparison, Runtime, Timed
 from syncoll.units import format_bandwidth, format_time
 
 __all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "MESSAGES", "Rival", "Simulated", "Times"]
@@ -60,6 +60,7 @@ class Times:
         rivals: pipelines, then classics that run on this machine.
         simulated: None without simulation.
         left_out: omissions, with the reasons.
+        runtime: whose costs simulated times have.
     """
 
     model: CostModel
@@ -69,6 +70,7 @@ class Times:
     rivals: tuple[Rival, ...] = ()
     simulated: Simulated | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    runtime: Runtime = WIRE
 
     @classmethod
     def of(
@@ -104,7 +106,8 @@ class Times:
             for each in forms.values()
         ]
         simulated = Simulated(compared.sizes, tuple(rows), tuple(fastest), compared.floors)
-        return cls(*how, tuple(rivals), simulated, dict(compared.left_out))
+        left_out = dict(compared.left_out)
+        return cls(*how, tuple(rivals), simulated, left_out, compared.runtime)
 
     @property
     def words(self) -> str:
@@ -149,6 +152,7 @@ class Times:
                 for one in self.rivals
             ],
             "simulated": simulated,
+            "runtime": self.runtime.words,
         }
 
 

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
+from msgspec import UNSET, UnsetType
+
 from syncoll.documents import recommendation as answers, simulation as records
-from syncoll.documents.plan import MessageRecord
+from syncoll.documents.plan import MessageRecord, RuntimeRecord
 from syncoll.documents.record import rounded, written
 from syncoll.simulating.comparison import Comparison, Timed
+from syncoll.simulating.runtimes import Runtime
 from syncoll.version import __version__
 
-__all__ = ["recommended", "simulation_document"]
+__all__ = ["recommended", "runtime_record", "simulation_document"]
 
 _SAME = 1.001
 """Times that differ by at most this factor count as equal."""
@@ -51,8 +54,17 @@ def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]
             tuple(
                 records.LeftOutClassicRecord(name, why) for name, why in compared.left_out.items()
             ),
+            runtime_record(compared.runtime),
         )
     )
+
+
+def runtime_record(runtime: Runtime) -> RuntimeRecord | UnsetType:
+    """A runtime in documents; left out if its costs are zero."""
+    if not runtime.accuracy:
+        return UNSET
+    protocols = tuple(one.name for one in runtime.protocols)
+    return RuntimeRecord.of(runtime, error=rounded(runtime.error), protocols=protocols)
 
 
 def _origin(*, stated: bool) -> Literal["command", "file"]:
@@ -62,9 +74,13 @@ def _origin(*, stated: bool) -> Literal["command", "file"]:
 def _timed(one: Timed, compared: Comparison) -> records.TimedRecord:
     rows = (
         records.MeasurementRecord.of(
-            row, seconds=float(row.seconds), algbw=rounded(row.algbw), busbw=rounded(row.busbw)
+            row,
+            seconds=float(row.seconds),
+            algbw=rounded(row.algbw),
+            busbw=rounded(row.busbw),
+            protocol=protocol if compared.runtime.accuracy else UNSET,
         )
-        for row in compared.measured(one)
+        for protocol, row in zip(one.protocols, compared.measured(one), strict=True)
     )
     sends = one.algorithm.algorithm.num_sends
     return records.TimedRecord.of(

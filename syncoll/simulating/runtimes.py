@@ -23,6 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from syncoll import values
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.planning import CostModel
 from syncoll.runtime import Kind
@@ -40,6 +41,7 @@ __all__ = [
     "Reach",
     "Runtime",
     "Setting",
+    "given_runtime",
     "runtime",
     "runtime_text",
 ]
@@ -197,6 +199,16 @@ class Runtime:
             return self.basis or "not calibrated"
         return ", ".join(filter(None, (f"± {float(100 * self.error):.0f} %", self.basis)))
 
+    @property
+    def words(self) -> str:
+        """The runtime and its accuracy, for a line with others; empty for the wire."""
+        return f"runtime {self.name} ({self.accuracy})" if self.accuracy else ""
+
+    def time(self, seconds: Fraction) -> str:
+        """A time for people, with its error."""
+        between = " " if self.error is not None else ", "
+        return between.join(filter(None, (format_time(seconds), self.accuracy)))
+
     def settings(
         self, network: PhysicalNetwork, semantics: Semantics | None = None, kind: Kind | None = None
     ) -> list[Setting]:
@@ -272,6 +284,24 @@ def runtime(name: str | Path | Runtime) -> Runtime:
             f"{argument('runtime')}: {found.name} has no protocol {wanted}; it has {known}"
         )
     return replace(found, protocols=chosen)
+
+
+def given_runtime(
+    name: str | Path | Runtime | None, overhead: float | str | None = None, to: str | None = None
+) -> tuple[Runtime, Fraction]:
+    """The runtime of an argument, and the seconds of a call in addition to its costs.
+
+    Args:
+        name: None for the runtime of the format `to`, if it has its name, and else the wire.
+        overhead: replaces the cost of a call of the runtime.
+
+    Raises:
+        UsageError, FileFormatError: as `runtime`, and on an invalid overhead.
+    """
+    found = runtime(name or (to if to in RUNTIMES else WIRE.name))
+    if overhead is None:
+        return found, Fraction(0)
+    return found.without_calls(), values.time_of("overhead", overhead)
 
 
 def _number(value: object) -> Fraction:

@@ -104,6 +104,11 @@ class SimulatedSeconds:
         self._known: dict[StoredAlgorithm, dict[Fraction | int, tuple[Fraction, Setting]]] = {}
         self._work: dict[StoredAlgorithm, list[Workload]] = {}
 
+    @property
+    def lockstep(self) -> bool:
+        """Whether all sends of a step begin together."""
+        return self._semantics.timing is Timing.LOCKSTEP
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the workloads, which are large and quick to rebuild."""
         return {**vars(self), "_work": {}}

@@ -114,7 +114,7 @@ function timesView(choose) {
     ])));
     const sources = changed() ? "as edited here" : `α ${times.alpha_from}, β ${times.beta_from}`;
     at("times-words").textContent = state.simulated
-      ? `Simulated: a send leaves when its data is there and its lane is free (${sources}). Editing α or β shows the formula instead.`
+      ? `Simulated: a send leaves when its data is there and its lane is free (${[sources, times.runtime].filter(Boolean).join(", ")}). Editing α or β shows the formula instead.`
       : `Formula: S · α + (R/C) · L · β with α = ${seconds(model.alpha)} and ${rate(model.bandwidth)} (${sources}), L = ${times.per_node === 1 ? "the message" : `message / ${digits(times.per_node)}`}.`
         + (times.simulated && changed() ? " Simulated restores the values of this page." : "");
   }

@@ -53,7 +53,14 @@ if TYPE_CHECKING:
         members_for,
         plan_sizes,
     )
-    from syncoll.simulating import Semantics, SimulatedSeconds, Timing, given_network
+    from syncoll.simulating import (
+        Runtime,
+        Semantics,
+        SimulatedSeconds,
+        Timing,
+        given_network,
+        given_runtime,
+    )
     from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
     from syncoll.verbs.plan.result import PlanResult
     from syncoll.verbs.simulate.result import classics_of
@@ -79,7 +86,8 @@ def plan(
     *,
     alpha: float | str | None = None,
     beta: float | str | None = None,
-    overhead: float | str = "0s",
+    runtime: str | Path | Runtime | None = None,
+    overhead: float | str | None = None,
     timing: Literal["asynchronous", "lockstep"] = "asynchronous",
     size: int | str | Sequence[int | str] = (),
     classics: bool | Sequence[str] = True,
@@ -99,7 +107,9 @@ def plan(
         alpha: latency of each send, in lockstep of each step, such as ``0.7us``; None for the
             latencies in the file, if its machine has any.
         beta: see `simulate`.
-        overhead: of each call of any algorithm; moves no crossover.
+        runtime: see `simulate`; None for the runtime of the exports if it has their name, and else
+            ``wire``.
+        overhead: of each call of any algorithm; None for that of the runtime.
         timing: see `simulate`.
         size: of a message, such as ``64MiB``, for which to name the fastest; repeatable.  Of a
             pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.
@@ -129,21 +139,22 @@ def plan(
     frontier = frontier_of(source, "plan")
     session = session_of(frontier)
     network = given_network(frontier.topology, alpha, beta)
-    call = values.time_of("overhead", overhead)
+    runs, call = given_runtime(runtime, overhead, to)
+    semantics = Semantics(how, overhead=call)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     rivals: list[StoredAlgorithm] = []
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(values.bytes_of, asked))
     if algorithms is None:
-        members = members_for(frontier, model, [*PLANNED_SIZES, *wanted])
+        models = runs.models(network, semantics)
+        members = members_for(frontier, models, [*PLANNED_SIZES, *wanted])
         algorithms = [*algorithms_of(frontier, "plan"), *members]
         found, _ = classics_of(session, algorithms[0].instance, classics, collective)
         rivals = [one for each in found.values() for one in each]
     times: SimulatedSeconds | None = None
     given: dict[str, Any] = {"options": options or {}, "in_place": in_place}
-    if how is Timing.ASYNCHRONOUS:
-        semantics = Semantics(overhead=call)
-        times = SimulatedSeconds(network, semantics, len(algorithms) + len(rivals))
+    if how is Timing.ASYNCHRONOUS or runs.accuracy:
+        times = SimulatedSeconds(network, semantics, len(algorithms) + len(rivals), runs)
         try:
             plan_sizes(algorithms, model, times)  # fills the cache of `times`
         except UsageError as error:
@@ -163,8 +174,9 @@ def plan(
         given |= {"skip_refused": skip_refused, "simulated": times, "optional": won}
         made = export_plan(algorithms, model, record, **given)
     chosen = plan_sizes(algorithms, model, times) if made is None else made.plan
-    from_user = {"given": beta is not None, "alpha_given": alpha is not None}
-    result = PlanResult.of(chosen, frontier=frontier, made=made, wanted=wanted, **from_user)
+    from_user: dict[str, Any] = {"given": beta is not None, "alpha_given": alpha is not None}
+    about = {"frontier": frontier, "made": made, "wanted": wanted, "runtime": runs}
+    result = PlanResult.of(chosen, **about, **from_user)
     if exports is not None:
         result.save(exports)
     return result

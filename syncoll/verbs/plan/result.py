@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from syncoll import values
-from syncoll.documents import to_text, write_new_folder
+from syncoll.documents import StoredAlgorithm, to_text, write_new_folder
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.planning import (
     NeverBest,
@@ -20,6 +21,7 @@ from syncoll.planning import (
     ends,
     plan_document,
 )
+from syncoll.simulating import WIRE, Runtime, SimulatedSeconds, runtime_record
 from syncoll.units import format_bandwidth, format_size, format_time, gigabytes, microseconds
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.result import Tabular, columns_of, picked
@@ -38,6 +40,7 @@ class PlanResult(Tabular, Plan):
         alpha_given: the same for alpha.
         made: the exports, if any.
         wanted: messages whose fastest algorithm is named.
+        runtime: that runs the algorithms.
     """
 
     frontier: FrontierResult
@@ -45,6 +48,7 @@ class PlanResult(Tabular, Plan):
     alpha_given: bool = True
     made: PlannedExports | None = None
     wanted: tuple[int, ...] = ()
+    runtime: Runtime = WIRE
 
     columns: ClassVar = columns_of(
         "str where, int steps rounds chunks, "
@@ -75,7 +79,7 @@ class PlanResult(Tabular, Plan):
             yield f"Shown: messages {text}; {hidden} outside."
         for size in self.wanted:
             best = self.best(size)
-            time = format_time(self.seconds(best.algorithm, size))
+            time = self.runtime.time(self.seconds(best.algorithm, size))
             yield (
                 f"The fastest for {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
                 f"R/C = {best.bandwidth}, {time}."
@@ -87,6 +91,19 @@ class PlanResult(Tabular, Plan):
                 "open, in which better algorithms may exist; `syncoll show` lists them."
             )
 
+    @property
+    def timing(self) -> Literal["asynchronous", "lockstep"]:
+        """When a send leaves."""
+        lockstep = isinstance(self.simulated, SimulatedSeconds) and self.simulated.lockstep
+        return "lockstep" if lockstep else super().timing
+
+    def protocols(self, algorithm: StoredAlgorithm, size: Fraction | int) -> str:
+        """The protocol of the runtime that is the fastest for a message; empty without one."""
+        if not isinstance(self.simulated, SimulatedSeconds) or not self.runtime.accuracy:
+            return ""
+        chosen = self.simulated.chosen(algorithm, [self.message.node_bytes(size)])
+        return chosen[0][1].protocol.name
+
     def _title(self) -> str:
         """The model in a line."""
         model, name = self.model, self.frontier.topology.name
@@ -95,8 +112,9 @@ class PlanResult(Tabular, Plan):
         alpha = f"latencies up to {latency}" if ranging else f"alpha {latency}"
         source = "" if self.given and self.alpha_given else f", as {name} is described"
         overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
+        runtime = f"{self.runtime.words}, " if self.runtime.words else ""
         return (
-            f"{self.frontier.collective} on {name}: {self.timing}, {alpha}, "
+            f"{self.frontier.collective} on {name}: {runtime}{self.timing}, {alpha}, "
             f"a chunk per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
         )
 
@@ -118,6 +136,7 @@ class PlanResult(Tabular, Plan):
             rate = self.algorithm_bandwidth(one.algorithm, size)
             text = gigabytes(rate)
             rates.append(f"< {text}" if size is None and rate is not None else text)
+        protocols = [self.protocols(one.algorithm, x) for x in limits if x is not None]
         return {
             ">message from": format_size(one.low),
             ">below": "no end" if one.high is None else format_size(one.high),
@@ -129,6 +148,7 @@ class PlanResult(Tabular, Plan):
             ">R/C": one.bandwidth,
             ">time (us)": times[0],
             ">to (us)": times[-1],
+            **({"protocol": " to ".join(dict.fromkeys(protocols))} if any(protocols) else {}),
             ">algbw (GB/s)": rates[0],
             ">to (GB/s)": rates[-1],
         }
@@ -147,7 +167,9 @@ class PlanResult(Tabular, Plan):
     def document(self, sizes: int | str | None = None) -> dict[str, Any]:
         """The plan as JSON, with its exports; ranges are cut to `sizes`."""
         limits, given = values.size_range("sizes", sizes), (self.given, self.alpha_given)
-        return plan_document(self, self.frontier, *given, sizes=limits, made=self.made)
+        runtime = runtime_record(self.runtime)
+        how: dict[str, Any] = {"sizes": limits, "made": self.made, "runtime": runtime}
+        return plan_document(self, self.frontier, *given, **how)
 
     def save(self, folder: str | Path, sizes: int | str | None = None) -> None:
         """Writes the exports into a new folder, with an index; all of them, or no file.

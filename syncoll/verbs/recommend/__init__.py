@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from syncoll.simulating import Runtime, given_runtime
     from syncoll.verbs.frontier import Source
     from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
     from syncoll.verbs.recommend.result import RecommendationResult, require_possible
@@ -62,6 +63,7 @@ def recommend(
     sizes: int | str | Sequence[int | str] = "4KiB,1MiB,256MiB",
     alpha: float | str | None = None,
     beta: float | str | None = None,
+    runtime: str | Path | Runtime | None = None,
     to: str | None = None,
     output: str | Path | None = None,
     in_place: bool = False,
@@ -80,6 +82,7 @@ def recommend(
             range such as ``1KiB..1GiB``, or several.
         alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
         beta: see `pareto`.
+        runtime: see `plan`.
         to: the format of exports, such as ``mscclpp``; each is verified and executed.  Only
             algorithms that its runtime carries, for messages that it takes, are recommended.
         output: a new folder for the frontier, a plan, and the exports.
@@ -99,11 +102,13 @@ def recommend(
     (1, 'all_pairs')
     """
     require_possible(session_for(), to, output, options)
+    runs = given_runtime(runtime, to=to)[0]
     model: dict[str, Any] = {"alpha": alpha, "beta": beta}
     limits: dict[str, Any] = {"time_limit": time_limit, "work": work, "progress": progress}
     frontier = frontier_for(source, collective, sizes, **model, **limits, **settings)
     model |= {"to": to, "in_place": in_place, "options": options}
-    found = recommendation_for(frontier, source, sizes, progress=progress, **model)
+    how: dict[str, Any] = {"progress": progress, "runtime": runs}
+    found = recommendation_for(frontier, source, sizes, **how, **model)
     if output is not None:
         found.export(output, to, in_place=in_place, options=options, progress=progress)
     return found

@@ -16,7 +16,7 @@ from syncoll.errors import SyncollError, UsageError
 from syncoll.planning import carried
 from syncoll.plugins import ExportCounts
 from syncoll.results import Frontier
-from syncoll.simulating import Comparison, floors_by_cuts, given_network, recommended
+from syncoll.simulating import WIRE, Comparison, Runtime, floors_by_cuts, given_network, recommended
 from syncoll.verbs.asking import What, Where, session_of
 from syncoll.verbs.frontier import FrontierResult, Source, frontier_of
 from syncoll.verbs.recommend.result import RecommendationResult, style_after
@@ -75,6 +75,7 @@ def recommendation_for(
     to: str | None = None,
     in_place: bool = False,
     options: Mapping[str, object] | None = None,
+    runtime: Runtime = WIRE,
     **model: Any,
 ) -> RecommendationResult:
     """The fastest algorithm for each message, of a frontier that was found or given.
@@ -84,7 +85,8 @@ def recommendation_for(
         to: the format whose runtime takes the messages; None for equal chunks of whole elements.
         model: alpha and beta.
     """
-    compared = syncoll.simulate(frontier, sizes=sizes, progress=style_after(progress), **model)
+    how: dict[str, Any] = {"progress": style_after(progress), "runtime": runtime}
+    compared = syncoll.simulate(frontier, sizes=sizes, **how, **model)
     misfit = _equal_chunks(compared)
     if to is not None:
         misfit = _by_counts(frontier, to, options or {}, in_place=in_place)

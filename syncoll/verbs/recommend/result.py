@@ -30,6 +30,7 @@ from syncoll.planning import carried
 from syncoll.plugins import resolve_options
 from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.session import Session
+from syncoll.simulating import runtime_record
 from syncoll.units import format_size, gigabytes, microseconds
 from syncoll.verbs.asking import session_of
 from syncoll.verbs.frontier import FrontierResult, algorithms_of
@@ -102,7 +103,8 @@ class RecommendationResult(Tabular):
         frontier, compared = self.frontier, self.compared
         topology = compared.network.topology
         nodes = counted(topology.num_nodes, "node")
-        yield f"{frontier.collective} on {topology.name}, {nodes}; simulated times"
+        times = "simulated times", compared.runtime.words
+        yield f"{frontier.collective} on {topology.name}, {nodes}; {', '.join(filter(None, times))}"
         over = bool(compared.classics)
         yield table([_row(one, over) for one in self.recommended], ("over", "GB/s"))
         yield (
@@ -158,6 +160,7 @@ class RecommendationResult(Tabular):
             MessageRecord.of(self.compared.message),
             *answer,
             interrupted=frontier.interrupted,
+            runtime=runtime_record(self.compared.runtime),
         )
         return written(record)
 
@@ -205,6 +208,7 @@ class RecommendationResult(Tabular):
                 options=options,
                 progress=style_after(progress),
                 algorithms=chosen,
+                runtime=self.compared.runtime,
                 **self.model,
             )
             files |= found.files()

@@ -12,6 +12,7 @@ from syncoll.cli.output import note, print_json, print_page
 from syncoll.documents import to_text, write_new_folder
 from syncoll.errors import SyncollError, UsageError
 from syncoll.runtime.plan_folder import FRONTIER
+from syncoll.simulating import given_runtime
 from syncoll.verbs.pareto.shell import ended
 from syncoll.verbs.plan.shell import print_exports
 from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
@@ -27,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     if to is None and (flags_given(arguments) or arguments.option or arguments.in_place):
         raise UsageError("options of exports need --to and -o")
     require_possible(arguments.session, to, folder)
+    runtime = given_runtime(arguments.runtime, to=to)[0]
     options = {}
     if to is not None:
         options = exporter_options(arguments, arguments.session.plugins.exporters[to])
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     found, made, trouble = None, None, None
     try:
         how = picked(arguments, "source sizes alpha beta progress to in_place")
-        found = recommendation_for(frontier, options=options, **how)
+        found = recommendation_for(frontier, options=options, runtime=runtime, **how)
         if arguments.format == "table":
             print_page(found.page())
         if folder is not None:

@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     from syncoll.reporting.usual_model import DESCRIBED, usual_model
     from syncoll.results import Frontier, Point
     from syncoll.session import Session
-    from syncoll.simulating import Semantics, compare, physical_network, with_floors
+    from syncoll.simulating import (
+        Runtime,
+        Semantics,
+        compare,
+        given_runtime,
+        physical_network,
+        with_floors,
+    )
     from syncoll.trust import require_valid
     from syncoll.verbs.frontier import AlgorithmVerbs, FrontierResult, Source, algorithms_of
     from syncoll.verbs.report.result import ReportResult
@@ -61,6 +68,7 @@ def report(
     *,
     alpha: float | str | None = None,
     beta: float | str | None = None,
+    runtime: str | Path | Runtime = "wire",
     classics: bool | Sequence[str] = True,
     collective: What | None = None,
     topology: Where | None = None,
@@ -75,6 +83,7 @@ def report(
             an assumed 1 us.
         beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
             of the machine, or else an assumed 25 GB/s.
+        runtime: see `simulate`.
         classics: see `simulate`.
         collective: the expected collective, with which more claims can be checked; None for any.
         topology: the expected machine; None for any.
@@ -85,7 +94,8 @@ def report(
         VerificationError: if an algorithm or a claim does not hold.
     """
     subject = _subject_of(source, collective, topology)
-    times = _times_of(subject, alpha, beta, session_of(source), classics, collective)
+    how = given_runtime(runtime)[0]
+    times = _times_of(subject, alpha, beta, how, session_of(source), classics, collective)
     found = ReportResult(subject, times, page(subject, times))
     if path is not None:
         found.save(path)
@@ -96,6 +106,7 @@ def _times_of(
     subject: Subject,
     alpha: float | str | None,
     beta: float | str | None,
+    runtime: Runtime,
     session: Session,
     classics: bool | Sequence[str],
     collective: What | None,
@@ -105,15 +116,19 @@ def _times_of(
     if not subject.entries:
         return Times.of(subject, *how)
     model, stored = how[0], [one.stored for one in subject.entries]
-    if subject.frontier is not None:
-        shown = {(one.steps, one.bandwidth) for one in stored}
-        members = members_for(subject.frontier, model, MESSAGES)
-        stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
     try:
         latency = None if how[1] == DESCRIBED else model.alpha
         network = physical_network(subject.topology, latency, model.bandwidth)
+    except UsageError as error:
+        return Times.of(subject, *how, left_out={"simulated times": str(error)})
+    if subject.frontier is not None:
+        shown = {(one.steps, one.bandwidth) for one in stored}
+        models = runtime.models(network, Semantics())
+        members = members_for(subject.frontier, models, MESSAGES)
+        stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
+    try:
         found, reasons = classics_of(session, stored[0].instance, classics, collective)
-        compared = compare(stored, found, network, Semantics(), MESSAGES, reasons)
+        compared = compare(stored, found, network, Semantics(), MESSAGES, reasons, runtime)
         compared = with_floors(compared, subject.frontier)
     except UsageError as error:
         return Times.of(subject, *how, left_out={"simulated times": str(error)})

@@ -10,6 +10,7 @@ in the description of the machine can be left out.
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --sizes 1KiB:1GiB --factor 2
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --timing lockstep --classics none
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --slow "0->1 by 3" --late "rank 3 by 9us"
+  syncoll simulate frontier.json --runtime nccl --sizes 64KiB,1MiB
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --packet 256 --header 16 --format json
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --trace out.pftrace --trace-size 4MiB
 
@@ -26,12 +27,14 @@ from syncoll.verbs.declaration import SWEEP, Shell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
+    from pathlib import Path
 
     from syncoll import values
-    from syncoll.planning import CostModel, members_for
+    from syncoll.planning import members_for
     from syncoll.simulating import (
         Injection,
         Late,
+        Runtime,
         Semantics,
         Sharing,
         Slow,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
         Timing,
         compare,
         given_network,
+        given_runtime,
         parse_late,
         parse_slow,
         with_floors,
@@ -79,7 +83,8 @@ def simulate(
     factor: int = 4,
     alpha: float | str | None = None,
     beta: float | str | None = None,
-    overhead: float | str = "0s",
+    runtime: str | Path | Runtime = "wire",
+    overhead: float | str | None = None,
     classics: bool | Sequence[str] = True,
     collective: What | None = None,
     timing: Literal["asynchronous", "lockstep"] = "asynchronous",
@@ -104,7 +109,9 @@ def simulate(
         alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
         beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
             in the file, if its machine has units.
-        overhead: of each call.
+        runtime: whose costs count: ``wire`` for none, ``nccl``, ``rccl``, ``mscclpp``, ``mpi``, or
+            a file; ``nccl:LL`` for one of its protocols.
+        overhead: of each call; None for that of the runtime.
         classics: whether to compare with all classics, or the names of some.
         collective: for the classics; None for the collective that the file names.
         timing: a send leaves when its data is there and its lane is free, or with its step.
@@ -115,7 +122,8 @@ def simulate(
         injection: a node begins its next step at once, or in MultiTree's lockstep.
         depth: number of sends that a connection holds until the first has arrived; None for any
             number.
-        reduction: bytes per second that a node adds up, such as ``300GB/s``; None for no time.
+        reduction: bytes per second that a node adds up, such as ``300GB/s``; None for that of the
+            runtime.
         slow: lanes with an Nth of their bandwidth; A and B are nodes, 'switch N', or *; repeatable.
         late: a rank that begins later; repeatable.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
@@ -127,6 +135,7 @@ def simulate(
         source = loaded(source, "simulate")  # type: ignore[arg-type]
     algorithms = list(algorithms_of(source, "simulate"))
     topology = algorithms[0].instance.topology
+    how, call = given_runtime(runtime, overhead)
     semantics = Semantics(
         values.choice_of("timing", timing, Timing),
         values.choice_of("switching", switching, Switching),
@@ -136,7 +145,7 @@ def simulate(
         values.bytes_of(header),
         depth,
         Fraction(0) if reduction is None else 1 / values.bandwidth_of("reduction", reduction),
-        values.time_of("overhead", overhead),
+        call,
         tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
         tuple(parse_late(one) if isinstance(one, str) else one for one in late),
     )
@@ -145,10 +154,10 @@ def simulate(
     require_whole("factor", factor, 2)
     chosen = sorted(values.sizes_of("sizes", sizes, factor))
     if isinstance(source, FrontierResult):
-        model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
-        algorithms += members_for(frontier_of(source), model, chosen)
+        models = how.models(network, semantics)
+        algorithms += members_for(frontier_of(source), models, chosen)
     instance = algorithms[0].instance
     found, reasons = classics_of(session_of(source), instance, classics, collective)
-    compared = compare(algorithms, found, network, semantics, chosen, reasons)
+    compared = compare(algorithms, found, network, semantics, chosen, reasons, how)
     compared = with_floors(compared, source if isinstance(source, FrontierResult) else None)
     return SimulationResult.of(compared, collective=instance.collective)

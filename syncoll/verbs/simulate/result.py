@@ -64,9 +64,10 @@ class SimulationResult(Tabular, Comparison):
         unit = f"a chunk per round at {format_bandwidth(network.unit)}"
         stated = [network.states_latency, network.states_bandwidth]
         source = f", as {topology.name} is described" if any(stated) else ""
+        how = ", ".join(filter(None, (self.runtime.words, self.semantics.words)))
         yield (
             f"{self.collective} on {topology.name}: {counted(len(network.lanes), 'lane')}, {alpha},"
-            f" {unit}{source}; {self.semantics.words}"
+            f" {unit}{source}; {how}"
         )
         yield self.message.sentence
         for one in (*self.algorithms, *(self.classics if all_classics else ())):
@@ -109,12 +110,17 @@ class SimulationResult(Tabular, Comparison):
                     ">type": "float",
                     ">redop": self.redop,
                     ">time (us)": _digits(row.seconds, 10**6),
+                    **self._protocol(one, number),
                     ">algbw (GB/s)": _digits(row.algbw, Fraction(1, 10**9)),
                     ">busbw (GB/s)": _digits(row.busbw, Fraction(1, 10**9)),
                 }
-                for row in measured
+                for number, (one, row) in enumerate(zip(each, measured, strict=True))
             ]
         )
+
+    def _protocol(self, one: Timed, number: int) -> dict[str, str]:
+        """The cell of the protocol for a size; empty if the runtime has only one."""
+        return {"protocol": one.protocols[number]} if len(self.runtime.protocols) > 1 else {}
 
     def _best_row(self, number: int) -> dict[str, str]:
         """The fastest algorithm for a size and, if there are classics, the fastest of them."""
@@ -124,6 +130,7 @@ class SimulationResult(Tabular, Comparison):
             ">message": format_size(self.sizes[number]),
             "fastest": best.name,
             ">time (us)": microseconds(best.seconds[number]),
+            **self._protocol(best, number),
             ">at least (us)": microseconds(floor) if floor else "-",
             ">gap": gap(float(best.seconds[number]), floor) if floor else "-",
         }

@@ -1,0 +1,153 @@
+"""One time for an algorithm in every command, under a runtime, with its error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.documents import schema
+from syncoll.simulating import runtime, runtime_text
+
+SIZES = (1 << 12, 1 << 20, 1 << 28)
+
+
+@pytest.fixture(scope="module")
+def frontier() -> syncoll.FrontierResult:
+    return syncoll.pareto("dgx_h100(boxes=2)", "allgather", backend="bfb", progress="none")
+
+
+def seconds_by_verb(
+    frontier: syncoll.FrontierResult, how: dict[str, Any]
+) -> dict[str, list[dict[str, float]]]:
+    """By command and size the time of each algorithm of the frontier, by its place."""
+    simulated = syncoll.simulate(frontier, sizes=SIZES, classics=False, **how)
+    planned = syncoll.plan(frontier, **how)
+    shown = syncoll.report(frontier, classics=False, **how).times.simulated
+    recommended = syncoll.recommend(frontier, sizes=SIZES, progress="none", **how)
+    assert shown is not None
+    return {
+        "simulate": [
+            {one.name: float(one.seconds[at]) for one in simulated.algorithms} for at in range(3)
+        ],
+        "plan": [
+            {one.name: float(planned.seconds(one.algorithm, size)) for one in simulated.algorithms}
+            for size in SIZES
+        ],
+        "report": [
+            {f"points[{i}]": row[shown.sizes.index(size)] for i, row in enumerate(shown.entries)}
+            for size in SIZES
+        ],
+        "recommend": [
+            {
+                one.name: float(one.seconds[at])
+                for one in recommended.compared.algorithms
+                if one.name.startswith("points")
+            }
+            for at in range(3)
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", ["wire", "nccl", "mscclpp:LL"])
+def test_four_commands_have_one_time(frontier: syncoll.FrontierResult, name: str) -> None:
+    found = seconds_by_verb(frontier, {"runtime": name})
+    assert len(found["simulate"][0]) == len(frontier.points)
+    for verb in ("plan", "report", "recommend"):
+        for own, other in zip(found["simulate"], found[verb], strict=True):
+            assert other == pytest.approx(own), verb
+
+
+def test_pages_have_the_error_of_the_times(frontier: syncoll.FrontierResult) -> None:
+    error = runtime("nccl").accuracy
+    assert error.startswith("± ")
+    how: dict[str, Any] = {"runtime": "nccl"}
+    recommended = syncoll.recommend(frontier, sizes=SIZES, progress="none", **how)
+    report = syncoll.report(frontier, classics=False, **how)
+    for text in (
+        str(syncoll.simulate(frontier, sizes=SIZES, classics=False, **how).page()),
+        str(recommended.page()),
+        str(syncoll.plan(frontier, **how).page()),
+        report.html,
+    ):
+        assert f"runtime nccl ({error})" in " ".join(text.split())
+    named = syncoll.plan(frontier, size="1MiB", **how)
+    assert f"us {error}." in " ".join(str(named.page()).split())
+    assert "runtime" not in str(syncoll.plan(frontier).page())
+
+
+def test_documents_name_the_runtime(frontier: syncoll.FrontierResult) -> None:
+    simulated = syncoll.simulate(frontier, sizes=SIZES, classics=False, runtime="nccl").document()
+    recommended = syncoll.recommend(frontier, sizes=SIZES, progress="none", runtime="nccl")
+    planned = syncoll.plan(frontier, runtime="nccl").document()
+    pairs = (
+        ("simulation", simulated, simulated),
+        ("recommendation", recommended.document(), recommended.document()),
+        ("plan", planned, planned["model"]),
+    )
+    for kind, document, owner in pairs:
+        jsonschema.Draft202012Validator(schema(kind)).validate(document)
+        assert owner["runtime"]["name"] == "nccl"
+        assert owner["runtime"]["error"] == float(runtime("nccl").error or 0)
+    rows = simulated["algorithms"][0]["measurements"]
+    assert [row["protocol"] for row in rows] == ["LL", "LL", "Simple"]
+    assert "runtime" not in syncoll.plan(frontier).document()["model"]
+
+
+def test_exports_for_a_runtime_have_its_costs(
+    frontier: syncoll.FrontierResult, tmp_path: Path
+) -> None:
+    planned = syncoll.plan(frontier, to="mscclpp", exports=tmp_path / "out")
+    index = json.loads((tmp_path / "out" / "index.json").read_text("utf-8"))
+    assert index["model"]["runtime"]["name"] == planned.runtime.name == "mscclpp"
+    other = syncoll.plan(frontier, to="mscclpp", runtime="wire")
+    assert other.runtime.name == "wire"
+    assert other.seconds(frontier_best(other), 1 << 20) < planned.seconds(
+        frontier_best(planned), 1 << 20
+    )
+
+
+def frontier_best(planned: syncoll.PlanResult) -> Any:
+    return planned.best(1 << 20).algorithm
+
+
+def test_an_overhead_replaces_the_call(frontier: syncoll.FrontierResult, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(runtime_text(runtime("nccl:LL")).replace('"12 us"', '"30 us"'))
+    how: dict[str, Any] = {"sizes": 1024, "classics": False}
+    times = {
+        overhead: syncoll.simulate(frontier, runtime=path, overhead=overhead, **how).algorithms[0]
+        for overhead in (None, "0s", "30us")
+    }
+    assert times[None].seconds == times["30us"].seconds
+    assert float(times[None].seconds[0] - times["0s"].seconds[0]) == pytest.approx(30e-6)
+
+
+@pytest.mark.parametrize("timing", ["asynchronous", "lockstep"])
+def test_lockstep_plans_have_the_runtime(frontier: syncoll.FrontierResult, timing: str) -> None:
+    planned = syncoll.plan(frontier, runtime="nccl", timing=timing)  # type: ignore[arg-type]
+    assert planned.timing == timing
+    simulated = syncoll.simulate(
+        frontier,
+        sizes=SIZES,
+        runtime="nccl",
+        timing=timing,  # type: ignore[arg-type]
+        classics=False,
+    )
+    for at, size in enumerate(SIZES):
+        best = planned.best(size).algorithm
+        assert planned.seconds(best, size) == simulated.best(at).seconds[at]
+
+
+def test_an_unknown_runtime_ends_the_command(
+    frontier: syncoll.FrontierResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frontier.save(tmp_path / "f.json")
+    for verb in ("simulate", "plan", "report", "recommend"):
+        assert main([verb, str(tmp_path / "f.json"), "--runtime", "ncll"]) == 2
+        assert "ncll is neither a runtime nor a file" in capsys.readouterr().err
