@@ -1,9 +1,9 @@
 """Few chunks: the gap between R/C with a limit on chunks and the bound for any number of them.
 
-Each machine and collective has a ``syncoll pareto`` without a limit on chunks, whose bounds hold
-for every C, and one for each limit on chunks.  A row is an S of at least 3 for which the first has
-a point.  A gap is the least R/C of a point with at most S steps over the proved bound, minus 1;
-means are geometric.
+Each machine and collective has a ``syncoll pareto`` without a limit on chunks, one for each limit
+on chunks, and ``syncoll bounds``, whose bounds hold for every C.  A row is an S of at least 3 for
+which the first has a point.  A gap is the least R/C of a point with at most S steps over the best
+proved bound, minus 1; means are geometric.
 
 ::
 
@@ -24,7 +24,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import pareto
+from benchmarks.processes import pareto, process
 from benchmarks.tables import (
     Page,
     add_options,
@@ -34,6 +34,7 @@ from benchmarks.tables import (
     made_at,
     mean,
 )
+from syncoll.documents import read_file
 from syncoll.documents.atomic import write_atomically
 from syncoll.results import Frontier
 
@@ -55,6 +56,9 @@ LIMITS: tuple[tuple[str, str, dict[int, float]], ...] = (
 """Topology, collective, and for each limit on C the gap that is aimed at."""
 
 LEAST_STEPS = 3
+
+MOST_BOUNDED = 18
+"""Largest S with a bound of its own; more steps seldom have a larger bound than any number."""
 
 Limited = dict[int, "Found | None"]
 """For each S the best point."""
@@ -102,6 +106,15 @@ def searched(topology: str, collective: str, seconds: float, chunks: int | None)
         return pareto(topology, collective, seconds, Path(folder) / "frontier.json", more)[1]
 
 
+def bounded(topology: str, collective: str, seconds: float, steps: int) -> Frontier:
+    """The bounds for each S up to `steps`, as a frontier without points."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bounds.json"
+        limits = ["--max-steps", str(steps), "--time-limit", f"{seconds:g}s", "-o", str(file)]
+        process(["bounds", topology, collective, *limits])
+        return read_file(file).claims()
+
+
 def measured(
     topology: str,
     collective: str,
@@ -121,7 +134,12 @@ def measured(
         every = {p.steps for p in free.points if p.steps >= LEAST_STEPS}
         every = every if before is None else set(before.proved)
         known = {} if before is None else before.proved
-        proved = {s: max(least_proved(free, s), known.get(s, Fraction(0))) for s in sorted(every)}
+        last = min(max(every), MOST_BOUNDED)
+        either = [free, bounded(topology, collective, seconds, last)]
+        proved = {
+            s: max(known.get(s, Fraction(0)), *(least_proved(one, s) for one in either))
+            for s in sorted(every)
+        }
         free_points = {s: best(free, s) for s in proved}
     limited = {}
     for chunks in limits:

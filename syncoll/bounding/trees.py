@@ -47,9 +47,9 @@ Sends = Counter[tuple[int, int]]
 _SHARE = 0.8
 """The share of the time for generating trees: the rest is for the exact check."""
 
-_UNITS_PER_SUM = 2e-8
+_UNITS_PER_SUM, _UNITS_PER_EXACT_SUM = 2e-8, 4e-8
 """Work units for a sum of the dynamic programming: 1e-8 s by sets of destinations, 4e-8 s by sets
-of informed nodes."""
+of informed nodes.  And for one of an exact check, which looks at all sets, without symmetry."""
 
 _AFRESH = 3
 """Interval of turns that price trees under the master's prices.  Other turns take prices half way
@@ -95,6 +95,13 @@ class TreeOracle:
         cost = float(found.cost)
         return (below, None) if cost >= below else (cost, self.load(found.tree(), len(on_links)))
 
+    def units_of_check(self, steps: int) -> float:
+        """Work units of the exact cost of its cheapest tree."""
+        sums = 0.5 * self.topology.num_nodes * 3.0 ** len(self.demand.destinations)
+        if is_of_sets(self.where, self.demand):
+            sums = 3.0 ** len(uninformed(self.where, self.demand))
+        return _UNITS_PER_EXACT_SUM * steps * sums
+
     def own(self, prices: FloatArray) -> FloatArray:
         """``[b, S]``, the prices that its trees pay."""
         return prices[self.first : self.first + self.members.shape[1]]
@@ -129,8 +136,8 @@ def find_prices(
     hopeless: Fraction | float | None = None,
     is_late: Callable[[int], bool] = lambda _: False,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound by columns of some oracles, and its proof; None if it was given up, or is at
-    most `more_than`.
+    """The best bound by columns of some oracles, and its proof; None if it was given up, is at most
+    `more_than`, or takes too long to check.
 
     Args:
         master: with the columns that are known.
@@ -144,11 +151,19 @@ def find_prices(
         is_late: whether to give up; asked in the first turn after each oracle, with the number of
             oracles so far.
     """
+    units = sum(oracle.units_of_check(prices.shape[1]) for oracle in oracles)
+    if units > until.left():
+        return None
     found = _best_prices(master, oracles, prices, until.share(_SHARE), hopeless, is_late)
     if found is None:
         return None
     value, best = found
-    return rationalise(best, value, lambda how: proof(how, best), check, until, more_than)
+
+    def checked(made: Priced) -> Fraction:
+        took(units)
+        return check(made)
+
+    return rationalise(best, value, lambda how: proof(how, best), checked, until, more_than)
 
 
 def _best_prices(

@@ -20,7 +20,7 @@ from syncoll.bounding.trees import find_tree_prices, trees_of
 from syncoll.certificates import Demand, Priced, Trees, demands
 from syncoll.certificates.informed_sets import MOST_UNINFORMED, InformedSets, set_orbits
 from syncoll.certificates.steiner import MOST_DESTINATIONS, CheapestTrees
-from syncoll.clock import counting
+from syncoll.clock import counting, now
 from syncoll.deadline import Deadline
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -312,3 +312,20 @@ def test_looking_for_trees_counts_as_work(monkeypatch: pytest.MonkeyPatch) -> No
     with counting():
         find_tree_prices(topology, needs, 3, Deadline.after(1.0))
     assert len(asks) == 1
+
+
+def test_a_check_that_exceeds_the_work_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = {(a, a ^ 1 << bit): 1 for a in range(16) for bit in range(4)}
+    topology = Topology.from_links("cube", 16, links)
+    needs = demands(broadcast().tabulate(16, 1))
+    monkeypatch.setattr(trees_module, "cheapest_tree", None)
+    with counting():
+        assert find_tree_prices(topology, needs, 6, Deadline.after(0.1)) is None
+
+
+def test_an_exact_check_counts_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees_module, "_UNITS_PER_EXACT_SUM", 1.0)
+    with counting():
+        found = find_tree_prices(ring(3), demands(broadcast().tabulate(3, 1)), 2)
+        assert found is not None
+        assert now() >= 2 * 3**2

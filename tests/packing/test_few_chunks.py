@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -11,6 +11,7 @@ import pytest
 
 from syncoll.deadline import NEVER
 from syncoll.model import BandwidthBound, Topology
+from syncoll.packing import send_programs
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
@@ -122,3 +123,15 @@ def test_a_slow_link_needs_its_rounds_for_each_chunk() -> None:
     two = topology("two", 2, {(0, 1): Fraction(1, 3), (1, 0): Fraction(1)})
     few = few_of(problem(two), 1)
     assert [improved(few, units) for units in (1, 2)] == [3, 6]
+
+
+def test_constructing_a_program_counts_as_work(
+    counted_work: Callable[[], float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(send_programs, "_UNITS_PER_VARIABLE", 1.0)
+    question = problem(uneven())
+    known = all_trees(question, 0, 2)[:1]
+    others = np.zeros((len(question.exact_rate), 2), dtype=np.int64)
+    began = counted_work()
+    TreeRepair(question, 2).shortened([0], known, others, 9, 1.0)
+    assert counted_work() - began >= 8
