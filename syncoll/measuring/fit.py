@@ -20,7 +20,7 @@ from syncoll.measuring.ways import Load, Way
 from syncoll.runtime import Kind
 from syncoll.simulating import Hop, Protocol, Reach, Runtime
 
-__all__ = ["Fit", "Sample", "decade_of", "fit", "predicted"]
+__all__ = ["Fit", "Sample", "decade_of", "fit", "fitted", "predicted"]
 
 _LEAST_ROWS, _FOLDS = 3, 5
 
@@ -103,16 +103,16 @@ def fit(samples: Sequence[Sample], start: Runtime) -> Fit:
     """
     if len(samples) < _LEAST_ROWS:
         raise UsageError(f"{len(samples)} rows to fit costs to; expected at least {_LEAST_ROWS}")
-    fitted, parts, held = _fitted(samples, start), _FOLDS, np.empty(len(samples))
+    made, parts, held = fitted(samples, start), _FOLDS, np.empty(len(samples))
     for part in range(min(parts, len(samples))):
         kept = [one for i, one in enumerate(samples) if i % parts != part]
-        held[part::parts] = _errors(_fitted(kept, start), samples[part::parts])
-    return Fit(fitted, tuple(samples), _errors(fitted, samples), _errors(start, samples), held)
+        held[part::parts] = _errors(fitted(kept, start), samples[part::parts])
+    return Fit(made, tuple(samples), _errors(made, samples), _errors(start, samples), held)
 
 
 def predicted(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
     """Seconds of each sample under a runtime."""
-    return _Rows(samples).seconds(runtime)
+    return _Rows(samples, runtime).seconds()
 
 
 def _errors(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
@@ -123,7 +123,7 @@ def _errors(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
 class _Rows:
     """Samples as arrays over (sample, way, kind of link), padded by repeating the last way."""
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    def __init__(self, samples: Sequence[Sample], runtime: Runtime) -> None:
         most = max(len(one.ways) for one in samples)
         ways = [(*one.ways, *one.ways[-1:] * (most - len(one.ways))) for one in samples]
         loads = [[[way.loads.get(x, Load()) for x in Reach] for way in each] for each in ways]
@@ -137,20 +137,36 @@ class _Rows:
         self._sent = np.array([[way.sent for way in each] for each in ways])
         self._size = np.array([float(one.size) for one in samples])
         self._gpus = np.array([one.gpus - 1.0 for one in samples])
-        self._kinds = [one.kind for one in samples]
+        self._runtime, names = runtime, {one.name for one in runtime.protocols}
+        own = {kind: runtime.protocols_for(kind) for kind in {one.kind for one in samples}}
+        # ``[protocols, samples, ways]``: whether a library runs a way in a protocol.
+        self._runs = np.array(
+            [
+                [
+                    [
+                        x in own[one.kind] and (x.name in only or names.isdisjoint(only))
+                        for only in (way.protocols for way in each)
+                    ]
+                    for one, each in zip(samples, ways, strict=True)
+                ]
+                for x in runtime.protocols
+            ]
+        )
 
-    def seconds(self, runtime: Runtime, factors: FloatArray | None = None) -> FloatArray:
+    def seconds(self, factors: FloatArray | None = None) -> FloatArray:
         """``[samples]``: the least time over ways and protocols.
 
         Args:
             factors: ``[1 + protocols, costs]``, logarithms for all protocols, and for each.
         """
         found = np.full(len(self._size), np.inf)
-        for number, one in enumerate(runtime.protocols, 1):
-            scale = np.ones(_NUM_COSTS) if factors is None else np.exp(factors[0] + factors[number])
-            used = [one in runtime.protocols_for(kind) for kind in self._kinds]
-            found = np.where(used, np.minimum(found, self._of(one, scale).min(axis=1)), found)
-        return found + float(runtime.per_gpu) * self._gpus
+        for number, one in enumerate(self._runtime.protocols):
+            scale = np.ones(_NUM_COSTS)
+            if factors is not None:
+                scale = np.exp(factors[0] + factors[number + 1])
+            each = np.where(self._runs[number], self._of(one, scale), np.inf)
+            found = np.minimum(found, each.min(axis=1))
+        return found + float(self._runtime.per_gpu) * self._gpus
 
     def _of(self, one: Protocol, scale: FloatArray) -> FloatArray:
         """``[samples, ways]``: seconds in a protocol whose costs are scaled."""
@@ -170,14 +186,14 @@ class _Rows:
         return found
 
 
-def _fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
+def fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
     """The runtime with the most likely factors."""
-    rows, usual = _Rows(samples), np.full((1 + len(start.protocols), _NUM_COSTS), _OWN)
+    rows, usual = _Rows(samples, start), np.full((1 + len(start.protocols), _NUM_COSTS), _OWN)
     usual[0], measured = _COMMON, np.array([one.seconds for one in samples])
 
     def distances(flat: FloatArray) -> FloatArray:
         factors = flat.reshape(usual.shape)
-        away = np.log(rows.seconds(start, factors) / measured) / _NOISE
+        away = np.log(rows.seconds(factors) / measured) / _NOISE
         robust = np.sqrt(2 * (np.sqrt(1 + away**2) - 1))  # half of its square is the soft L1 loss
         return np.concatenate([robust, (factors / usual).ravel()])
 

@@ -18,6 +18,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.planning import MessageMeasure
 from syncoll.simulating import (
     Hop,
+    Order,
     PhysicalNetwork,
     Protocol,
     Reach,
@@ -58,14 +59,16 @@ class Way:
 
     Args:
         loads: by the kind of links.
-        messages: sends over the busiest link.
+        messages: sends that leave a node over the busiest lane.
         sent: bytes that leave the busiest node for each byte of the message.
+        protocols: in which libraries run it; empty for all.
     """
 
     name: str
     loads: Mapping[Reach, Load]
     messages: int = 0
     sent: float = 0.0
+    protocols: tuple[str, ...] = ()
 
     @property
     def algbw(self) -> float:
@@ -83,7 +86,8 @@ def way_of(stored: StoredAlgorithm, network: PhysicalNetwork, message: MessageMe
         """Seconds of an empty message, if some hops cost more than usual."""
         costs = {reach: hops.get(reach, Hop(_USUAL[reach])) for reach in Reach}
         changed = Protocol("", hops=costs).network(network)
-        return float(simulated_seconds(stored, changed, Semantics(), [Fraction(1, _MESSAGE)])[0])
+        free = Semantics(order=Order.ARRIVALS)
+        return float(simulated_seconds(stored, changed, free, [Fraction(1, _MESSAGE)])[0])
 
     halved = Protocol("", shares={Reach.BOX: Fraction(1), Reach.NETWORK: Fraction(1, 2)})
     lanes = zip(halved.network(network).lanes, network.lanes, strict=True)
@@ -101,6 +105,7 @@ def way_of(stored: StoredAlgorithm, network: PhysicalNetwork, message: MessageMe
                 network.lanes[busy].cables,
             )
     senders, receivers = simulated.sends[:, 1:3].T
-    most = np.bincount(network.topology.links_of(senders, receivers)).max()
+    links = network.topology.links_of(senders, receivers)
+    most = np.bincount(network.strand_lanes[network.first_strand[links], 0]).max()
     chunk = float(message.node_bytes(_MESSAGE)) / stored.chunks / _MESSAGE
     return Way(stored.where, loads, int(most), float(np.bincount(senders).max()) * chunk)

@@ -23,8 +23,14 @@ __all__ = [
     "variants_of",
 ]
 
-_LIBRARY = ("nccl_ring", "nccl_tree", "nvls", "pairwise")
-"""The classics that libraries run."""
+_LIBRARY: dict[str, tuple[str, ...]] = {
+    "nccl_ring": (),
+    "nccl_tree": (),
+    "pairwise": (),
+    "nvls": ("Simple",),
+    "pat": ("Simple",),
+}
+"""The classics that libraries run, each with its protocols; all where there are none."""
 
 STARTS = {"nccl-tests": "nccl", "rccl-tests": "rccl", "mscclpp-test": "mscclpp", "osu": "mpi"}
 """The runtime of each benchmark."""
@@ -146,5 +152,6 @@ def library_ways(
         own = [name for name in _LIBRARY if (name == "nvls") == topology.counts_copies]
         made, _ = session.classics(topology, collective, own)
         for name, each in made.items():
-            found[name] = way_of(StoredAlgorithm(*each[0], name), network, message)
+            way = way_of(StoredAlgorithm(*each[0], name), network, message)
+            found[name] = replace(way, protocols=_LIBRARY[name])
     return tuple(found.values())
