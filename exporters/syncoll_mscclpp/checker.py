@@ -85,18 +85,18 @@ def _followed(
     """Executes a plan; returns its collective, with its root, and the doubts."""
     found, doubt = None, None
     every = units_of(plan)
-    if every == (1,) and isinstance(spec, Specification):
+    if every == ((1, 1),) and isinstance(spec, Specification):
         with suppress(VerificationError):  # whose error names chunks, if it is executed by chunks
             grid = Grid(plan, spec.pieces)
             _require_followable(plan, grid.longest, pieces=True)
             share = grid.pieces_of_part
             coarse = Specification(spec.collective, spec.num_ranks, share, spec.root)
-            found, doubt = _executed(plan, spec, coarse, 1, grid)
+            found, doubt = _executed(plan, spec, coarse, (1, 1), grid)
             return spec.of_root(None if found is None else found.root), doubt
-    for units in every:
+    for units, scratch in every:
         _require_followable(plan, units)
         cut = None if spec is None else spec.cut(units)
-        found, doubted = _executed(plan, spec, cut, units)
+        found, doubted = _executed(plan, spec, cut, (units, scratch))
         doubt = doubt or doubted
     if isinstance(spec, Specification) and found is not None:
         spec = spec.of_root(found.root)
@@ -107,11 +107,11 @@ def _executed(
     plan: ExecutionPlan,
     spec: OwnSpecification | None,
     cut: OwnSpecification | None,
-    units: int,
+    units: tuple[int, int],
     grid: Grid | None = None,
 ) -> tuple[OwnSpecification | None, str | None]:
     """Executes a plan in pieces, as `threads_of`; `cut` has the collective's pieces."""
-    threads = threads_of(plan, spec, units, grid)
+    threads = threads_of(plan, spec, *units, grid)
     program = threads.program
     require_matched(program)
     run = schedule(program)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -188,14 +187,12 @@ class Detector(ABC):
             self.require(slot, who, clock, earlier, "reads", "writes")
         self.reads[slot][who[0], who[2], part] = who
 
-    def write(
-        self, slot: int, who: Access, clock: Clock, known: Iterable[tuple[int, int]] = ()
-    ) -> None:
-        """An access that writes after the parts of reads that are `known`."""
+    def write(self, slot: int, who: Access, clock: Clock, known: int = 0) -> None:
+        """An access that writes after the parts of reads that are `known`, as bits."""
         if (earlier := self.writes.get(slot)) is not None:
             self.require(slot, who, clock, earlier, "writes", "writes")
-        for (agent, _, part), reader in self.reads.pop(slot, {}).items():
-            if (agent, part) not in known:
+        for (*_, part), reader in self.reads.pop(slot, {}).items():
+            if part < 0 or not known & 1 << part:
                 self.require(slot, who, clock, reader, "writes", "reads")
         self.writes[slot] = who
 

@@ -396,10 +396,59 @@ def passed_on() -> Plan:
     return {**write("broadcast", gpus), "protocol": "LL"}
 
 
+def networked() -> Plan:
+    """Allgather in place, 3 ranks: packets are made in scratch, and proxies pass them on."""
+    gpus = []
+    for r in range(3):
+        gpu, others = Gpu(r, (1, 3, 3)), [(r + away) % 3 for away in (1, 2)]
+        gpu.block(
+            others,
+            [(peer, "s") for peer in others],
+            [
+                move("cpkt", [local("o", r)], [local("s", r)]),
+                move(
+                    *("rppkt", [local("s", r)], [remote(0, r), remote(1, r)]),
+                    channel_type="port",
+                    channel_ids=[0, 1],
+                ),
+            ],
+            "port",
+        )
+        for peer in others:
+            gpu.block([], [], [move("upkt", [local("s", peer)], [local("o", peer)])])
+        gpus.append(gpu)
+    plan = write("allgather", gpus, inplace=True, use_double_scratch_buffer=True)
+    return {**plan, "protocol": "LL"}
+
+
+def multicast() -> Plan:
+    """Allgather in place, 3 ranks: a switch copies the packets of each to all."""
+    gpus = []
+    for r in range(3):
+        gpu = Gpu(r, (1, 3, 3))
+        target = {"switch_channel_id": 0, "index": r, "size": 1}
+        ops = [
+            move("cpkt", [local("o", r)], [local("s", r)]),
+            move("gstorepkt", [local("s", r)], [target], channel_type="switch"),
+        ]
+        gpu.block([], [], ops)
+        for away in (1, 2):
+            peer = (r + away) % 3
+            gpu.block([], [], [move("upkt", [local("s", peer)], [local("o", peer)])])
+        gpus.append(gpu)
+    plan = write("allgather", gpus, inplace=True, use_double_scratch_buffer=True)
+    groups = [{"size": 3, "ranks": [0, 1, 2]}]
+    for gpu in plan["gpus"]:
+        gpu["channels"] = [{"channel_type": "switch", "buffer_type": "s", "rank_groups": groups}]
+        gpu["threadblocks"][0]["channels"] = [{"channel_type": "switch", "channel_ids": [0]}]
+    return {**plan, "protocol": "LL"}
+
+
 @pytest.fixture(scope="session")
 def packet_plans() -> dict[str, Callable[[], Plan]]:
     """Functions that write a small plan of packets each, by name."""
-    return {"gathered": gathered, "reduced": reduced, "passed_on": passed_on}
+    every = (gathered, reduced, passed_on, networked, multicast)
+    return {one.__name__: one for one in every}
 
 
 @pytest.fixture(scope="session")

@@ -178,18 +178,32 @@ class Simulation:
                     self.semaphores[semaphore] -= 1
             yield True
         elif name.endswith("pkt"):
-            yield from self.move_packets(r, block, op, t)
+            yield from self.move_packets(r, block, op, t, state)
         else:
             yield from self.move(r, block, op, t, start)
 
-    def move_packets(self, r: int, block: Plan, op: Plan, t: int) -> Iterator[bool]:
+    def move_packets(self, r: int, block: Plan, op: Plan, t: int, state: Plan) -> Iterator[bool]:
         """Each packet has the number of its call; its reader waits for this number."""
         flag, name = self.call[r] + 1, op["name"]
         half = flag % 2 if self.plan.get("use_double_scratch_buffer") else 0
         sources = [self.place(r, block, op, one) for one in op["src_buff"]]
-        targets = [self.place(r, block, op, one) for one in op["dst_buff"]]
-        data_in = {"rppkt": 0, "upkt": 0}.get(name, len(sources) if name == "ppkt" else 1)
-        data_out = 0 if name in ("ppkt", "rppkt", "cpkt") else 1
+        targets = [place for one in op["dst_buff"] for place in self.everywhere(r, block, op, one)]
+        data_in = {"rppkt": 0, "upkt": 0, "gstorepkt": 0}.get(
+            name, len(sources) if name == "ppkt" else 1
+        )
+        if op.get("channel_type") == "port":
+            data_in = 0
+            if name == "rppkt":  # all threads wait for the packets, and meet
+                (_, _, at, length), group = sources[0], op.get("tbg_info", WHOLE)
+                for e in range(*(slice_start(length, group, n) for n in (0, 1))):
+                    while e % self.threads == t and self.flag(r, half, at + e) != flag:
+                        yield False
+                yield from self.meet(state, t)
+            if t < len(targets):
+                self.pass_on(r, block, op, t, (sources * len(targets))[t], targets[t], half)
+            yield True
+            return
+        data_out = 0 if name in ("ppkt", "rppkt", "cpkt", "gstorepkt") else 1
         pairs = [(sources, targets)]
         if name == "ppkt":
             pairs = [([a], [b]) for a, b in zip(sources, targets, strict=True)]
@@ -215,6 +229,23 @@ class Simulation:
                         self.packets[rank, half, at + e] = (flag, total)
                     yield True
         yield True
+
+    def flag(self, rank: int, half: int, at: int) -> int:
+        return self.packets.get((rank, half, at), (0, None))[0]
+
+    def pass_on(
+        self, r: int, block: Plan, op: Plan, t: int, source: Any, target: Any, half: int
+    ) -> None:
+        """Thread t has a proxy copy packets with their flags, as they are by then."""
+        mine, _ = self.end_of(r, block, op, op["channel_ids"][t])
+        group = op.get("tbg_info", WHOLE)
+        for e in range(*(slice_start(source[3], group, n) for n in (0, 1))):
+
+            def copied(e: int = e) -> None:
+                packet = self.packets.get((source[0], half, source[2] + e), (0, None))
+                self.packets[target[0], half, target[2] + e] = packet
+
+            self.push(mine, copied)
 
     def meet(self, state: Plan, t: int) -> Iterator[bool]:
         state["met"][t] += 1
@@ -464,6 +495,8 @@ def mutants(plan: Plan) -> Iterator[Plan]:
         ("gathered", ()),
         ("reduced", ()),
         ("passed_on", ()),
+        ("networked", ()),
+        ("multicast", ()),
     ],
 )
 def test_mutants(

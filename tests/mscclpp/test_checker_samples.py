@@ -393,7 +393,24 @@ def test_pipelines(plans: Plans) -> None:
         inner = gpu["threadblocks"][0]["ops"][-1]["ops"]
         del inner[4]
     refuse(plan, "race")
-    refuse({**plans["piped_alltoall"](), "reuse_resources": True}, "not followed")
+
+
+def test_a_pipeline_wraps_around_in_scratch_of_a_fixed_size(plans: Plans) -> None:
+    """Two chunks of scratch have 32 MiB each; a rank is at most one piece ahead of its peer."""
+    plan = {**plans["piped_alltoall"](), "reuse_resources": True}
+
+    def piece(size: int) -> None:
+        for gpu in plan["gpus"]:
+            gpu["threadblocks"][0]["ops"][-1]["iter_context"]["unit_size"] = size
+
+    for unit in (1 << 20, 1 << 24):
+        piece(unit)
+        check(plan)
+    piece(1 << 25)
+    refuse(plan, r"race: it (reads|writes) s\[\d\] of rank")
+    check({**plan, "max_message_size": 1 << 26})
+    piece(3 << 20)
+    refuse(plan, "larger than a chunk of scratch of a fixed size are not followed")
 
 
 def test_calls_alternate_between_halves_of_scratch(kit: SimpleNamespace) -> None:

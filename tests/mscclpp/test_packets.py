@@ -48,9 +48,10 @@ def passed_on(packet_plans: Plans) -> Plan:
     return packet_plans["passed_on"]()
 
 
-def test_plans_of_packets_are_followed(gathered: Plan, reduced: Plan, passed_on: Plan) -> None:
-    for plan, does in ((gathered, "allgather"), (reduced, "allreduce"), (passed_on, "broadcast")):
-        checked = check(plan)
+def test_plans_of_packets_are_followed(packet_plans: Plans) -> None:
+    every = {"gathered": "allgather", "reduced": "allreduce", "passed_on": "broadcast"}
+    for name, does in {**every, "networked": "allgather", "multicast": "allgather"}.items():
+        checked = check(packet_plans[name]())
         assert (checked.collective, checked.result_checked) == (does, True)
         assert checked.facts["protocol"] == "LL"
 
@@ -94,13 +95,42 @@ def test_a_slot_written_twice_orders_nothing(passed_on: Plan) -> None:
     refuse(passed_on, r"race: .*packet s\[0\] of rank 1")
 
 
+def test_proxies_pass_packets_on_as_they_are(packet_plans: Plans) -> None:
+    """A proxy waits for no flag, and reads its source later; one half of scratch is too few."""
+    networked = packet_plans["networked"]
+    refuse({**networked(), "use_double_scratch_buffer": False}, r"race: it writes packet s")
+    plan = networked()
+    put = ops_of(plan)[1]
+    put |= {"name": "ppkt", "src_buff": put["src_buff"] * 2}
+    refuse(plan, "takes the source from the memory of the first plan .*; expected rppkt")
+    plan["reuse_resources"] = True
+    refuse(plan, r"race: it reads packet s\[0\] of rank 0, .*cpkt.* writes")
+    ops_of(plan).insert(1, {"name": "nop"})
+    for rank in (1, 2):
+        ops_of(plan, rank).insert(1, {"name": "nop"})
+    check(plan)
+    plan = networked()
+    ops_of(plan)[1]["channel_ids"] = [0]
+    refuse(plan, "1 channels for 2 targets")
+    plan = networked()
+    ops_of(plan)[1]["channel_ids"] = [1, 0]
+    refuse(plan, "puts to a buffer of rank 1 over a channel to rank 2")
+    plan = networked()
+    del ops_of(plan)[0]
+    refuse(plan, "waits forever|deadlock")
+
+
+def test_multicast_packets_need_scratch_at_all_ranks(packet_plans: Plans) -> None:
+    plan = packet_plans["multicast"]()
+    for gpu in plan["gpus"]:
+        gpu["channels"][0]["buffer_type"] = "o"
+    refuse(plan, "packets to o of rank 0; they can only be in scratch")
+    plan = packet_plans["multicast"]()
+    ops_of(plan)[1]["dst_buff"][0]["index"] = 1
+    refuse(plan, "waits forever: the packets of packet s\\[0\\] of rank 1")
+
+
 def test_unsupported_features_are_unchecked(gathered: Plan) -> None:
-    plan = copy.deepcopy(gathered)
-    ops_of(plan)[0]["channel_type"] = "port"
-    refuse(plan, "over port channels are not followed", UncheckedError)
-    plan = copy.deepcopy(gathered)
-    ops_of(plan)[0]["name"] = "gstorepkt"
-    refuse(plan, "is not followed here", UncheckedError)
     plan = copy.deepcopy(gathered)
     ops_of(plan)[0]["name"] = "put"
     refuse(plan, r"rank 1 keeps data in s\[0\], where it has packets as well", UncheckedError)

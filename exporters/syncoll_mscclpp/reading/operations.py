@@ -20,11 +20,11 @@ __all__ = [
     "wrong_signature",
 ]
 
-PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt")
+PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt", "gstorepkt")
 """Operations on data with a flag in every packet, as in protocol LL."""
 
 MULTICAST = ("glres", "gstore")
-"""Operations through a switch, to the memory of a group of ranks at once."""
+"""Operations through a switch on plain data, to the memory of a group of ranks at once."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Signature:
     """The needs of an operation.
 
     Args:
-        sources: kinds of its sources: l local, r remote, s switch, L and R for packets in scratch;
-            a ``*`` repeats the kind before it, at least once.
+        sources: kinds of its sources: l local, r remote, s switch, L, R and S for packets in
+            scratch; a ``*`` repeats the kind before it, at least once.
         targets: kinds of its targets, likewise.
         channel_types: the types to choose from; empty if it needs none or takes any.
         ids: whether it needs channels by number.
@@ -70,8 +70,9 @@ SIGNATURES = {
     "rres": Signature("lr*", "lr*", ("memory",)),
     "glres": Signature("s", "s", ("switch",)),
     "gstore": Signature("l", "s", ("switch",)),
-    "ppkt": Signature("l*", "R*", ("memory",), paired=True),
-    "rppkt": Signature("L", "R*", ("memory",)),
+    "ppkt": Signature("l*", "R*", _BOTH, paired=True),
+    "rppkt": Signature("L", "R*", _BOTH),
+    "gstorepkt": Signature("L", "S", ("switch",)),
     "cpkt": Signature("l", "L"),
     "upkt": Signature("L", "l"),
     "repkt": Signature("lL*", "l"),
@@ -81,10 +82,19 @@ SIGNATURES = {
 }
 """All operations that the checker follows, by name."""
 
+_BY_PROXY = {"ppkt": Signature("L*", "R*", ("port",), paired=True)}
+"""Operations that move other data over port channels: a proxy makes no packets."""
+
+
+def _signature(op: PlanOperation) -> Signature:
+    """The signature of an operation over its type of channel."""
+    special = _BY_PROXY if op.channel_type == "port" else {}
+    return special.get(op.name, SIGNATURES[op.name])
+
 
 def in_packets(op: PlanOperation) -> list[bool]:
     """Which pieces of an operation of a right signature are packets."""
-    signature, result = SIGNATURES[op.name], list[bool]()
+    signature, result = _signature(op), list[bool]()
     for pattern, given in ((signature.sources, op.sources), (signature.targets, op.targets)):
         kinds = pattern.removesuffix("*")
         result += [kinds[min(i, len(kinds) - 1)].isupper() for i in range(len(given))]
@@ -93,12 +103,12 @@ def in_packets(op: PlanOperation) -> list[bool]:
 
 def wrong_signature(op: PlanOperation) -> str | None:
     """The error in the fields of an operation of a known name, or None."""
-    signature = SIGNATURES[op.name]
+    signature = _signature(op)
     if signature.channel_types and op.channel_type not in signature.channel_types:
         return (
             f"channel_type is {op.channel_type!r}; expected {' or '.join(signature.channel_types)}"
         )
-    by_port = op.channel_type == "port" and signature.paired
+    by_port = op.channel_type == "port" and bool(op.targets)
     if (signature.ids or by_port) and not op.channels:
         return "channel_ids is missing"
     if len(op.channels) > MOST_CHANNELS:
@@ -120,6 +130,8 @@ def _wrong_sizes(op: PlanOperation, signature: Signature) -> str | None:
     sizes = {one.size for one in op.pieces}
     if 0 in sizes:
         return "a piece of 0 chunks"
+    if op.channel_type == "port" and op.targets and len(op.channels) != len(op.targets):
+        return f"{len(op.channels)} channels for {len(op.targets)} targets; expected one each"
     if signature.paired:
         if len(op.sources) != len(op.targets):
             return f"{len(op.sources)} sources for {len(op.targets)} targets; expected one for each"
@@ -131,8 +143,6 @@ def _wrong_sizes(op: PlanOperation, signature: Signature) -> str | None:
                     f"gets chunk {source.index} as chunk {target.index}; the runtime swaps the "
                     "offsets of both sides, so they must be the same"
                 )
-        if op.channel_type == "port" and len(op.channels) != len(op.targets):
-            return f"{len(op.channels)} channels for {len(op.targets)} targets; expected one each"
         if op.channel_type == "memory" and len({one.buffer for one in op.sources}) > 1:
             return (
                 "its sources are in several buffers; the runtime takes all of them from the buffer "
@@ -151,6 +161,7 @@ _KINDS: dict[str, tuple[str, Callable[[PlanReference], bool]]] = {
     "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
     "L": ("scratch of this rank ('type' s), which holds packets", lambda one: one.buffer == "s"),
     "R": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
+    "S": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
 }
 
 

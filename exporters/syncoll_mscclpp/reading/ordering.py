@@ -14,7 +14,7 @@ The happens-before order of the GPU, which is weaker than program order:
 * A packet has data and the flag of its call, and its reader waits for that flag.  So its data, and
   in time the earlier operations of its writer, come before the reads of this packet; no other data
   become visible by it.  A slot that a call writes twice orders nothing, as both packets have the
-  same flag.
+  same flag.  A proxy that puts packets waits for no flag; before an ``rppkt`` its threads do.
 * After a write through a switch (multicast) that only relaxed signals follow, the hardware decides
   whether the data are visible, and plans of this kind rely on it.  This is not judged.
 * A call begins at a rank when that rank's caller has filled its input and has finished with its
@@ -65,8 +65,8 @@ class _Pushed:
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
-Instant = tuple[int, int]
-"""A thread block and an instruction, counted over calls, whose reads are done."""
+Instants = int
+"""Instructions that write packets and whose reads are done; each has a bit for each call."""
 
 
 @dataclass
@@ -77,8 +77,8 @@ class _Threads(Block):
     """
 
     news: dict[int, Clock] = field(default_factory=dict)
-    known: frozenset[Instant] = frozenset()
-    heard: frozenset[Instant] = frozenset()
+    known: Instants = 0
+    heard: Instants = 0
     users: dict[tuple[str, int], int] = field(default_factory=dict)
     pushed: dict[int, dict[int, _Pushed]] = field(default_factory=dict)
 
@@ -112,11 +112,11 @@ class _Calls(Detector):
         super().__init__(threads.program, schedule, num + ranks + len(threads.proxies), self.calls)
         self.ranks = self.clocks[num : num + ranks]
         self.proxies = self.clocks[num + ranks :]
-        self.known: list[frozenset[Instant]] = [frozenset()] * ranks
-        self.instructions = max(len(thread.instructions) for thread in self.program.threads)
+        self.known: list[Instants] = [0] * ranks
+        self.instants: dict[tuple[int, Place], int] = {}
         self.call = 0
         self.pushes = [0] * len(threads.proxies)
-        self.packed: dict[int, tuple[Clock, frozenset[Instant]]] = {}
+        self.packed: dict[int, tuple[Clock, Instants]] = {}
         self.doubt: str | None = None
 
     def run(self) -> None:
@@ -196,15 +196,16 @@ class _Calls(Detector):
 
     def push(self, place: Place, effect: Effect) -> None:
         """Hands an operation of a thread to a proxy, which executes it later, in order."""
-        number, block = effect.proxy, self.blocks[place[0]]
+        number, block, instruction = effect.proxy, self.blocks[place[0]], self.program.at(place)
         clock = self.proxies[number].join(block.of(effect.thread))
         self.require_unmixed(place, effect)
-        signals = self.program.at(place).posts
-        for counter in signals:
-            self.post(place[0], counter, clock, block.relaxed(clock))
-        if not signals:
+        if not instruction.writes:
+            for counter in instruction.posts:
+                self.post(place[0], counter, clock, block.relaxed(clock))
+        else:
             who = (clock.agent, self.pushes[number], -1 - self.pushes[number], place, False)
-            self.touch(place, who, clock)
+            awaited = instruction.name == "rppkt"
+            self.touch(place, who, clock, block.known, awaited=awaited)
             self.pushes[number] += 1
             clock = clock.done(self.pushes[number])
         self.proxies[number] = clock
@@ -212,7 +213,8 @@ class _Calls(Detector):
     def require_unmixed(self, place: Place, effect: Effect) -> None:
         """Raises VerificationError if two threads hand a proxy operations whose order matters."""
         instruction = self.program.at(place)
-        mine = _Pushed(set(instruction.reads), set(instruction.writes), bool(instruction.posts))
+        writes = set(instruction.writes)
+        mine = _Pushed(set(instruction.reads), writes, signals=not writes)
         pushed = self.blocks[place[0]].pushed.setdefault(effect.proxy, {})
         for thread, others in pushed.items():
             if thread != effect.thread and mine.clashes(others):
@@ -226,7 +228,7 @@ class _Calls(Detector):
         there.writes |= mine.writes
         there.signals = there.signals or mine.signals
 
-    def unpack(self, place: Place) -> tuple[Clock, frozenset[Instant]]:
+    def unpack(self, place: Place) -> tuple[Clock, Instants]:
         """The clock before an instruction of all threads, which waits for packets that it reads."""
         block = self.blocks[place[0]]
         clock, known = block.clock, block.known
@@ -241,22 +243,27 @@ class _Calls(Detector):
         return clock, known
 
     def touch(
-        self, place: Place, who: Access, clock: Clock, known: frozenset[Instant] = frozenset()
+        self,
+        place: Place,
+        who: Access,
+        clock: Clock,
+        known: Instants = 0,
+        *,
+        awaited: bool = True,
     ) -> None:
-        """Reads and writes the slots of an instruction."""
+        """Reads and writes the slots of an instruction, which `awaited` the packets it reads."""
         instruction, packets = self.program.at(place), self.threads.packets
         packs = any(slot in packets for slot in instruction.writes)
-        instant = self.call * self.instructions + place[1]
-        part = instant if packs else -1
+        part = self.instants.setdefault((self.call, place), len(self.instants)) if packs else -1
         for slot in instruction.reads:
-            if packets.get(slot) == 1:  # it waited for this packet
+            if packets.get(slot) == 1 and awaited:
                 self.reads[self.turned(slot)][who[0], who[2], part] = who
             else:
                 self.read(self.turned(slot), who, clock, part)
         for slot in instruction.writes:
             self.write(self.turned(slot), who, clock, known)
             if slot in packets:
-                self.packed[slot] = clock, known | {(place[0], instant)}
+                self.packed[slot] = clock, known | 1 << part
 
     def turned(self, slot: int) -> int:
         """The address in this call; scratch may have two halves."""

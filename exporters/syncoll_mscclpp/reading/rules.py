@@ -40,8 +40,11 @@ _MOST_SEMAPHORES = 16
 _MOST_THREADS = 1024
 _MOST_BLOCKS = 1024
 _MOST_UNITS = 64
+_FIXED_SCRATCH = 1 << 26
+"""Bytes of scratch of a plan with reuse_resources."""
+
+_NO_WRAP = "chunks that are larger than a chunk of scratch of a fixed size are not followed here"
 _REDUCE = ("re", "rre", "res", "rres")
-_NOT_FOLLOWED = ("gstorepkt",)
 
 
 def require_loadable(plan: ExecutionPlan) -> None:
@@ -142,12 +145,14 @@ def within_boxes_of(plan: ExecutionPlan) -> frozenset[tuple[str, int, int]]:
     return frozenset((f"{name} channel", min(a, b), max(a, b)) for name, a, b in joined)
 
 
-def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
-    """The numbers of equal pieces of a chunk for which the plan is executed.
+def units_of(plan: ExecutionPlan) -> tuple[tuple[int, int], ...]:
+    """The numbers of equal pieces of a chunk, and of a chunk of scratch, for which the plan is
+    executed.
 
     One, unless groups of thread blocks share operations, or a pipeline moves chunks in pieces: then
     the borders of pieces depend on the size of a chunk, and two sizes are checked, if they are not
-    too large (UncheckedError).
+    too large (UncheckedError).  A pipeline in scratch of a fixed size is also checked for chunks
+    that are larger than a chunk of scratch.
     """
     most, pipelined = 1, False
     for _, block in plan.blocks:
@@ -158,8 +163,36 @@ def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
     if most > _MOST_UNITS:
         raise UncheckedError(f"a chunk shared by {most} thread blocks is not followed here")
     if pipelined:
-        return most, 2 * most + 1
-    return (most, most + 1) if most > 1 else (1,)
+        sizes = (most, most), (2 * most + 1, 2 * most + 1)
+        return (*sizes, *_units_in_fixed_scratch(plan, most))
+    return ((most, most), (most + 1, most + 1)) if most > 1 else ((1, 1),)
+
+
+def _units_in_fixed_scratch(plan: ExecutionPlan, most: int) -> Iterator[tuple[int, int]]:
+    """The pieces of chunks that wrap around in a chunk of scratch, if there are such messages.
+
+    Raises UncheckedError for such chunks outside of pipelines, or if pieces have several sizes.
+    """
+    if not plan.reuse_resources:
+        return
+    for gpu in plan.gpus:
+        room = (_FIXED_SCRATCH >> plan.double_scratch) // max(1, gpu.scratch_chunks)
+        if gpu.scratch_chunks == 0 or plan.max_size // gpu.input_chunks <= room:
+            continue
+        steps = list(_steps(plan, (gpu,)))
+        units = {one.op.loop.unit for one in steps if one.op.name == "pipeline"}
+        inner = {id(op) for step in steps for op in step.op.inner}
+        for step in steps:
+            if id(step.op) not in inner and any(
+                buffer == "s" for one in step.op.pieces for _, buffer in step.owners(one)
+            ):
+                raise UncheckedError(f"{step.place}: {_NO_WRAP}")
+        if units:
+            unit = units.pop()
+            pieces = room // max(1, unit)
+            if units or most > 1 or room % unit or pieces + 2 > _MOST_UNITS:
+                raise UncheckedError(f"rank {gpu.id}: {_NO_WRAP}")
+            yield pieces + 2, pieces
 
 
 def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> Iterator[PlanStep]:
@@ -288,15 +321,16 @@ class PlanStep:
         if op.name in PACKETS:
             if plan.protocol != "LL":
                 yield "an operation on packets needs the protocol LL, for which scratch is doubled"
-            if op.channel_type == "port":
-                raise self._unchecked("packets over port channels are not followed here")
+            if op.name == "ppkt" and op.channel_type == "port" and not plan.reuse_resources:
+                yield (
+                    "over port channels the runtime of v0.9.0 takes the source from the memory of "
+                    "the first plan that its process loaded; expected rppkt, or reuse_resources"
+                )
         if op.name == "pwsf":
             yield (
                 "the runtime of v0.8.0 and v0.9.0 passes an address instead of the source's "
                 "offset (fixed after v0.9.0, in June 2026); expected pws"
             )
-        if op.name in _NOT_FOLLOWED:
-            raise self._unchecked("the operation is not followed here")
         if op.name not in SIGNATURES:
             yield "the runtime does not know this operation"
         if (wrong := wrong_signature(op)) is not None:
@@ -335,8 +369,6 @@ class PlanStep:
             yield "has no operations"
         if op.loop.unit < 1 or op.loop.chunks < 1:
             yield "unit_size and num_chunks of iter_context must be at least 1"
-        if self.plan.reuse_resources:
-            raise self._unchecked("a pipeline with reuse_resources is not followed here")
         for inner in op.inner:
             for one in inner.pieces:
                 if one.size < op.loop.chunks:

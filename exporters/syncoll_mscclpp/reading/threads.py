@@ -14,6 +14,7 @@ that peer to the rank.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -92,6 +93,7 @@ class PlanThreads:
 
     Args:
         units: the number of pieces of each chunk.
+        scratch: the same of scratch; larger chunks wrap around in pipelines.
         grid: the pieces of several chunks, if chunks are not cut; None for one chunk a piece.
         effects: of each instruction of each thread.
         shared: for each rank the first slots, and sizes, of the caller's buffers.
@@ -102,6 +104,7 @@ class PlanThreads:
 
     plan: ExecutionPlan
     units: int
+    scratch: int
     grid: Grid | None = None
     memory: AddressSpace = field(default_factory=AddressSpace)
     starts: list[dict[str, int]] = field(default_factory=list)
@@ -154,7 +157,9 @@ class PlanThreads:
 
     def index(self, rank: int, buffer: str, chunk: int) -> int:
         """The piece of a buffer that begins with a chunk."""
-        return chunk * self.units if self.grid is None else self.grid.index(rank, buffer, chunk)
+        if self.grid is not None:
+            return self.grid.index(rank, buffer, chunk)
+        return chunk * (self.units if buffer in "io" else self.scratch)
 
     def add_counters(self, gpu: PlanGpu) -> None:
         """Counters of the rank's signals, and its semaphores and barriers."""
@@ -222,14 +227,18 @@ class PlanThreads:
 
 
 def threads_of(
-    plan: ExecutionPlan, spec: OwnSpecification | None, units: int, grid: Grid | None = None
+    plan: ExecutionPlan,
+    spec: OwnSpecification | None,
+    units: int,
+    scratch: int,
+    grid: Grid | None = None,
 ) -> PlanThreads:
-    """The program of a plan that `require_loadable` passed, with each chunk in `units` pieces, or
-    with the pieces of a grid.
+    """The program of a plan that `require_loadable` passed, with each chunk in `units` pieces, and
+    of scratch in `scratch`, or with the pieces of a grid.
 
     Raises VerificationError if the numbers of signals and waits of a channel differ.
     """
-    result = PlanThreads(plan, units, grid)
+    result = PlanThreads(plan, units, scratch, grid)
     for gpu in plan.gpus:
         result.add_buffers(gpu, spec)
     for gpu in plan.gpus:
@@ -375,15 +384,20 @@ class _Maker:
                             acquires[self.build.semaphore_of[self.gpu.id, number]] += times
         return acquires[counter]
 
-    def slots(self, one: PlanReference, packed: bool) -> list[range]:
+    def slots(self, one: PlanReference, packed: bool) -> list[Sequence[int]]:
         """The addresses of a piece, in each memory where it is."""
         op, build = self.op, self.build
-        result = []
+        result: list[Sequence[int]] = []
         for owner, buffer in self.step.owners(one):
             name = "packets" if packed else buffer
             base = build.starts[owner.id][name]
             start = build.index(owner.id, name, one.index)
             size = build.index(owner.id, name, one.index + one.size) - start
+            if self.window is not None and build.scratch < build.units and name == "s":
+                offset = self.window[0] % build.scratch
+                within = self.window[0] < one.size * build.units
+                result.append(range(base + start + offset, base + start + offset + within))
+                continue
             first = _share(size, op.group.number, op.group.size)
             last = _share(size, op.group.number + 1, op.group.size)
             if self.window is not None:
@@ -411,18 +425,24 @@ class _Maker:
 
     def move(self) -> None:
         pieces = [piece for target in self.pieces() for piece in target]
-        for i, (reads, writes) in enumerate(pieces):
+        for i, (reads, every) in enumerate(pieces):
+            # A packet that is stored where it was read stays the same.
+            writes = tuple(x for x in every if x not in reads or self.op.name != "gstorepkt")
             written = [slot for slot in writes if self.is_packet(slot)]
             self.build.packets.update(written)
             self.append(
                 EffectKind.MOVE,
                 reads=reads,
                 writes=writes,
-                waits=tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot)),
+                waits=self.flags(reads),
                 posts=tuple(map(self.packet, written)),
                 part=i,
                 parts=len(pieces),
             )
+
+    def flags(self, reads: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        """The packets among the slots that an instruction reads; it waits for their flags."""
+        return tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot))
 
     def is_packet(self, slot: int) -> bool:
         """Whether a slot holds packets."""
@@ -439,15 +459,28 @@ class _Maker:
         return counter
 
     def push(self) -> None:
-        """Thread n hands the n-th put to the proxy of the n-th channel."""
-        keys = self.keys()
+        """Thread n hands the n-th put to the proxy of the n-th channel.
+
+        Before an ``rppkt`` all threads wait for its packets, and meet.
+        """
+        keys, targets = self.keys(), self.pieces()
+        if self.op.name == "rppkt":
+            (pieces,) = targets
+            for i, (reads, _) in enumerate(pieces):
+                waits, parts = self.flags(reads), len(pieces)
+                self.append(EffectKind.MOVE, reads=reads, waits=waits, part=i, parts=parts)
+            self.append(EffectKind.SYNC)
+            targets = [[(reads, (one[n],)) for reads, one in pieces] for n in range(len(keys))]
         counters = tuple(self.build.signals[key] for key in keys)
         if self.op.name == "pws":
             self.use("signal", counters, "signals over")
-        for thread, pieces in enumerate(self.pieces()):
+        for thread, pieces in enumerate(targets):
             proxy = self.build.proxies[keys[thread]]
             for reads, writes in pieces:
-                self.append(EffectKind.PUSH, thread, proxy, reads=reads, writes=writes)
+                written = [slot for slot in writes if self.is_packet(slot)]
+                self.build.packets.update(written)
+                posts = tuple(map(self.packet, written))
+                self.append(EffectKind.PUSH, thread, proxy, reads=reads, writes=writes, posts=posts)
             if self.op.name == "pws":
                 self.build.posted[counters[thread]] += 1
                 self.append(EffectKind.PUSH, thread, proxy, posts=(counters[thread],))
