@@ -16,7 +16,7 @@ import numpy as np
 
 from syncoll.damage.damage import Affected, Damage, affected_by
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
+from syncoll.model import BandwidthBound, Fabric, Topology
 from syncoll.model.topology import UNREACHABLE
 from syncoll.routing import as_topology, routed
 
@@ -140,9 +140,8 @@ def _fabric_without(fabric: Fabric, what: Affected, nodes: tuple[int, ...], name
         if ends in what.links or not what.vertices.isdisjoint(ends):
             continue
         bandwidth = one.bandwidth / what.slower.get(ends, Fraction(1))
-        links.append(
-            FabricLink(number[ends[0]], number[ends[1]], bandwidth, one.label, one.latency)
-        )
+        source, destination = (number[end] for end in ends)
+        links.append(replace(one, source=source, destination=destination, bandwidth=bandwidth))
     unit = fabric.chunk_bandwidth if fabric.measure == "GB/s" else None
     multicast, reduce = (
         tuple(number[switch] for switch in some) for some in (fabric.multicast, fabric.reduce)

@@ -5,7 +5,7 @@ A file has all data that the verifier needs: a reader needs neither the spec nor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Literal
 
@@ -96,6 +96,8 @@ class FabricRecord(Record, frozen=True):
             one chunk needs at it.
         links: rows of source, destination, bandwidth, label.
         latencies: seconds, of each link; left out if unknown.
+        protocols: by protocol of a runtime the seconds of each link in it; null for its latency by
+            the runtime.
         multicast: the switches that copy; left out if none does.
         reduce: the switches that add up; left out if none does.
     """
@@ -105,6 +107,7 @@ class FabricRecord(Record, frozen=True):
     chunk_per_round: Fraction
     links: tuple[tuple[Count, Count, Fraction, str], ...]
     latencies: tuple[Fraction, ...] | UnsetType = UNSET
+    protocols: dict[str, tuple[Fraction | None, ...]] | UnsetType = UNSET
     multicast: tuple[Count, ...] | UnsetType = UNSET
     reduce: tuple[Count, ...] | UnsetType = UNSET
 
@@ -211,6 +214,14 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
     interconnect: InterconnectRecord
 
 
+def _stated(
+    protocols: Mapping[str, Sequence[Fraction | None]], link: int
+) -> tuple[tuple[str, Fraction], ...]:
+    """The latencies of a link by protocol."""
+    stated = ((name, column[link]) for name, column in protocols.items())
+    return tuple((name, time) for name, time in stated if time is not None)
+
+
 def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
     """The topology of a file.  Raises `FileFormatError` if it is too large to be verified, and
     `ModelError` if it makes no sense."""
@@ -221,18 +232,20 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
     if written.fabric:
         physical = written.fabric
         latencies = physical.latencies or (None,) * len(physical.links)
-        if len(latencies) != len(physical.links):
-            raise FileFormatError(
-                f"fabric: {counted(len(latencies), 'latency', 'latencies')} for "
-                f"{counted(len(physical.links), 'link')}; expected one latency for each link"
-            )
+        protocols = physical.protocols or {}
+        for column in (latencies, *protocols.values()):
+            if len(column) != len(physical.links):
+                raise FileFormatError(
+                    f"fabric: {counted(len(column), 'latency', 'latencies')} for "
+                    f"{counted(len(physical.links), 'link')}; expected one latency for each link"
+                )
         fabric = Fabric(
             record.topology,
             nodes,
             physical.switches,
             tuple(
-                FabricLink(*row, latency)
-                for row, latency in zip(physical.links, latencies, strict=True)
+                FabricLink(*row, latency, _stated(protocols, number))
+                for number, (row, latency) in enumerate(zip(physical.links, latencies, strict=True))
             ),
             measure=physical.measure,
             unit=physical.chunk_per_round if physical.measure == "GB/s" else None,

@@ -23,7 +23,7 @@ from syncoll.documents.problem import (
     InterconnectRecord,
     ProblemRecord,
 )
-from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
+from syncoll.model import Algorithm, Counting, Fabric, Instance, OrbitAlgorithm, Topology
 from syncoll.model.node_sets import NodeSets
 from syncoll.version import __version__
 
@@ -51,6 +51,13 @@ def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
     }
 
 
+def _protocols(fabric: Fabric) -> dict[str, tuple[Fraction | None, ...]]:
+    """The latencies of links by protocol."""
+    stated = [dict(link.protocols) for link in fabric.links]
+    names = dict.fromkeys(name for one in stated for name in one)
+    return {name: tuple(one.get(name) for one in stated) for name in names}
+
+
 def interconnect_record(topology: Topology) -> InterconnectRecord:
     """Links and the bandwidth relation, and the physical network if known."""
     physical: FabricRecord | UnsetType = UNSET
@@ -62,6 +69,7 @@ def interconnect_record(topology: Topology) -> InterconnectRecord:
             chunk_per_round=fabric.chunk_bandwidth,
             links=tuple((x.source, x.destination, x.bandwidth, x.label) for x in fabric.links),
             latencies=latencies if fabric.states_latencies else UNSET,
+            protocols=_protocols(fabric) or UNSET,
             multicast=fabric.multicast or UNSET,
             reduce=fabric.reduce or UNSET,
         )

@@ -144,11 +144,12 @@ def _fabric_text(fabric: Fabric, name: str, boxes: int, hubs: int) -> str:
     for word, named in (("multicast", fabric.multicast), ("reduce", fabric.reduce)):
         if named:
             lines.append(f"{INDENT}{word} {', '.join(map(text.vertex, named))}")
-    groups: dict[tuple[Fraction, Fraction | None, str], set[_Pair]] = {}
+    groups: dict[tuple[Fraction, str, str], set[_Pair]] = {}
     for ends, link in text.links:
-        groups.setdefault((link.bandwidth, link.latency, link.label), set()).add(ends)
+        key = link.bandwidth, latency_text(link), link.label
+        groups.setdefault(key, set()).add(ends)
     for (bandwidth, latency, label), pairs in groups.items():
-        tail = f"bandwidth {text.speed(bandwidth, label)}{rate}{latency_text(latency)}"
+        tail = f"bandwidth {text.speed(bandwidth, label)}{rate}{latency}"
         lines += text.group(pairs, tail + label_text(label))
     return "\n".join([*lines, "}", ""])
 

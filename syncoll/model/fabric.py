@@ -45,6 +45,7 @@ class FabricLink:
         bandwidth: a number above 0, in the fabric's measure.
         label: a name for people; may be empty.
         latency: seconds from the first bit's departure to its arrival, at least 0; None if unknown.
+        protocols: the latency in some protocols of a runtime, by name.
     """
 
     source: int
@@ -52,6 +53,7 @@ class FabricLink:
     bandwidth: Fraction
     label: str = field(default="", compare=False)
     latency: Fraction | None = field(default=None, compare=False)
+    protocols: tuple[tuple[str, Fraction], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class Lane:
         ends: the vertices of a link, switches counted on from the nodes; None for a port.
         counts: units that it carries once: sends, values that a switch after it copies, or sums
             that a switch before it has formed.
+        protocols: seconds in some protocols of a runtime, by name, instead of the latency.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Lane:
     cables: int = 1
     ends: tuple[int, int] | None = None
     counts: Counting = Counting.SENDS
+    protocols: tuple[tuple[str, Fraction], ...] = ()
 
     @property
     def cable_bandwidth(self) -> Fraction:
@@ -214,13 +216,17 @@ def physical_network(
     else:
         lanes, routes = _of_bounds(topology, unit)
     if states and topology.fabric is not None:
-        known = {(x.source, x.destination): x.latency or Fraction(0) for x in topology.fabric.links}
+        known = {(x.source, x.destination): x for x in topology.fabric.links}
         if any(lane.ends is None for lane in lanes):
             raise UsageError(
                 f"{argument('alpha')} is missing: {topology.name} states the latencies of some of "
                 "its links only; give the time of a send without its bytes, such as 0.7us"
             )
-        lanes = [replace(lane, latency=known[lane.ends]) if lane.ends else lane for lane in lanes]
+        pairs = [(lane, known[lane.ends]) for lane in lanes if lane.ends]
+        lanes = [
+            replace(lane, latency=link.latency or Fraction(0), protocols=link.protocols)
+            for lane, link in pairs
+        ]
     bundled = _bundled(lanes, routes)
     return PhysicalNetwork(
         topology, bundled, routes, alpha or Fraction(0), unit, states, bandwidth is None

@@ -106,7 +106,9 @@ class Protocol:
 
     def network(self, network: PhysicalNetwork) -> PhysicalNetwork:
         """The latencies and bandwidths that sends meet in this protocol."""
-        if (self.hops, self.shares, self.rates) == (_ANY_HOP, _WHOLE, _NO_LIMIT):
+        stated = [dict(lane.protocols).get(self.name) for lane in network.lanes]
+        free = (self.hops, self.shares, self.rates) == (_ANY_HOP, _WHOLE, _NO_LIMIT)
+        if free and not any(time is not None for time in stated):
             return network
         apart = between_boxes(network)
         kinds = [Reach.NETWORK if one else Reach.BOX for one in apart]
@@ -121,20 +123,22 @@ class Protocol:
             # A lane of both kinds is in the box: its sends go on to a card.
             kind = Reach.BOX if Reach.BOX in reached else Reach.NETWORK
             factors.append(min(self.hops[one].factor for one in reached))
+            if (latency := stated[index]) is None:
+                latency = lane.latency * factors[-1]
             rate, most = lane.bandwidth * self.shares[kind], self.rates[kind]
             rate = rate if most is None else min(rate, most * lane.cables)
-            lanes.append(replace(lane, bandwidth=rate, latency=lane.latency * factors[-1]))
+            lanes.append(replace(lane, bandwidth=rate, latency=latency))
         extra = []
         for kind, strands in zip(kinds, network.routes, strict=True):
             hop = self.hops[kind]
-            rest = max(
-                sum(
-                    ((hop.factor - factors[i]) * network.lanes[i].latency for i in strand.lanes),
-                    Fraction(0),
-                )
-                for strand in strands
-            )
-            extra.append(hop.factor * network.alpha + hop.extra + rest)
+            rest = Fraction(0)
+            for strand in strands:
+                own = [i for i in strand.lanes if stated[i] is None]
+                more = hop.extra if len(own) == len(strand.lanes) else Fraction(0)
+                for i in own:
+                    more += (hop.factor - factors[i]) * network.lanes[i].latency
+                rest = max(rest, more)
+            extra.append(hop.factor * network.alpha + rest)
         least = min(extra, default=network.alpha)
         pairs = zip(lanes, network.lanes, strict=True)
         unit = network.unit * max(

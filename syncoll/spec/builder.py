@@ -257,10 +257,11 @@ class Builder(ExpressionBuilder):
         return "bandwidth", self.whole(children), (children[1], rate)
 
     def latency(self, children: Children) -> tuple[str, Span, object]:
-        _, value, unit = children
-        factor = _SECONDS[str(unit)]
-        span = self.whole(children)
-        return "latency", span, syntax.Latency(value, factor, span=span)
+        _, value, unit, _, protocol = children
+        factor, name = _SECONDS[str(unit)], str(protocol or "")
+        span = self.whole([child for child in children if child is not None])
+        clause = f"latency protocol {name}" if name else "latency"
+        return clause, span, syntax.Latency(value, factor, name, span=span)
 
     def counting(self, children: Children) -> tuple[str, Span, object]:
         return "counting", self.whole(children), str(children[1])
@@ -285,6 +286,12 @@ class Builder(ExpressionBuilder):
                 "`counting` after the bandwidth of a `shared` bound",
             )
         bandwidth, rate = given.get("bandwidth", (None, None))
+        protocols = tuple(x for name, x in given.items() if name.startswith("latency p"))
+        if protocols and "latency" not in given:
+            raise protocols[0].span.error(
+                "a latency of a protocol, but the link has none",
+                "the latency of the link before it, such as `latency 470 ns`",
+            )
         return syntax.LinkStatement(
             pairs,
             given.get("both_ways", False),
@@ -293,6 +300,7 @@ class Builder(ExpressionBuilder):
             rate,
             given.get("latency"),
             given.get("label"),
+            protocols,
             span=self.whole([*children[:1], *pairs]),
         )
 
@@ -313,8 +321,8 @@ class Builder(ExpressionBuilder):
             raise span.error("a shared bound over no links", "`(a, b)` or `links from …`")
         if "both_ways" in given:
             raise span.error("`both ways` does not belong to `shared`", "both pairs, written out")
-        if "latency" in given:
-            raise given["latency"].span.error(
+        if latency := next((x for x in given.values() if isinstance(x, syntax.Latency)), None):
+            raise latency.span.error(
                 "a latency of a shared bound", "`latency` after the links themselves"
             )
         if "bandwidth" not in given:

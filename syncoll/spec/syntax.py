@@ -313,10 +313,11 @@ class RoundGrain(Node):
 
 
 class Latency(Node):
-    """``latency 700 ns`` of a link, with the number of seconds in its unit."""
+    """``latency 700 ns`` of a link, with the number of seconds in its unit, and its protocol."""
 
     value: Expr
     factor: Fraction
+    protocol: str = ""
 
 
 class LinkStatement(Node):
@@ -329,6 +330,7 @@ class LinkStatement(Node):
     rate: Rate | None
     latency: Latency | None
     label: Label | None
+    protocols: tuple[Latency, ...] = ()
 
 
 class LinkSelection(Node):

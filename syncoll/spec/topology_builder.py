@@ -26,7 +26,7 @@ from syncoll.wording import counted
 __all__ = ["TopologyBuilder"]
 
 _Bandwidth = Fraction | None
-_Figures = tuple[_Bandwidth, Fraction | None]
+_Figures = tuple[_Bandwidth, Fraction | None, tuple[tuple[str, Fraction], ...]]
 _Row = tuple[Link, _Figures, str]
 
 
@@ -101,15 +101,14 @@ class TopologyBuilder:
                 "a switch on the path of the links, whose own links bound their load",
             )
         links = []
-        for (source, destination), ((bandwidth, latency), label, span) in sorted(
-            self.links.items()
-        ):
+        for (source, destination), (figures, label, span) in sorted(self.links.items()):
+            bandwidth, latency, protocols = figures
             if bandwidth is None:
                 raise span.error(
                     f"link {self._pair((source, destination))} has no bandwidth",
                     "`bandwidth` behind it",
                 )
-            links.append(FabricLink(source, destination, bandwidth, label, latency))
+            links.append(FabricLink(source, destination, bandwidth, label, latency, protocols))
         return Fabric(
             self.name,
             self.nodes,
@@ -134,7 +133,7 @@ class TopologyBuilder:
         covered = {link for bound in self.shared for link in bound.links}
         bounds = []
         for link in order:
-            (bandwidth, _), label, span = self.links[link]
+            (bandwidth, *_), label, span = self.links[link]
             if bandwidth is not None:
                 bounds.append(BandwidthBound((link,), bandwidth, label))
             elif link not in covered:
@@ -247,8 +246,10 @@ class TopologyBuilder:
                     if earlier is None:
                         fresh[link] = figures, label, pair.span
                     elif earlier[0] != figures:
-                        which = int(earlier[0][0] == figures[0])
-                        noun, nouns = (("bandwidth",) * 2, ("latency", "latencie"))[which]
+                        pairs = zip(earlier[0], figures, strict=True)
+                        which = next(i for i, (one, other) in enumerate(pairs) if one != other)
+                        words = [("bandwidth",) * 2, *[("latency", "latencie")] * 2]
+                        noun, nouns = words[which]
                         raise pair.span.error(
                             f"this statement gives link {self._pair(link)} two {nouns}s, "
                             f"{earlier[0][which]} and {figures[which]}",
@@ -274,16 +275,16 @@ class TopologyBuilder:
             return []
         evaluator = self.evaluator
         bandwidths: Any = None
-        latencies: Any = None
         latency = statement.latency
+        stated = [] if latency is None else [latency, *statement.protocols]
         try:
             ends = [evaluator.whole(part, scope) for part in (pair.first, pair.second)]
             self._check_pair(pair, ends)
             if statement.bandwidth is not None:
                 bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
-            if latency is not None:
-                latencies = evaluator.number(latency.value, scope)
-                self._refuse_where(latencies < 0, latencies, latency.value, ends)
+            times = [evaluator.number(one.value, scope) for one in stated]
+            for one, time in zip(stated, times, strict=True):
+                self._refuse_where(time < 0, time, one.value, ends)
         except NotVectorisable:
             turns = _single_turns(scope, size)
             return [row for turn in turns for row in self._batch(statement, pair, turn, 1)]
@@ -298,9 +299,21 @@ class TopologyBuilder:
         sources, destinations = (_listed(end, size) for end in ends)
         known = cache(lambda b: None if b is None else Fraction(b) * factor)
         rates = map(known, _listed(bandwidths, size))
-        second = Fraction(1) if latency is None else latency.factor
-        taken = cache(lambda t: None if t is None else Fraction(t) * second)
-        figures = zip(rates, map(taken, _listed(latencies, size)), strict=True)
+        taken = cache(lambda t, second: Fraction(t) * second)
+        columns = [
+            [taken(time, one.factor) for time in _listed(column, size)]
+            for one, column in zip(stated, times, strict=True)
+        ]
+        names = [one.protocol for one in statement.protocols]
+        protocols = [tuple(zip(names, row, strict=True)) for row in zip(*columns[1:], strict=True)]
+        figures = list(
+            zip(
+                rates,
+                columns[0] if columns else [None] * size,
+                protocols or [()] * size,
+                strict=True,
+            )
+        )
         labels = self._labels(statement.label, scope, size)
         found = list(zip(zip(sources, destinations, strict=True), figures, labels, strict=True))
         if statement.both_ways:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from syncoll.errors import SpecError
-from syncoll.model import BandwidthBound, Counting, Link, Topology
+from syncoll.model import BandwidthBound, Counting, FabricLink, Link, Topology
 from syncoll.spec.keywords import RESERVED
 
 __all__ = [
@@ -51,19 +51,19 @@ def topology_to_spec(topology: Topology, name: str) -> str:
     if topology.grains > 1:
         lines.append(f"{INDENT}rounds per 1/{topology.grains}")
     fabric = topology.fabric
-    known: dict[Link, Fraction | None] = {}
+    known: dict[Link, str] = {}
     if fabric is not None and fabric.states_latencies and not fabric.num_switches:
-        known = {(x.source, x.destination): x.latency for x in fabric.links}
-    groups: dict[tuple[Fraction | None, Fraction | None, str], dict[Link, None]] = {}
+        known = {(x.source, x.destination): latency_text(x) for x in fabric.links}
+    groups: dict[tuple[Fraction | None, str, str], dict[Link, None]] = {}
     for link in topology.links:
         mine = own.get(link)
-        latency = known.get(link)
+        latency = known.get(link, "")
         figures = (None, "") if mine is None else (mine.chunks_per_round, mine.label)
         key = (figures[0], latency, figures[1])
         groups.setdefault(key, {})[link] = None
     for (bandwidth, latency, label), links in groups.items():
         tail = "" if bandwidth is None else f" bandwidth {bandwidth}"
-        tail += latency_text(latency) + label_text(label)
+        tail += latency + label_text(label)
         both = {(a, b) for a, b in links if (b, a) in links}
         lines += _statement(
             "link ", (x for x in links if x in both and x[0] < x[1]), " both ways" + tail
@@ -76,9 +76,12 @@ def topology_to_spec(topology: Topology, name: str) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def latency_text(latency: Fraction | None) -> str:
-    """A latency in seconds as a part of a statement; empty if unknown."""
-    return "" if latency is None else f" latency {latency * 10**9} ns"
+def latency_text(link: FabricLink) -> str:
+    """The latencies of a link as a part of a statement; empty if unknown."""
+    if link.latency is None:
+        return ""
+    protocols = (f" latency {time * 10**9} ns protocol {name}" for name, time in link.protocols)
+    return "".join([f" latency {link.latency * 10**9} ns", *protocols])
 
 
 def label_text(label: str) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from syncoll.documents import algorithm_document, read_file, write_document
-from syncoll.errors import SpecError
+from syncoll.errors import FileFormatError, SpecError
 from syncoll.model import Algorithm, Fabric, Instance, Topology
 from syncoll.routing import as_topology
-from syncoll.simulating import Semantics, physical_network, simulated_seconds
+from syncoll.runtime import Kind
+from syncoll.simulating import Reach, Semantics, physical_network, runtime, simulated_seconds
 from syncoll.spec import SpecLibrary
 from syncoll.spec.writer import topology_to_spec
 
@@ -126,3 +127,66 @@ def test_errors_are_shown_in_their_place(tmp_path: Path, body: str, at: str, say
     assert says in str(error.value)
     line, column = (int(x) for x in str(error.value).split(":")[1:3])
     assert text.split("\n")[line - 1][column - 1 :].startswith(at)
+
+
+PROTOCOLS = (
+    "topology t { nodes 4 link (i, (i + 1) mod 4) both ways for i in nodes bandwidth 1 "
+    "latency 470 ns latency 4 us protocol LL latency (9 + i) us protocol Simple }"
+)
+
+
+def protocols(topology: Topology | Fabric) -> dict[tuple[int, int], dict[str, Fraction]]:
+    fabric = topology if isinstance(topology, Fabric) else topology.fabric
+    assert fabric is not None
+    return {(x.source, x.destination): dict(x.protocols) for x in fabric.links}
+
+
+def test_a_protocol_may_have_its_own_latency(tmp_path: Path) -> None:
+    found = built(tmp_path, PROTOCOLS)
+    assert isinstance(found, Topology)
+    own = {"LL": 4 * MICROSECOND, "Simple": 9 * MICROSECOND}
+    assert protocols(found)[0, 1] == own
+    assert protocols(found)[3, 2]["Simple"] == 11 * MICROSECOND
+    assert protocols(built(tmp_path, topology_to_spec(found, "t"))) == protocols(found)
+    rate = Fraction(25 * 10**9)
+    network = physical_network(found, bandwidth=rate)
+    for setting in runtime("nccl").settings(network, kind=Kind.ALLREDUCE):
+        factor = setting.protocol.hops[Reach.BOX].factor
+        expected = own.get(setting.protocol.name, 47 * MICROSECOND / 100 * factor)
+        assert setting.network.link_latencies[0] == expected
+    # A latency that the user gives replaces every other one.
+    setting = runtime("nccl:LL").settings(physical_network(found, MICROSECOND, rate))[0]
+    factor = setting.protocol.hops[Reach.BOX].factor
+    assert set(setting.network.link_latencies) == {MICROSECOND * factor}
+
+
+def test_files_keep_the_latencies_of_protocols(tmp_path: Path) -> None:
+    found = built(tmp_path, PROTOCOLS)
+    assert isinstance(found, Topology)
+    instance = Instance(found, "broadcast", 1, 2, 2, [[1, 0, 0, 0]], [[1, 1, 1, 1]])  # type: ignore[arg-type]
+    sends = [[0, 0, 1, 0], [0, 0, 3, 0], [0, 1, 2, 1]]
+    document = algorithm_document(instance, Algorithm((1, 1), sends))  # type: ignore[arg-type]
+    write_document(tmp_path / "a.json", document)
+    assert protocols(read_file(tmp_path / "a.json").topology) == protocols(found)
+    document["interconnect"]["fabric"]["protocols"]["LL"].pop()
+    write_document(tmp_path / "b.json", document)
+    with pytest.raises(FileFormatError, match="expected one latency for each link"):
+        read_file(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        ("latency 4 us protocol LL", "a latency of a protocol, but the link has none"),
+        (
+            "latency 1 us latency 4 us protocol LL latency 5 us protocol LL",
+            "`latency protocol LL` occurs twice",
+        ),
+        ("latency 1 us latency (0 - 1) us protocol LL", "latency -1"),
+    ],
+)
+def test_errors_of_latencies_of_protocols(tmp_path: Path, clause: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        built(
+            tmp_path, f"topology t {{ nodes 2 link (0, 1) both ways bandwidth 25 GB/s {clause} }}"
+        )
