@@ -11,7 +11,15 @@ from typing import Protocol
 
 from syncoll_tables.replay import digest
 
-__all__ = ["ModuleFormat", "Table", "python_table", "replay_source", "rows_text", "sizes_of"]
+__all__ = [
+    "COMMENTS",
+    "ModuleFormat",
+    "Table",
+    "python_table",
+    "replay_source",
+    "rows_text",
+    "sizes_of",
+]
 
 _WIDTH = 96
 

@@ -1,0 +1,21 @@
+"""Writes C files for MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.runtime import function_of, head_of, table_of
+from syncoll_mpi_c.format import FORMAT
+
+__all__ = ["MpiExporter"]
+
+
+class MpiExporter:
+    """Writes ``NAME.c``."""
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        """See `syncoll.plugins.Exporter`."""
+        table = table_of(request)
+        text = FORMAT.text(table, function_of(request, table), head_of(request, table))
+        return Exported({f"{request.name}.c": text.encode()})
