@@ -378,7 +378,9 @@ class _File:
         try:
             self._content = tomllib.loads(text, parse_float=Fraction)
         except (tomllib.TOMLDecodeError, ValueError) as error:
-            raise FileFormatError(f"{name}: {error}") from error
+            place = re.search(r" \(at line ([0-9]+), .*\)", str(error))
+            where, why = (f":{place[1]}", str(error)[: place.start()]) if place else ("", error)
+            raise FileFormatError(f"{name}{where}: {why}") from error
 
     def runtime(self) -> Runtime:
         content, end = self._content, len(self._text.splitlines())

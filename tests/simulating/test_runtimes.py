@@ -84,6 +84,7 @@ def test_values_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "why"),
     [
+        ('"2 us"', '"2 us', 5, "Illegal character"),
         ("call =", "cal =", 8, "unknown key cal; known are call, message"),
         ('"100 ns"', "100", 11, "extra: 100 is not a text"),
         ("share = 0.5", "share = 0.0", 12, "a share of 0 moves nothing"),
