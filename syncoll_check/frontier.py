@@ -60,6 +60,7 @@ class FrontierCheck:
         self._proofs()
         self._open()
         self._better_families()
+        self._timed()
 
     def _algorithms(self) -> None:
         """Steps 2 and 3."""
@@ -337,6 +338,19 @@ class FrontierCheck:
                 for steps, cost, point in self.points:
                     beaten = one.beats(steps, cost, point["chunks"])
                     require(not beaten, f"it beats the point of S = {steps}")
+
+    def _timed(self) -> None:
+        """Step 14: each is an algorithm of the collective."""
+        for i, part in enumerate(self.document.get("timed", [])):
+            with at("timed", i):
+                replay = Replay(part, self.machine)
+                replay.check()
+                steps, cost = part["steps"], part["bandwidth"]
+                require(steps >= self.bounds["steps"], "fewer steps than the least")
+                require(cost >= self.bounds["bandwidth"], "costs less than the bound")
+                shape = self.shapes[0] if self.scales else self.of[part["chunks"]]
+                self._require_chunks(part, replay, shape)
+                self.accepted.append(f"timed[{i}]: an algorithm of S = {steps}, R/C = {cost}")
 
     def unchecked(self) -> Iterator[tuple[str, str]]:
         """The kind and the words of claims that no file can prove."""

@@ -20,7 +20,7 @@ from syncoll.errors import FileFormatError
 from syncoll.model import Topology
 from syncoll.results.family import MOST_FIRST, Family, Growth, Part
 
-__all__ = ["FamilyRecord", "family_of", "family_record"]
+__all__ = ["FamilyRecord", "PartRecord", "family_of", "family_record", "part_record"]
 
 _MOST_INTERVAL = 4096
 
@@ -100,9 +100,9 @@ def family_record(family: Family) -> FamilyRecord:
         ramp_up=family.ramp_up or UNSET,
         ramp_down=family.ramp_down or UNSET,
         found_by=family.found_by,
-        wave=_part_record(family.wave),
-        head=UNSET if family.head is None else _part_record(family.head),
-        tail=UNSET if family.tail is None else _part_record(family.tail),
+        wave=part_record(family.wave),
+        head=UNSET if family.head is None else part_record(family.head),
+        tail=UNSET if family.tail is None else part_record(family.tail),
     )
 
 
@@ -139,7 +139,8 @@ def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Fami
     return family
 
 
-def _part_record(part: Part) -> PartRecord:
+def part_record(part: Part) -> PartRecord:
+    """The record of an algorithm with its problem."""
     from syncoll.documents.written_problem import algorithm_record, problem_entries
 
     return PartRecord(

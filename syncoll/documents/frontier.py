@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.evidence import EvidenceRecord, ProofRecord, evidence_of
-from syncoll.documents.families import FamilyRecord, family_of
+from syncoll.documents.families import FamilyRecord, PartRecord, family_of
 from syncoll.documents.problem import AlgorithmRecord, FileRecord, ProblemRecord
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
-from syncoll.results.family import Family
+from syncoll.results.family import Family, Part
 from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
 from syncoll.trust.families import require_family
 
@@ -95,6 +95,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         interrupted: whether a person stopped it.
         between: present together with evidence.
         families: algorithms for every m, in closed form.
+        timed: algorithms that are faster than the points for some size by simulated time.
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
@@ -106,6 +107,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         "syncoll/frontier/5",
         "syncoll/frontier/6",
         "syncoll/frontier/7",
+        "syncoll/frontier/8",
     ]
     bounds: BoundsRecord
     search: Annotated[
@@ -121,6 +123,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
     interrupted: bool
     seconds: Seconds
     families: tuple[FamilyRecord, ...] | UnsetType = UNSET
+    timed: tuple[PartRecord, ...] | UnsetType = UNSET
     between: tuple[BetweenRecord, ...] | UnsetType = UNSET
     evidence: EvidenceRecord | UnsetType = UNSET
     digest: Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")] | UnsetType = UNSET
@@ -139,12 +142,12 @@ FrontierFile = Annotated[
 
 
 def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Costs]) -> Frontier:
-    """The frontier of a file, with its verified algorithms; its evidence is read, but not checked.
-    Raises `FileFormatError` if the evidence makes no sense, and `VerificationError` if points and
-    bounds contradict each other."""
+    """The frontier of a file, with its verified algorithms, `timed` ones last; its evidence is
+    read, but not checked.  Raises `FileFormatError` if the evidence makes no sense, and
+    `VerificationError` if points and bounds contradict each other."""
     bounds = record.bounds
     points: list[Point] = []
-    for own, one in zip(solved, record.points, strict=True):
+    for own, one in zip(solved, record.points, strict=False):
         bound, by = None if one.bound is UNSET else one.bound, (one.encoding, one.backend)
         point = Point(own.instance, own.algorithm, *by, one.seconds, bound=bound)
         _require_consistent(f"points[{len(points)}]", point, points, record)
@@ -164,6 +167,7 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
         _evidence(record),
         left_out=tuple((one.chunks, one.reason) for one in record.left_out or ()),
         families=_families(record, topology),
+        timed=tuple(Part(one.instance, one.algorithm) for one in solved[len(points) :]),
         counts_members=int(record.schema.rpartition("/")[2]) >= 4,
     )
     stated = frontier.max_chunks if bounds.max_chunks is UNSET else bounds.max_chunks

@@ -54,7 +54,7 @@ __all__ = [
     "topology_of",
 ]
 
-VERSION = 7
+VERSION = 8
 """The newest version of all kinds of files; each file has the least version that it needs."""
 
 _MOST_NODES = 10_000

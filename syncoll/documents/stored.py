@@ -60,6 +60,7 @@ def _load(document: Document, name: str) -> StoredFile:
     problems = {kind: record}
     if kind == "frontier":
         problems = {f"points[{i}]": one for i, one in enumerate(record.points)}
+        problems |= {f"timed[{i}]": one for i, one in enumerate(record.timed or ())}
     try:
         topology = topology_of(record)
         for where, problem in tracked(problems.items(), lambda one: f"replaying {one[0]}"):
@@ -73,6 +74,7 @@ def _load(document: Document, name: str) -> StoredFile:
             where = kind
             frontier = frontier_of(record, topology, stored)
             claims = [point.claim(frontier.max_chunks) for point in frontier.points]
+            claims += [""] * len(frontier.timed)
             stored = [replace(a, claim=b) for a, b in zip(stored, claims, strict=True)]
     except VerificationError as error:
         raise VerificationError(f"{name}: {where}: {error}") from error

@@ -3,7 +3,7 @@
 Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 claims that count
 the members of families. Version 5 brought runs of chunks and certificates with `moved`, 6 machines
 with several grains in a round. Version 7 brought simple points: they have fewer chunks or messages
-than points of no more steps and no higher R/C.
+than points of no more steps and no higher R/C. Version 8 brought algorithms that are fast by time.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
             yield 2, f"{where}chunk_classes has runs of nodes"
         if any(type(c) is not int for one in problem.chunk_classes for c in one.chunks):
             yield 5, f"{where}chunk_classes has runs of chunks"
+    if getattr(record, "timed", UNSET) is not UNSET:
+        yield 8, "timed is there"
     network = record.interconnect
     if any(one.counts is not UNSET for one in network.bounds):
         yield 3, "interconnect.bounds has counts"
@@ -62,6 +64,7 @@ def _problems(kind: str, record: Any) -> dict[str, Any]:
     if kind != "frontier":
         return {"": record}
     parts = {f"points[{i}].": one for i, one in enumerate(record.points)}
+    parts |= {f"timed[{i}].": one for i, one in enumerate(record.timed or ())}
     for i, family in enumerate(record.families or ()):
         named = (("wave", family.wave), ("head", family.head), ("tail", family.tail))
         parts |= {f"families[{i}].{name}.": part for name, part in named if part}

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from syncoll.documents.document import digest
 from syncoll.documents.evidence import evidence_record, proof_record
-from syncoll.documents.families import family_record
+from syncoll.documents.families import family_record, part_record
 from syncoll.documents.frontier import (
     BetweenRecord,
     BoundsRecord,
@@ -42,6 +42,7 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
         ),
         left_out=tuple(LeftOutRecord(*one) for one in frontier.left_out) or UNSET,
         families=tuple(map(family_record, frontier.families)) or UNSET,
+        timed=tuple(map(part_record, frontier.timed)) or UNSET,
         digest=UNSET,
         seconds=round(frontier.seconds, 6),
         between=UNSET

@@ -30,6 +30,7 @@ class Aim:
             becomes a reducescatter of L bytes a node.
         least: seconds of a step at least; None for `alpha`.
         per_node: bytes of a message for each byte of L, for words.
+        stated: the sizes in words, where protocols with parts of the bandwidth widen the range.
 
     Raises:
         UsageError: on a number out of its range.
@@ -42,6 +43,7 @@ class Aim:
     cut: Fraction | int = 1
     least: Fraction | None = None
     per_node: Fraction = Fraction(1)
+    stated: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
         if (
@@ -61,7 +63,7 @@ class Aim:
         return self.alpha if self.least is None else self.least
 
     def __str__(self) -> str:
-        ends = (format_size(size * self.per_node) for size in (self.low, self.high))
+        ends = (format_size(size * self.per_node) for size in self.stated or (self.low, self.high))
         sizes = " to ".join(dict.fromkeys(ends))
         times = " to ".join(dict.fromkeys((format_time(self.of_more), format_time(self.alpha))))
         return f"messages of {sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"

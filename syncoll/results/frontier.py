@@ -22,7 +22,7 @@ from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.formula import FormulaSize
-    from syncoll.results.family import Family
+    from syncoll.results.family import Family, Part
 
 __all__ = [
     "TOLERANCE",
@@ -174,6 +174,8 @@ class Frontier:
         left_out: C for which the collective is defined but makes no sense, and so was not searched,
             each with the reason.
         families: algorithms for every m, in closed form; none beats a point.
+        timed: algorithms that are faster than the points for some size by simulated time; points
+            may have fewer steps and a lower R/C.
         counts_members: whether known costs, and so open regions, count members of families; not in
             files before version 4.
         impossible: a sentence that no algorithm obeys the limits of the search, if distances and
@@ -208,6 +210,7 @@ class Frontier:
     refuted: tuple[Refuted, ...] = ()
     left_out: tuple[tuple[int, str], ...] = ()
     families: tuple[Family, ...] = ()
+    timed: tuple[Part, ...] = ()
     counts_members: bool = True
     impossible: str = ""
 

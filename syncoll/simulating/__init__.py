@@ -1,6 +1,7 @@
 """The time of algorithms on physical networks, with lanes, latencies and dependencies of sends."""
 
 from syncoll.simulating.comparison import *
+from syncoll.simulating.dispatch import *
 from syncoll.simulating.document import *
 from syncoll.simulating.floors import *
 from syncoll.simulating.lanes import *

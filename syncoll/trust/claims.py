@@ -24,7 +24,17 @@ from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.model.grains import in_rounds
 from syncoll.progress import tracked
-from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
+from syncoll.results import (
+    BY_CUTTING,
+    Evidence,
+    Frontier,
+    OpenClaim,
+    Part,
+    Point,
+    Proof,
+    Refuted,
+    Scope,
+)
 from syncoll.results.frontier import better_left, known_cost, open_regions
 from syncoll.results.proof import covers
 from syncoll.trust.families import require_consistent
@@ -92,7 +102,7 @@ def check_claims(
     if topology is not None:
         require_same_topology(frontier.topology, topology)
     if collective is not None:
-        instances = [point.instance for point in frontier.points]
+        instances = [point.instance for point in (*frontier.points, *frontier.timed)]
         about = frontier.collective, frontier.topology, instances, evidence
         try:
             require_same_collective(*about, collective)
@@ -136,6 +146,8 @@ class _Check:
         self._shapes()
         for point in self.frontier.points:
             self._point(point)
+        for i, part in enumerate(self.frontier.timed):
+            self._timed(f"timed[{i}]", part)
         self._steps()
         numbered = list(enumerate(self.evidence.certificates))
         for i, certificate in tracked(numbered, lambda one: f"checking certificate {one[0]}"):
@@ -193,6 +205,19 @@ class _Check:
             and all(1 <= c <= most and c not in self.shape_of for c in left_out),
             f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to "
             f"{most} without a shape, each once in ascending order",
+        )
+
+    def _timed(self, where: str, part: Part) -> None:
+        instance, bounds = part.instance, self.frontier
+        shape = self.evidence.shape(part.chunks)
+        found = ChunkClasses.of(instance, part.chunks, combining=instance.combining)
+        _require(
+            shape is not None and found.proportional(shape),
+            f"{where} has other chunks than the shape for C = {part.chunks}",
+        )
+        _require(
+            part.steps >= bounds.least_steps and part.bandwidth >= bounds.least_bandwidth,
+            f"{where} costs ({part.steps}, {part.bandwidth}), below the file's bounds",
         )
 
     def _point(self, point: Point) -> None:

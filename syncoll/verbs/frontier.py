@@ -336,7 +336,10 @@ def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
     if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
         return [StoredAlgorithm(found.instance, found.algorithm, "member")]
     each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
-    return [StoredAlgorithm(one.instance, one.algorithm, one.where, _claim(one)) for one in each]
+    made = [StoredAlgorithm(one.instance, one.algorithm, one.where, _claim(one)) for one in each]
+    for i, one in enumerate(each.timed if isinstance(each, FrontierResult) else ()):
+        made.append(StoredAlgorithm(one.instance, one.algorithm, f"timed[{i}]"))
+    return made
 
 
 def _claim(one: AlgorithmVerbs) -> str:

@@ -27,9 +27,11 @@ from syncoll.verbs.asking import What, Where, deadline_of, reading, session_for,
 from syncoll.verbs.search_options import SEARCH, SearchOptions, limits_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from syncoll.ledger import Observer, SearchRequest, Strategy
+    from syncoll.simulating import Runtime
     from syncoll.values import choice_of
     from syncoll.verbs.frontier import FrontierResult
     from syncoll.verbs.pareto.searching import aimed, require_possible, searched
@@ -46,9 +48,10 @@ def pareto(
     *,
     strategy: Literal["certified", "paper"] = "certified",
     symmetric: bool = True,
-    optimise_for: int | str | None = None,
+    optimise_for: int | str | Sequence[int | str] | None = None,
     alpha: float | str | None = None,
     beta: float | str | None = None,
+    runtime: str | Path | Runtime | None = None,
     output: str | Path | None = None,
     proofs: str | Path | None = None,
     progress: str | Observer = "auto",
@@ -64,12 +67,16 @@ def pareto(
             Algorithm 1 of the SCCL paper, without default limits; its `k` is by default the least
             that can reach the bound on R/C.
         symmetric: whether the search also looks for symmetric algorithms, and near known ones.
-        optimise_for: size of messages as nccl-tests counts them (of an allgather or gather the
-            output), or a range such as ``64KiB:4MiB``: only points are searched that may be the
-            fastest for one of them, by S * alpha + (R/C) * L * beta.
+        optimise_for: sizes of messages as nccl-tests counts them (of an allgather or gather the
+            output): one, several with commas, or a range such as ``64KiB:4MiB`` by powers of two.
+            Only points are searched that may be the fastest for one of them, by S * alpha +
+            (R/C) * L * beta; then algorithms that take less simulated time are added: classics,
+            points in smaller chunks, and other orders of sends.
         alpha: latency of a step, such as ``0.7us``; None for the latencies of the machine.
         beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
             in the description of the machine.
+        runtime: the library that runs the algorithms, such as ``mscclpp``, or the file of one; None
+            for ``wire``, the network without a library.
         output: saves the frontier as JSON as it grows.
         proofs: a folder for a checkable proof of each refutation that a claim rests on; the search
             solves these once more.
@@ -90,7 +97,7 @@ def pareto(
     until = deadline_of(limits["time_limit"], work=limits["work"])
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
-    network, aim = aimed(where, what, optimise_for, alpha, beta)
+    goal, aim = aimed(where, what, optimise_for, alpha, beta, runtime)
     how = choice_of("strategy", strategy, Strategy)
     request = SearchRequest(where, what, how, symmetric=symmetric, aim=aim, **limits)
-    return searched(session, request, until, output, proofs, progress, network=network)
+    return searched(session, request, until, output, proofs, progress, goal=goal)

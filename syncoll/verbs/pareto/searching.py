@@ -15,6 +15,7 @@ from syncoll.ledger.events import Log
 from syncoll.live.searches import progress as progress_of
 from syncoll.model import Collective, Topology
 from syncoll.searching import AnswerSource, search as search_with
+from syncoll.searching.by_time import TimeGoal, timed
 from syncoll.searching.interruptible import SHARE_BEFORE_PROOFS
 from syncoll.session import Session
 from syncoll.simulating.urgency import points_by_urgency
@@ -23,13 +24,18 @@ from syncoll.verbs.frontier import FrontierResult
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from syncoll.simulating import PhysicalNetwork
+    from collections.abc import Sequence
+
+    from syncoll.simulating import Runtime
 
 __all__ = ["aimed", "require_possible", "searched"]
 
-_SHARE_BEFORE_ORDER, _SHARE_OF_ORDER = 0.85, 0.4
-"""The part of a time limit for the search when chunks are ordered afterwards, and the part of the
-rest for ordering; the remainder is for simulating the points."""
+_SHARE_BEFORE_ORDER, _SHARE_OF_ORDER, _SHARE_BY_TIME = 0.75, 0.25, 0.7
+"""Parts of a time limit with sizes: of the whole for the search, of the rest for ordering chunks,
+and of the rest for the comparison by time.  The remainder is for simulating the points."""
+
+_SECONDS_BY_TIME, _SECONDS_OF_CLASSIC = 20.0, 5.0
+"""For the comparison by time without a limit, and to construct a classic."""
 
 _STYLES = ("auto", "live", "plain", "log", "none")
 
@@ -56,7 +62,7 @@ def searched(
     progress: str | Observer,
     solver: Solver | AnswerSource | None = None,
     *,
-    network: PhysicalNetwork | None = None,
+    goal: TimeGoal | None = None,
     **how: Any,
 ) -> FrontierResult:
     """Searches, saves the frontier as it grows, and proves it; a full disk costs no result.
@@ -68,7 +74,7 @@ def searched(
     before = until.share(SHARE_BEFORE_PROOFS) if proofs is not None else until
     before = before.keeping(file.reserve)
     after = before
-    if network is not None:
+    if goal is not None:
         before = before.share(_SHARE_BEFORE_ORDER)
     with nullcontext(progress) if isinstance(progress, Observer) else progress_of(progress) as seen:
         log = Log(seen)
@@ -78,10 +84,14 @@ def searched(
             how |= {"observer": log, "on_points": file.offer, "until": before}
             found = session.pareto(request, **how)
         engines = log.end(found)
-    if network is not None and request.aim is not None and not found.interrupted:
-        low, high = max(int(request.aim.low), 1), max(int(request.aim.high), 1)
+    if goal is not None and found.points and not found.interrupted:
+        low, high = (max(int(one), 1) for one in (min(goal.sizes), max(goal.sizes)))
         limits = after.share(_SHARE_OF_ORDER), request.tolerance, request.max_messages
-        found = points_by_urgency(found, network, low, high, *limits)
+        found = points_by_urgency(found, goal.network, low, high, *limits)
+        until_timed = after.sooner(_SECONDS_BY_TIME) if after.is_never else after
+        until_timed = until_timed.share(_SHARE_BY_TIME)
+        rivals = _classics(session, request, until_timed)
+        found = timed(found, goal, rivals, until_timed)
     unproved = ""
     if proofs is not None and not found.interrupted:
         try:
@@ -104,25 +114,53 @@ def searched(
 def aimed(
     topology: Topology,
     collective: Collective,
-    optimise_for: int | str | None,
+    optimise_for: int | str | Sequence[int | str] | None,
     alpha: float | str | None,
     beta: float | str | None,
-) -> tuple[PhysicalNetwork | None, Aim | None]:
-    """The network and the aim of a search for some sizes; None without sizes."""
-    sizes = values.size_range("optimise_for", optimise_for)
-    if sizes is None:
-        if alpha is not None or beta is not None:
+    runtime: str | Path | Runtime | None = None,
+) -> tuple[TimeGoal | None, Aim | None]:
+    """The goal and the aim of a search for some sizes; None without sizes."""
+    if optimise_for is None:
+        if alpha is not None or beta is not None or runtime is not None:
             raise UsageError(
-                f"{argument('alpha')} and {argument('beta')} need the sizes of "
-                f"{argument('optimise_for')}, which is missing"
+                f"{argument('alpha')}, {argument('beta')} and {argument('runtime')} need the sizes "
+                f"of {argument('optimise_for')}, which is missing"
             )
         return None, None
     from syncoll.planning import message_of_collective
-    from syncoll.simulating import given_network
+    from syncoll.simulating import WIRE, given_network, runtime as runtime_of
 
-    network = given_network(topology, alpha, beta)
+    sizes = goal_sizes(optimise_for)
+    network, library = given_network(topology, alpha, beta), runtime_of(runtime or WIRE)
     message = message_of_collective(collective, topology.num_nodes)
-    low, high = map(message.node_bytes, sizes)
-    most, least = network.greatest_latency, network.least_latency
-    per_node = message.per_node
-    return network, Aim(most, network.unit, low, high, least=least, per_node=per_node)
+    node = tuple(map(message.node_bytes, sizes))
+    # Each protocol has its latencies, and its shares of the bandwidth.
+    settings = library.settings(network, kind=message.kind)
+    shares = [share for one in settings for share in one.protocol.shares.values()]
+    low, high = min(node) / max(shares), max(node) / min(shares)
+    most = max(one.network.greatest_latency for one in settings)
+    least = min(one.network.least_latency for one in settings)
+    stated = min(node), max(node)
+    aim = Aim(most, network.unit, low, high, 1, least, message.per_node, stated)
+    return TimeGoal(network, library, node), aim
+
+
+def goal_sizes(optimise_for: int | str | Sequence[int | str]) -> list[int]:
+    """The sizes of messages of a range by powers of two, both ends included, or of a list."""
+    found = values.sizes_of("optimise_for", optimise_for, 2)
+    if isinstance(optimise_for, str) and "," not in optimise_for:
+        _, high = values.size_range("optimise_for", optimise_for) or (0, found[-1])
+        found = [*found, high] if high > found[-1] else found
+    return sorted(found)
+
+
+def _classics(
+    session: Session, request: SearchRequest, until: Deadline
+) -> list[documents.StoredAlgorithm]:
+    """The classics of a collective; each may take half of the remaining time."""
+    found, about = [], (request.topology, request.collective)
+    for name in [one.name for one in session.plugins.seeds.values() if one.classic]:
+        seconds = min(_SECONDS_OF_CLASSIC, max(0.0, until.left() / 2))
+        for each in session.classics(*about, [name], seconds)[0].values():
+            found += [documents.StoredAlgorithm(*one, f"{name}[{i}]") for i, one in enumerate(each)]
+    return found

@@ -16,6 +16,7 @@ from syncoll.cli.output import note, print_json, print_page
 from syncoll.deadline import interrupted_at
 from syncoll.errors import OutOfTimeError
 from syncoll.verbs.asking import deadline_of
+from syncoll.verbs.result import picked
 
 if TYPE_CHECKING:
     from syncoll import FrontierResult
@@ -30,11 +31,13 @@ def _show_times(frontier: FrontierResult, arguments: argparse.Namespace) -> None
     """Prints the fastest point for each of the sizes of --optimise-for."""
     if arguments.optimise_for is None or not frontier:
         return
-    times = {"sizes": arguments.optimise_for, "alpha": arguments.alpha, "beta": arguments.beta}
+    from syncoll.verbs.pareto.searching import goal_sizes
+
+    sizes, how = goal_sizes(arguments.optimise_for), picked(arguments, "alpha beta")
+    how["runtime"] = arguments.runtime or "wire"
     try:
         with interrupted_at(deadline_of(arguments.time_limit)):
-            times |= {"factor": 2, "classics": False}
-            page = syncoll.simulate(frontier, **times).fastest_page()
+            page = syncoll.simulate(frontier, sizes=sizes, classics=False, **how).fastest_page()
     except OutOfTimeError:
         note("syncoll: no time was left to simulate the points; `syncoll simulate` does that")
         return

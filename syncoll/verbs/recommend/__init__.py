@@ -105,6 +105,7 @@ def recommend(
     runs = given_runtime(runtime, to=to)[0]
     model: dict[str, Any] = {"alpha": alpha, "beta": beta}
     limits: dict[str, Any] = {"time_limit": time_limit, "work": work, "progress": progress}
+    limits["runtime"] = runs
     frontier = frontier_for(source, collective, sizes, **model, **limits, **settings)
     model |= {"to": to, "in_place": in_place, "options": options}
     how: dict[str, Any] = {"progress": progress, "runtime": runs}

@@ -61,9 +61,8 @@ def frontier_for(
     if work is None:
         seconds = values.seconds_of(time_limit)
         time_limit = _SHARE_OF_SEARCH * (_SECONDS if seconds is None else seconds)
-    aim = f"{min(chosen)}:{max(chosen)}"
     limits = {"time_limit": time_limit, "work": work}
-    return syncoll.pareto(source, collective, optimise_for=aim, **limits, **how)  # type: ignore[arg-type]
+    return syncoll.pareto(source, collective, optimise_for=chosen, **limits, **how)  # type: ignore[arg-type]
 
 
 def recommendation_for(

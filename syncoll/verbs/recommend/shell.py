@@ -36,9 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.topology = arguments.source
         arguments.kinds = {name: name for name in ("topology", "collective")}
         resolve_names(arguments)
-    frontier = frontier_for(
-        **picked(arguments, "source collective sizes alpha beta time_limit work progress")
-    )
+    how = picked(arguments, "source collective sizes alpha beta time_limit work progress")
+    frontier = frontier_for(**how, runtime=runtime)
     arguments.output = None
     if not frontier:
         code = ended(arguments, frontier, lambda: print_page(frontier.page()))

@@ -1,0 +1,163 @@
+"""The fastest algorithms for some sizes, by simulated time.
+
+S and R/C are costs in lockstep.  Asynchronous times differ: smaller chunks overlap the steps, and
+the order of sends on a lane counts.  So the points of a frontier, members of its families and
+classics are compared for each size.  Then they are cut into smaller chunks, and the sends of the
+fastest are ordered anew (`syncoll.simulating.dispatch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+
+from syncoll.clock import took
+from syncoll.deadline import Deadline, interrupted_at
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import OutOfTimeError, UsageError
+from syncoll.model import OrbitAlgorithm
+from syncoll.model.derivation import refine
+from syncoll.planning import members_for, message_of
+from syncoll.results import Frontier, Part
+from syncoll.simulating import PhysicalNetwork, Runtime, Semantics, SimulatedSeconds, dispatched
+from syncoll.trust import require_valid
+
+__all__ = ["TimeGoal", "timed"]
+
+_MOST_SENDS, _MOST_ORDERED = 1 << 14, 3 << 10
+"""Most sends of an algorithm that is cut, and of one whose sends are ordered; limit work."""
+
+_NEAR = 2.5
+"""Algorithms are cut, or ordered, if they take at most this factor of the best time."""
+
+_WORTH = 0.99
+"""Smaller chunks, or another order, have to be faster by this factor."""
+
+_LEAST_BYTES = 128
+"""Smaller chunks are not made: runtimes move some bytes at a time."""
+
+_ORDERED = 3
+"""Algorithms that are ordered for each size."""
+
+_UNITS_PER_SEND, _UNITS_PER_ORDERED = 1e-6, 6e-5
+
+
+@dataclass(frozen=True, eq=False)
+class TimeGoal:
+    """The sizes, in bytes of one node's data, for which algorithms should take the least time."""
+
+    network: PhysicalNetwork
+    runtime: Runtime
+    sizes: tuple[Fraction, ...]
+
+
+def timed(
+    frontier: Frontier, goal: TimeGoal, rivals: Iterable[StoredAlgorithm], until: Deadline
+) -> Frontier:
+    """The frontier with the algorithms that are faster than its points for some size.
+
+    Args:
+        rivals: verified algorithms, such as classics.
+    """
+    points = [
+        StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]")
+        for i, point in enumerate(frontier.points)
+    ]
+    race, cut = _Race(goal, until), list[StoredAlgorithm]()
+    with suppress(OutOfTimeError), interrupted_at(until):
+        message = message_of(one.instance for one in points)
+        sizes = [max(1, round(size * message.per_node)) for size in goal.sizes]
+        models = goal.runtime.models(goal.network, Semantics())
+        members = members_for(frontier, models, sizes)
+        cut = [*points, *members, *rivals]
+        for one in cut:
+            race.enter(one)
+        for one in sorted(cut, key=race.nearness):
+            race.cut(one)
+        for number in range(len(sizes)):
+            race.order(number)
+    known = {id(one) for one in cut if one.where.startswith(("points", "families"))}
+    best = {id(one): one for one in race.best if one is not None and id(one) not in known}
+    parts, evidence = [], frontier.evidence
+    for one in best.values():
+        if evidence is not None and evidence.shape(one.chunks) is None:
+            continue  # the file would not define its chunks
+        require_valid(one.instance, one.algorithm)
+        parts.append(Part(one.instance, one.algorithm))
+    return replace(frontier, timed=tuple(parts))
+
+
+class _Race:
+    """The algorithms that were tried, and the fastest for each size."""
+
+    def __init__(self, goal: TimeGoal, until: Deadline) -> None:
+        self._sizes, self._until = goal.sizes, until
+        self._seconds = SimulatedSeconds(goal.network, Semantics(), 0, goal.runtime, kept=0)
+        self._forms: dict[StoredAlgorithm, dict[StoredAlgorithm, tuple[float, ...]]] = {}
+        self.best: list[StoredAlgorithm | None] = [None] * len(goal.sizes)
+        self.least = [inf] * len(goal.sizes)
+
+    def enter(self, one: StoredAlgorithm, of: StoredAlgorithm | None = None) -> tuple[float, ...]:
+        """Times an algorithm, or a form `of` another; infinite where its chunks are too small."""
+        self._until.check()
+        try:
+            times = tuple(map(float, self._seconds(one, self._sizes)))
+        except UsageError:  # too many sends to list
+            times = (inf,) * len(self._sizes)
+        took(one.algorithm.num_listed * len(times) * _UNITS_PER_SEND)
+        worth = 1.0
+        if of is not None:
+            enough = (size >= one.chunks * _LEAST_BYTES for size in self._sizes)
+            times = tuple(t if fits else inf for t, fits in zip(times, enough, strict=True))
+            worth = _WORTH
+        self._forms.setdefault(of or one, {})[one] = times
+        for number, seconds in enumerate(times):
+            if seconds < self.least[number] * worth:
+                self.best[number], self.least[number] = one, seconds
+        return times
+
+    def nearness(self, one: StoredAlgorithm) -> float:
+        """The least factor of its time over the best time, over all sizes."""
+        times = self._forms.get(one, {}).get(one, ())
+        return min(
+            (t / (least or 1) for t, least in zip(times, self.least, strict=False)), default=inf
+        )
+
+    def cut(self, one: StoredAlgorithm) -> None:
+        """Tries smaller and smaller chunks, as long as they take less time for some size."""
+        if self.nearness(one) > _NEAR:
+            return
+        parts, before = 2, self._forms[one][one]
+        while one.algorithm.num_sends * parts <= _MOST_SENDS:
+            smaller = refine(one.instance, one.algorithm, parts)
+            times = self.enter(StoredAlgorithm(*smaller, one.where), one)
+            if not any(a < b * _WORTH for a, b in zip(times, before, strict=True)):
+                break
+            parts, before = 2 * parts, times
+
+    def order(self, number: int) -> None:
+        """Tries other orders of the sends of the fastest algorithms, in ever smaller chunks."""
+        size = self._sizes[number]
+        fastest = [(min(t[number] for t in x.values()), one) for one, x in self._forms.items()]
+        for seconds, one in sorted(fastest, key=lambda entry: entry[0])[:_ORDERED]:
+            parts, before = 1, inf
+            if seconds > self.least[number] * _NEAR:
+                break
+            while one.algorithm.num_sends * parts <= _MOST_ORDERED:
+                if parts > 1 and size < one.chunks * parts * _LEAST_BYTES:
+                    break
+                self._until.check()
+                instance, algorithm = refine(one.instance, one.algorithm, parts)
+                if isinstance(algorithm, OrbitAlgorithm):
+                    algorithm = algorithm.expanded()
+                form = StoredAlgorithm(instance, algorithm, one.where)
+                _, setting = self._seconds.chosen(form, [size])[0]
+                took(algorithm.num_sends * _UNITS_PER_ORDERED)
+                made = dispatched(form, setting, size, self._until)
+                least = inf if made is None else self.enter(made, one)[number]
+                if least > before * _WORTH:
+                    break
+                parts, before = 2 * parts, least

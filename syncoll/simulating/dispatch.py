@@ -1,0 +1,232 @@
+"""Orders the sends of an algorithm by their times on a network, at one size.
+
+The order of sends on a lane decides the asynchronous time.  A send starts as early as its data and
+lanes allow; of the sends that could start together the most urgent goes first.  Urgency is the time
+from a send to the end, by a run backward through the same lanes.  Alternating both directions, each
+with the times of the other, is the classic improvement for project scheduling under resource limits
+(forward-backward improvement).
+
+An order becomes steps: a send comes in the first step after its data and after earlier sends of its
+lanes, unless one step keeps their order.  S and R/C follow from these steps.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.deadline import NEVER, Deadline
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import VerificationError
+from syncoll.model import Algorithm, Counting, OrbitAlgorithm
+from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.runtimes import Setting
+from syncoll.simulating.semantics import Semantics
+from syncoll.simulating.workload import workload_of
+from syncoll.trust import require_valid
+
+__all__ = ["TimedLanes", "dispatched", "stepped"]
+
+_TURNS = 3
+"""Runs forward, each after a run backward; limits work."""
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """A passage over a lane: its number, seconds of the bytes, and its latency."""
+
+    lane: int
+    takes: float
+    latency: float
+
+
+class TimedLanes:
+    """Lanes that take sends of one size in the order of the calls, as the simulation does.
+
+    Args:
+        size: bytes of a chunk.
+        backward: whether time runs backward, from destinations to sources.
+    """
+
+    def __init__(
+        self,
+        network: PhysicalNetwork,
+        semantics: Semantics,
+        size: Fraction,
+        *,
+        backward: bool = False,
+    ) -> None:
+        wire = [float(semantics.wire_bytes(size * share)) for share in network.shares]
+        rates, latencies = network.cable_bandwidths.tolist(), network.latencies.tolist()
+        kinds = iter(network.strand_share.tolist())
+        self.ways: list[list[list[_Hop]]] = []
+        for strands in network.routes:
+            self.ways.append([])
+            for strand in strands:
+                bytes_sent = wire[next(kinds)]
+                hops = [_Hop(i, bytes_sent / rates[i], latencies[i]) for i in strand.lanes]
+                self.ways[-1].append(hops[::-1] if backward else hops)
+        self._added = network.added_latencies.tolist()
+        self._free = [[0.0] * lane.cables for lane in network.lanes]
+        self._turn = [0] * len(network.lanes)
+
+    def pass_over(self, link: int, ready: float, *, take: bool = True) -> tuple[float, float]:
+        """When a send leaves and arrives; with `take` it occupies its lanes."""
+        left, arrived = float("inf"), 0.0
+        for hops in self.ways[link]:
+            head, tail = ready, 0.0
+            for hop in hops:
+                cables = self._free[hop.lane]
+                cable = self._turn[hop.lane] % len(cables)
+                begin = max(head, cables[cable])
+                end = max(begin, tail - hop.takes) + hop.takes
+                if take:
+                    cables[cable] = end
+                    self._turn[hop.lane] += 1
+                if hop is hops[0]:
+                    left = min(left, begin)
+                head, tail = begin + hop.latency, end + hop.latency
+            arrived = max(arrived, tail)
+        return left, arrived + self._added[link]
+
+
+def dispatched(
+    stored: StoredAlgorithm, setting: Setting, size: Fraction | int, until: Deadline = NEVER
+) -> StoredAlgorithm | None:
+    """The algorithm with its sends in the order of the fastest run that was found.
+
+    Args:
+        setting: the network and the semantics of a protocol.
+        size: L, bytes of one node's data.
+
+    Returns:
+        None for sends that are stored as images of others, for lanes that copy or add, or if time
+        is over.
+    """
+    algorithm, network = stored.algorithm, setting.network
+    if isinstance(algorithm, OrbitAlgorithm) or not algorithm.num_sends or until.passed:
+        return None
+    if any(lane.counts is not Counting.SENDS for lane in network.lanes):
+        return None
+    work = workload_of(stored.instance, algorithm, network, symmetric=False)
+    chunk, links = Fraction(size) / stored.chunks, work.links.tolist()
+    first, flat = work.first_need.tolist(), work.needs.tolist()
+    needs = [flat[a:b] for a, b in pairwise(first)]
+    followers: list[list[int]] = [[] for _ in needs]
+    for send, earlier in enumerate(needs):
+        for one in earlier:
+            followers[one].append(send)
+    semantics = setting.semantics
+    adding = float(semantics.reduction * chunk + semantics.summing)
+    sums = [adding * one for one in work.adds.tolist()]
+
+    def run(urgency: Sequence[float], *, backward: bool) -> tuple[list[int], list[float]]:
+        """The sends by their start, and when each has arrived."""
+        before, after = (followers, needs) if backward else (needs, followers)
+        lanes = TimedLanes(network, semantics, chunk, backward=backward)
+        missing, ready = [len(one) for one in before], [0.0] * len(before)
+        queue = [(0.0, -urgency[i], i) for i, count in enumerate(missing) if not count]
+        heapq.heapify(queue)
+        order, arrived = [], [0.0] * len(before)
+        while queue:
+            start, urgent, send = heapq.heappop(queue)
+            left, _ = lanes.pass_over(links[send], ready[send], take=False)
+            if left > start:
+                heapq.heappush(queue, (left, urgent, send))
+                continue
+            arrived[send] = lanes.pass_over(links[send], ready[send])[1] + sums[send]
+            order.append(send)
+            for one in after[send]:
+                missing[one] -= 1
+                ready[one] = max(ready[one], arrived[send])
+                if not missing[one]:
+                    heapq.heappush(queue, (ready[one], -urgency[one], one))
+        return order, arrived
+
+    urgency, best, least = [0.0] * len(needs), list[int](), float("inf")
+    for _ in range(_TURNS):
+        _, urgency = run(urgency, backward=True)
+        order, arrived = run(urgency, backward=False)
+        if max(arrived) < least * (1 - 1e-9):
+            best, least = order, max(arrived)
+        elif best:
+            break
+        urgency = arrived
+        if until.left() <= 0:
+            break
+    steps = stepped(network, work.sends, work.links, needs, best)
+    place = np.lexsort(algorithm.sends.T[::-1])  # `work` has them in another order
+    back = np.lexsort(work.sends.T[::-1])
+    sends = work.sends.copy()
+    sends[:, 3] = steps
+    carried = algorithm.contributions
+    if carried is not None:
+        found = np.empty_like(carried)
+        found[back] = carried[place]
+        carried = found
+    return with_sends(stored, sends, carried)
+
+
+def with_sends(
+    stored: StoredAlgorithm, sends: IntArray, carried: BoolArray | None
+) -> StoredAlgorithm | None:
+    """The algorithm with other sends and the fewest rounds; None if it would be wrong."""
+    topology, steps = stored.instance.topology, int(sends[:, 3].max()) + 1
+    made = Algorithm((0,) * steps, sends, carried).tightened(topology)
+    instance = replace(stored.instance, steps=made.steps, rounds=made.rounds, rounds_per_step=None)
+    try:
+        require_valid(instance, made)
+    except VerificationError:
+        return None
+    return StoredAlgorithm(instance, made, stored.where)
+
+
+def stepped(
+    network: PhysicalNetwork,
+    sends: IntArray,
+    links: IntArray,
+    needs: Sequence[Sequence[int]],
+    order: Sequence[int],
+) -> IntArray:
+    """Steps in which lanes take sends in an order, as few as that allows.
+
+    Args:
+        sends: ``[M, 4]``: chunk, source, destination, and any step.
+        links: ``[M]``: the link of each.
+        needs: for each send earlier ones.
+        order: of all sends, each after its needs.
+
+    Returns:
+        ``[M]``: the step of each send.
+    """
+    nodes = network.topology.num_nodes
+    ways = [sorted({i for strand in one for i in strand.lanes[:1]}) for one in network.routes]
+    later = [sorted({i for strand in one for i in strand.lanes[1:]}) for one in network.routes]
+    found = np.zeros(len(sends), dtype=np.int64)
+    last_step, last_key = [0] * len(network.lanes), [(-1, -1, -1)] * len(network.lanes)
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}  # the sends of a pair in a step, and chunk
+    rows = sends.tolist()
+    for send in order:
+        link = int(links[send])
+        chunk, source, destination, _ = rows[send]
+        lanes = *ways[link], *later[link]
+        step = max([*(int(found[one]) + 1 for one in needs[send]), *(last_step[i] for i in lanes)])
+        while True:
+            turn, before = pairs.get((link, step), (0, -1))
+            key = (turn, (destination - source) % nodes, source)
+            if before < chunk and all(last_step[i] < step or last_key[i] < key for i in ways[link]):
+                break
+            step += 1
+        pairs[link, step] = turn + 1, chunk
+        for i in ways[link]:
+            last_step[i], last_key[i] = step, key
+        for i in later[link]:
+            last_step[i] = max(last_step[i], step)
+        found[send] = step
+    return found

@@ -1,0 +1,150 @@
+"""Algorithms for some sizes by simulated time: faster than points, no slower than classics."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import syncoll
+import syncoll_check
+from syncoll.deadline import NEVER, Deadline
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import UsageError, VerificationError
+from syncoll.model import refine
+from syncoll.searching.by_time import TimeGoal, timed
+from syncoll.simulating import (
+    WIRE,
+    Semantics,
+    SimulatedSeconds,
+    dispatched,
+    given_network,
+    runtime,
+    simulate_algorithm,
+)
+from syncoll.verbs.frontier import algorithms_of
+from syncoll.verbs.pareto.searching import goal_sizes
+
+MODEL = {"alpha": "1us", "beta": "25GB/s"}
+
+
+@functools.cache
+def frontier(topology: str, collective: str) -> syncoll.FrontierResult:
+    return syncoll.pareto(topology, collective, seeds="none", progress="none", work=3)
+
+
+def goal(found: syncoll.FrontierResult, *sizes: int, name: str = "wire") -> TimeGoal:
+    network = given_network(found.topology, **MODEL)
+    return TimeGoal(network, runtime(name), tuple(map(Fraction, sizes)))
+
+
+@pytest.mark.parametrize("name", ["wire", "mscclpp"])
+def test_order_and_smaller_chunks_save_time(name: str) -> None:
+    found = frontier("ring(4)", "allgather")
+    asked = goal(found, 1 << 14, 1 << 20, name=name)
+    better = timed(found, asked, [], NEVER)
+    assert better.points == found.points
+    assert better.timed
+    seconds = SimulatedSeconds(asked.network, Semantics(), 0, asked.runtime)
+
+    def least(one: syncoll.FrontierResult) -> list[Fraction]:
+        return [min(seconds(x, [s])[0] for x in algorithms_of(one, "")) for s in asked.sizes]
+
+    pairs = zip(least(replace(found, timed=better.timed)), least(found), strict=True)
+    gains = [float(new / old) for new, old in pairs]
+    assert gains[0] < 0.98
+    assert gains[1] <= 1
+
+
+def test_no_time_leaves_the_frontier_as_it_is() -> None:
+    found = frontier("ring(4)", "allgather")
+    assert timed(found, goal(found, 1 << 14), [], Deadline.after(0)).timed == ()
+
+
+@pytest.mark.parametrize("collective", ["allgather", "reducescatter", "allreduce", "alltoall"])
+def test_dispatched_sends_never_share_a_lane(collective: str) -> None:
+    """Lanes take the sends in the planned order, so the simulation confirms the plan."""
+    found = frontier("ring(4)", collective)
+    asked = goal(found, 1 << 14)
+    for point in algorithms_of(found, ""):
+        form = StoredAlgorithm(*refine(point.instance, point.algorithm, 4), "")
+        seconds = SimulatedSeconds(asked.network, Semantics())
+        ((before, setting),) = seconds.chosen(form, asked.sizes)
+        made = dispatched(form, setting, asked.sizes[0])
+        assert made is not None
+        after = simulate_algorithm(made, asked.network, Semantics(), asked.sizes[0])
+        assert after.seconds <= before * (1 + Fraction(1, 10**9))
+        assert sorted(made.algorithm.sends[:, :3].tolist()) == sorted(
+            form.algorithm.sends[:, :3].tolist()
+        )
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("timed") / "frontier.json"
+    sizes = "4KiB,256KiB"
+    syncoll.pareto(
+        "ring(4)", "allgather", optimise_for=sizes, work=8, progress="none", output=path, **MODEL
+    )
+    return path
+
+
+def test_both_checkers_replay_timed_algorithms(saved: Path) -> None:
+    document = json.loads(saved.read_text())
+    assert document["schema"] == "syncoll/frontier/8"
+    found = syncoll.load(saved)
+    assert isinstance(found, syncoll.FrontierResult)
+    assert len(found.timed) == len(document["timed"]) > 0
+    found.check()
+    accepted = syncoll_check.check(saved.read_bytes()).accepted
+    assert sum(one.startswith("timed") for one in accepted) == len(found.timed)
+    plan = found.plan(**MODEL, progress="none")
+    assert any(one.algorithm.where.startswith("timed") for one in plan.ranges)
+
+
+@pytest.mark.parametrize("wrong", ["sends", "chunks", "bandwidth"])
+def test_wrong_timed_algorithms_are_refused(saved: Path, tmp_path: Path, wrong: str) -> None:
+    document = json.loads(saved.read_text())
+    del document["digest"]
+    (one, *_) = document["timed"]
+    if wrong == "sends":
+        del one["algorithm"]["sends"][0]
+    elif wrong == "bandwidth":
+        one["bandwidth"] = "1/2"
+    else:
+        one["chunk_classes"][0]["post"] = [0, 1]
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(document))
+    with pytest.raises((VerificationError, syncoll.errors.FileFormatError)):
+        syncoll.load(changed).check()  # type: ignore[union-attr]
+    with pytest.raises((syncoll_check.WrongError, syncoll_check.FileError)):
+        syncoll_check.check(changed.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("topology", "collective"),
+    [("ring(4)", "allreduce"), ("hypercube(3)", "broadcast"), ("torus(2,4)", "allgather")],
+)
+def test_no_classic_is_faster(topology: str, collective: str) -> None:
+    sizes = "1KiB,32KiB,1MiB,32MiB"
+    how = {"seeds": "none", "progress": "none", **MODEL}
+    found = syncoll.pareto(topology, collective, optimise_for=sizes, work=12, **how)  # type: ignore[arg-type]
+    compared = syncoll.simulate(found, sizes=sizes, progress="none", **MODEL)
+    for number, floor in enumerate(compared.floors):
+        best, classic = compared.best(number), compared.best_classic(number)
+        assert classic is not None
+        assert best.seconds[number] <= classic.seconds[number] * (1 + Fraction(1, 10**8))
+        assert floor <= float(best.seconds[number]) * (1 + 1e-9)
+
+
+def test_sizes_of_a_goal() -> None:
+    assert goal_sizes("1KiB:5KiB") == [1024, 2048, 4096, 5120]
+    assert goal_sizes("4KiB,1KiB") == [1024, 4096]
+    assert goal_sizes(7) == [7]
+    assert WIRE.name == "wire"
+    with pytest.raises(UsageError, match="runtime"):
+        syncoll.pareto("ring(4)", "allgather", runtime="mscclpp", progress="none")
