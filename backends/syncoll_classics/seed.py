@@ -294,7 +294,7 @@ def _pat(ask: Ask) -> Iterator[Proposal]:
 
 
 def _no_pairs(ask: Ask) -> str:
-    many = (ask.least.destinations.sum(axis=1) > 2).any()
+    many = (ask.least.destinations.sum(axis=1) > 1).any()
     return f"in {ask.collective.name} data goes to several nodes" if many else ""
 
 

@@ -20,7 +20,7 @@ from syncoll.measuring.ways import Load, Way
 from syncoll.runtime import Kind
 from syncoll.simulating import Hop, Protocol, Reach, Runtime
 
-__all__ = ["Fit", "Sample", "decade_of", "fit", "fitted", "predicted"]
+__all__ = ["Fit", "Sample", "decade_of", "fit", "fitted", "least_squares", "predicted"]
 
 _LEAST_ROWS, _FOLDS = 3, 5
 
@@ -197,13 +197,13 @@ def fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
         robust = np.sqrt(2 * (np.sqrt(1 + away**2) - 1))  # half of its square is the soft L1 loss
         return np.concatenate([robust, (factors / usual).ravel()])
 
-    factors = _least_squares(distances, np.zeros(usual.size)).reshape(usual.shape)
+    factors = least_squares(distances, np.zeros(usual.size)).reshape(usual.shape)
     scales = np.exp(factors[0] + factors[1:])
     made = (_scaled(one, scale) for one, scale in zip(start.protocols, scales, strict=True))
     return replace(start, protocols=tuple(made))
 
 
-def _least_squares(distances: Callable[[FloatArray], FloatArray], begin: FloatArray) -> FloatArray:
+def least_squares(distances: Callable[[FloatArray], FloatArray], begin: FloatArray) -> FloatArray:
     """A local minimum of the sum of squares, by the method of Levenberg and Marquardt."""
     found, here, damping = begin, distances(begin), 1e-2
     for _ in range(_MOST_ITERATIONS):

@@ -48,7 +48,7 @@ __all__ = [
 
 FORMAT = "syncoll runtime/1"
 
-RUNTIMES = ("wire", "nccl", "rccl", "mscclpp", "mpi")
+RUNTIMES = ("wire", "nccl", "rccl", "msccl", "mscclpp", "mpi")
 """The shipped runtimes."""
 
 

@@ -138,15 +138,16 @@ def test_a_protocol_scales_latencies_and_bandwidths_by_kind():
     ):
         assert after == before * hops[Reach.NETWORK if far else Reach.BOX].factor
     by_ends = {lane.ends: lane.bandwidth for lane in simple.network.lanes}
-    assert by_ends[0, 16] == Fraction(3, 4) * 300 * 10**9
-    assert by_ends[0, 18] == Fraction(95, 100) * 25 * 10**9
+    shares = simple.protocol.shares
+    assert by_ends[0, 16] == shares[Reach.BOX] * 300 * 10**9
+    assert by_ends[0, 18] == shares[Reach.NETWORK] * 25 * 10**9
 
 
 def test_a_rate_limits_each_cable_of_a_lane():
     network = physical_network(machine("dgx_h100(boxes=2)"))
     slow = next(x for x in runtime("nccl").settings(network) if x.protocol.name == "LL")
     for lane in slow.network.lanes:
-        assert lane.cable_bandwidth <= 141 * 10**9
+        assert lane.cable_bandwidth <= 117 * 10**9
 
 
 def test_protocols_of_a_collective_replace_the_others():
