@@ -6,16 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from syncoll.certificates import RoundsBound
+from syncoll.errors import UsageError
+from syncoll.measuring.fit import Sample
 from syncoll.measuring.logs import Run
 from syncoll.measuring.ways import Way
 from syncoll.model import Collective, Fabric, Topology
+from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.planning import message_of_collective
 from syncoll.runtime import Kind
 from syncoll.simulating import PhysicalNetwork, bus_factor, floors
 
-__all__ = ["ABOVE", "Ceiling", "RunCeilings", "ceiling_of", "with_sums"]
+__all__ = ["ABOVE", "Ceiling", "Measurement", "RunCeilings", "ceiling_of", "with_sums"]
 
 _LARGE = 1 << 50
 """A message for which latencies do not matter."""
@@ -50,31 +54,71 @@ class Ceiling:
 
 
 @dataclass(frozen=True, eq=False)
-class RunCeilings:
-    """A run of a log with its ceilings.
+class Measurement:
+    """A run of a log on its machine.
 
     Args:
         machine: in a command.
-        boxes: the number of GPUs in each box.
         times: sizes in bytes with their seconds, ascending.
+    """
+
+    run: Run
+    collective: Collective
+    topology: Topology
+    machine: str
+    times: tuple[tuple[int, float], ...]
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The collective, as runtimes name it."""
+        return message_of_collective(self.collective, self.topology.num_nodes).kind
+
+    @cached_property
+    def boxes(self) -> list[int]:
+        """The number of GPUs in each box."""
+        label = shared_memory_boxes(self.topology).tolist()
+        return [label.count(one) for one in sorted(set(label))]
+
+    @property
+    def factor(self) -> float:
+        """busbw over algbw; 1 for a collective that nccl-tests does not know."""
+        return float(bus_factor(self.kind, self.topology.num_nodes) or 1)
+
+    @property
+    def algbw(self) -> float:
+        """The measured rate at the largest size."""
+        size, seconds = self.times[-1]
+        return size / seconds
+
+    @property
+    def settled(self) -> int:
+        """The size from which on latency matters little."""
+        slow = [i for i, (x, y) in enumerate(self.times) if x / y < _SETTLED * self.algbw]
+        return self.times[max(slow, default=-1) + 1][0]
+
+    def samples(self, ways: Sequence[Way], name: str) -> list[Sample]:
+        """The rows for a fit.  The switches add up if the run is too fast for other ways."""
+        plain = tuple(way for way in ways if way.name != "nvls")
+        best = max((way.algbw for way in plain), default=0.0)
+        used = tuple(ways) if max(x / y for x, y in self.times) > ABOVE * best else plain
+        if not used:
+            raise UsageError(f"{name}: libraries run no known algorithm for {self.kind} here")
+        return [Sample(*one, used, self.kind, self.run.per_process, name) for one in self.times]
+
+
+@dataclass(frozen=True, eq=False)
+class RunCeilings(Measurement):
+    """A run of a log with its ceilings.
+
+    Args:
         plain: the ceiling without sums in switches.
         summed: the ceiling with them, if the machine or a variant has them, and if it is higher.
         library: the ways of algorithms that libraries run.
     """
 
-    run: Run
-    kind: Kind
-    machine: str
-    boxes: tuple[int, ...]
-    times: tuple[tuple[int, float], ...]
     plain: Ceiling
     summed: Ceiling | None
     library: tuple[Way, ...]
-
-    @property
-    def factor(self) -> float:
-        """busbw over algbw; 1 for a collective that nccl-tests does not know."""
-        return float(bus_factor(self.kind, sum(self.boxes)) or 1)
 
     @property
     def rows(self) -> list[dict[str, float | None]]:
@@ -94,18 +138,6 @@ class RunCeilings:
             }
             for i, (size, seconds) in enumerate(self.times)
         ]
-
-    @property
-    def algbw(self) -> float:
-        """The measured rate at the largest size."""
-        size, seconds = self.times[-1]
-        return size / seconds
-
-    @property
-    def settled(self) -> int:
-        """The size from which on latency matters little."""
-        slow = [i for i, (x, y) in enumerate(self.times) if x / y < _SETTLED * self.algbw]
-        return self.times[max(slow, default=-1) + 1][0]
 
     @property
     def best(self) -> Way | None:

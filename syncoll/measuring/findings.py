@@ -9,9 +9,9 @@ from syncoll.measuring.ceilings import ABOVE, RunCeilings
 from syncoll.runtime import Kind
 from syncoll.units import format_size, gigabytes, microseconds
 
-__all__ = ["common_findings", "findings"]
+__all__ = ["GOOD", "common_findings", "findings"]
 
-_GOOD, _LITTLE = 0.9, 0.25
+GOOD, _LITTLE = 0.9, 0.25
 """Parts of a limit: good from here on, and far below it."""
 
 _LARGE = 1 << 24
@@ -79,9 +79,9 @@ def _rate(found: RunCeilings) -> Iterator[str]:
         return
     name = best.name.removeprefix("nccl_") if best else ""
     share = rate / best.algbw if best else 1.0
-    if reached >= _GOOD:
+    if reached >= GOOD:
         yield f"Good for any algorithm{without}: {reached:.0%} of the proved ceiling."
-    elif best and share >= _GOOD:
+    elif best and share >= GOOD:
         yield (
             f"Nothing is broken: the library's {name} is at {share:.0%} of its own limit of "
             f"{gigabytes(best.algbw * found.factor)} GB/s busbw{_WHY.get(best.name, '')}. "

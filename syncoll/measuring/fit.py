@@ -9,7 +9,7 @@ they show, and many rows move all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -126,32 +126,27 @@ class _Rows:
     def __init__(self, samples: Sequence[Sample], runtime: Runtime) -> None:
         most = max(len(one.ways) for one in samples)
         ways = [(*one.ways, *one.ways[-1:] * (most - len(one.ways))) for one in samples]
-        loads = [[[way.loads.get(x, Load()) for x in Reach] for way in each] for each in ways]
-
-        def column(name: str) -> FloatArray:
-            return np.array([[[getattr(x, name) for x in y] for y in z] for z in loads], float)
-
-        self._latency, self._hops = column("latency"), column("hops")
-        self._share, self._rate, self._cables = column("share"), column("rate"), column("cables")
-        self._messages = np.array([[way.messages for way in each] for each in ways], float)
-        self._sent = np.array([[way.sent for way in each] for each in ways])
+        loads = [[[astuple(y.loads.get(x, Load())) for x in Reach] for y in z] for z in ways]
+        self._latency, self._hops, *rest = np.moveaxis(np.array(loads, float), -1, 0)
+        self._share, self._rate, self._cables = rest
+        self._messages, self._sent = np.array([[(x.messages, x.sent) for x in y] for y in ways]).T
         self._size = np.array([float(one.size) for one in samples])
         self._gpus = np.array([one.gpus - 1.0 for one in samples])
         self._runtime, names = runtime, {one.name for one in runtime.protocols}
         own = {kind: runtime.protocols_for(kind) for kind in {one.kind for one in samples}}
-        # ``[protocols, samples, ways]``: whether a library runs a way in a protocol.
-        self._runs = np.array(
-            [
-                [
-                    [
-                        x in own[one.kind] and (x.name in only or names.isdisjoint(only))
-                        for only in (way.protocols for way in each)
-                    ]
-                    for one, each in zip(samples, ways, strict=True)
-                ]
-                for x in runtime.protocols
-            ]
-        )
+
+        def runs(protocol: Protocol, sample: Sample, way: Way) -> bool:
+            """Whether a library runs a way in a protocol."""
+            only = way.protocols
+            return protocol in own[sample.kind] and (
+                protocol.name in only or names.isdisjoint(only)
+            )
+
+        pairs = list(zip(samples, ways, strict=True))
+        self._runs = [
+            np.array([[runs(x, one, way) for way in each] for one, each in pairs]).T
+            for x in runtime.protocols
+        ]
 
     def seconds(self, factors: FloatArray | None = None) -> FloatArray:
         """``[samples]``: the least time over ways and protocols.
@@ -165,11 +160,11 @@ class _Rows:
             if factors is not None:
                 scale = np.exp(factors[0] + factors[number + 1])
             each = np.where(self._runs[number], self._of(one, scale), np.inf)
-            found = np.minimum(found, each.min(axis=1))
+            found = np.minimum(found, each.min(axis=0))
         return found + float(self._runtime.per_gpu) * self._gpus
 
     def _of(self, one: Protocol, scale: FloatArray) -> FloatArray:
-        """``[samples, ways]``: seconds in a protocol whose costs are scaled."""
+        """``[ways, samples]``: seconds in a protocol whose costs are scaled."""
         hops, shares = scale[1 : 1 + len(Reach)], scale[1 + len(Reach) :]
         factor = hops * [float(one.hops[x].factor) for x in Reach]
         extra = hops * [float(one.hops[x].extra) for x in Reach]
@@ -177,12 +172,12 @@ class _Rows:
         most = shares * [
             np.inf if one.rates[x] is None else float(one.rates[x] or 0) for x in Reach
         ]
-        busy = (self._share / np.minimum(self._rate * share, self._cables * most)).max(axis=2)
+        busy = (self._share / np.minimum(self._rate * share, self._cables * most)).max(axis=2).T
         if one.block_rate is not None:
             busy = np.maximum(busy, self._sent / float(one.block_rate * one.blocks))
-        path = (self._latency * factor + self._hops * extra).sum(axis=2)
+        path = (self._latency * factor + self._hops * extra).sum(axis=2).T
         call = float(one.call) * scale[0] + float(one.message) * self._messages
-        found: FloatArray = call + path + busy * self._size[:, None]
+        found: FloatArray = call + path + busy * self._size
         return found
 
 

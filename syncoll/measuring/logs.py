@@ -35,12 +35,15 @@ _NUMBER = r"(?:-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|N/A)"
 _TYPE = r"(?:u?int\d+|float\w*|double|half|b?float16|bfloat\w*|f?p?8\w+|fp\d+|char)"
 _ROW = re.compile(rf"(\d+)\s+\d+\s+{_TYPE}(?:\s+(sum|prod|max|min|avg|all|none|mulsum))?(.*)$")
 _PLAIN = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER})*\s*")
-_WITHOUT_TYPE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)?\s+(.*)$")
+_WITHOUT_TYPE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)?(?:\s+(-?\d.*)|\s*)$")
 _PROGRAM = re.compile(
     r"\b([a-z][a-z_]*?)_(?:test_)?perf(?:_mpi)?\b|# OSU MPI\S* (.+?) Latency Test|\bosu_i?([a-z_]+)"
 )
 _RANK = re.compile(r"#\s+Rank\s+(\d+)(?:.*?Pid\s+(\d+) on\s+(\S+))?")
 _COLLECTIVES = {str(one): one for one in Kind if one is not Kind.CUSTOM} | {"bcast": Kind.BROADCAST}
+_UNKNOWN = ("sendrecv", "hypercube")
+"""Tests of nccl-tests that are no collectives."""
+
 _BY_RANK = (Kind.ALLGATHER, Kind.ALLTOALL, Kind.GATHER, Kind.SCATTER)
 """OSU counts the bytes of one rank or pair of these, nccl-tests the whole buffer."""
 
@@ -189,7 +192,7 @@ class _Table:
         elif (words := _WITHOUT_TYPE.match(line)) is None or not self.head:
             return True
         else:
-            size, cells = parse_size(f"{words[1]}{words[2] or ''}"), _numbers(words[3])
+            size, cells = parse_size(f"{words[1]}{words[2] or ''}"), _numbers(words[3] or "")
             heads = [i for i, one in enumerate(self.head) if re.match(r"time|.*latency", one)]
             wide = 4 if "algbw" in self.head else 1
             groups = [cells[i - 1 :][:wide] for i in heads[: 2 if wide > 1 else 1]]
@@ -212,7 +215,7 @@ class _Table:
         per_process, found, remark = self.per_process, listed or self.command_ranks, ""
         if listed == len(self.listed) and len(self.processes) > 1 and per_process == 1:
             per_process = listed // len(self.processes)
-        shown = self._shown_kind()
+        shown = None if self.named in _UNKNOWN else self._shown_kind()
         if shown and kind and shown is not kind and not self._fitting(kind, [found or 0]):
             remark = f"The rows are of {shown}, though the command is of {kind}."
             kind = shown

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import SpecError, SyncollError, UsageError
-from syncoll.measuring import ABOVE, Column, Run, Sample, Way, read_log, way_of, with_sums
+from syncoll.measuring import Column, Measurement, Way, read_log, way_of, with_sums
 from syncoll.model import Collective, Topology
 from syncoll.planning import message_of_collective
-from syncoll.runtime import Kind
 from syncoll.session import Session
 from syncoll.simulating import PhysicalNetwork, given_network
 from syncoll.verbs.asking import Where
 from syncoll.wording import argument
 
-__all__ = [
-    *("STARTS", "MeasuredRun", "library_ways", "measured_runs", "network_of", "samples_of"),
-    "variants_of",
-]
+__all__ = ["STARTS", "library_ways", "measured_runs", "network_of", "variants_of"]
 
 _LIBRARY: dict[str, tuple[str, ...]] = {
     "nccl_ring": (),
@@ -36,22 +32,6 @@ STARTS = {"nccl-tests": "nccl", "rccl-tests": "rccl", "mscclpp-test": "mscclpp",
 """The runtime of each benchmark."""
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredRun:
-    """A run of a log on its machine.
-
-    Args:
-        machine: in a command.
-        times: sizes in bytes with their seconds.
-    """
-
-    run: Run
-    collective: Collective
-    topology: Topology
-    machine: str
-    times: tuple[tuple[int, float], ...]
-
-
 def measured_runs(
     session: Session,
     path: str | Path,
@@ -59,29 +39,37 @@ def measured_runs(
     collective: str | None,
     ranks: int | None,
     column: Column,
-) -> Iterator[MeasuredRun]:
+) -> list[Measurement]:
     """The runs of a log on a machine, or on the members of a family with their numbers of ranks.
 
     Raises:
-        UsageError: if the log cannot be read, or shows another machine or no collective.
+        UsageError: if the log cannot be read, or all runs are of other machines or collectives.
     """
     try:
         text = Path(path).read_text("utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    found, reasons = list[Measurement](), list[str]()
     for run in read_log(text, str(path), ranks):
         place, kind = f"{path}, line {run.line}", collective or run.kind
         if kind is None:
-            raise UsageError(
-                f"{place}: the rows do not show their collective; give {argument('collective')}"
-            )
+            given = argument("collective")
+            reasons.append(f"{place}: the rows do not show their collective; give {given}")
+            continue
         topology, name = _machine(session, machine, run.ranks)
-        if run.ranks not in (None, topology.num_nodes):
-            raise UsageError(
-                f"{place}: a run of {run.ranks} ranks, but {name} has {topology.num_nodes} nodes; "
-                'name the machine of the run, or a family such as "dgx_h100(boxes=n)"'
-            )
-        yield MeasuredRun(run, session.collective(str(kind)), topology, name, run.times(column))
+        if run.ranks in (None, topology.num_nodes):
+            meant = session.collective(str(kind))
+            found.append(Measurement(run, meant, topology, name, run.times(column)))
+            continue
+        reasons.append(
+            f"{place}: a run of {run.ranks} ranks, but {name} has {topology.num_nodes} nodes; name "
+            'the machine of the run, or a family such as "dgx_h100(boxes=n)"'
+        )
+    if not found:
+        raise UsageError(reasons[0])
+    for reason in reasons:
+        session.tell(f"left out: {reason}")
+    return found
 
 
 def _machine(session: Session, machine: Where, ranks: int | None) -> tuple[Topology, str]:
@@ -123,18 +111,6 @@ def variants_of(session: Session, topology: Topology) -> list[Topology]:
                 return [topology, variant]
     changed = None if fabric is None else with_sums(fabric)
     return [topology] if changed is None else [topology, session.topology(changed)]
-
-
-def samples_of(
-    run: Run, times: Sequence[tuple[int, float]], ways: Sequence[Way], kind: Kind, name: str
-) -> list[Sample]:
-    """The rows of a run for a fit.  The switches add up if the run is too fast for other ways."""
-    plain = tuple(way for way in ways if way.name != "nvls")
-    best = max((way.algbw for way in plain), default=0.0)
-    used = tuple(ways) if max(size / time for size, time in times) > ABOVE * best else plain
-    if not used:
-        raise UsageError(f"{name}: no algorithm of a library is known for {kind} on this machine")
-    return [Sample(size, time, used, kind, run.per_process, name) for size, time in times]
 
 
 def library_ways(

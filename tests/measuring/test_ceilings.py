@@ -223,6 +223,17 @@ def test_another_number_of_ranks_is_refused_with_its_line() -> None:
         asked("dgx_h100", nccl_tests("all_reduce", [at_rate(GIB, 1)], 16))
 
 
+def test_runs_of_other_machines_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [at_rate(GIB, 200)]
+    other = nccl_tests("all_reduce", rows, 16) + nccl_tests("sendrecv", rows, 8)
+    Path("run.log").write_text(nccl_tests("all_reduce", rows, 8) + other, "utf-8")
+    assert main(["ceiling", "dgx_h100", "run.log", "--format", "json"]) == 0
+    shown = capsys.readouterr()
+    assert len(json.loads(shown.out)["runs"]) == 1
+    assert "left out: run.log, line 41: a run of 16 ranks" in " ".join(shown.err.split())
+    assert "the rows do not show their collective" in " ".join(shown.err.split())
+
+
 def test_settings_for_the_tuner_plugin(capsys: pytest.CaptureFixture[str]) -> None:
     # At 1 and 4 MiB the library's choice is bad.
     rows = [(4096, 22.0), (1 << 16, 27.0), (1 << 20, 400.0), (1 << 22, 900.0), (1 << 28, 1500.0)]

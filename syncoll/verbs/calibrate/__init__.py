@@ -20,18 +20,10 @@ from syncoll.verbs.declaration import Shell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from syncoll.measuring.fit import Sample, fit as fitted
-    from syncoll.planning import message_of_collective
+    from syncoll.measuring.fit import fit as fitted
     from syncoll.simulating import runtime as runtime_of
     from syncoll.verbs.calibrate.result import CalibrationResult
-    from syncoll.verbs.measured import (
-        STARTS,
-        library_ways,
-        measured_runs,
-        network_of,
-        samples_of,
-        variants_of,
-    )
+    from syncoll.verbs.measured import STARTS, library_ways, measured_runs, network_of, variants_of
 
 __all__ = ["calibrate"]
 
@@ -76,16 +68,14 @@ def calibrate(
     Raises:
         UsageError: if a log cannot be read, contradicts the machine, or there are too few rows.
     """
-    session, samples, known = session_for(), list[Sample](), dict[tuple[str, str], Any]()
+    session, how = session_for(), (machine, collective, ranks, column)
     files = [logs] if isinstance(logs, str | Path) else list(logs)
-    start = runtime
-    for file in files:
-        for one in measured_runs(session, file, machine, collective, ranks, column):
-            start = start or STARTS[one.run.program]
-            topology, kind = one.topology, one.collective
-            if (key := (one.machine, kind.name)) not in known:
-                each = [network_of(x, alpha, beta) for x in variants_of(session, topology)]
-                known[key] = library_ways(session, kind, each)
-            measured = message_of_collective(kind, topology.num_nodes).kind
-            samples += samples_of(one.run, one.times, known[key], measured, str(file))
-    return CalibrationResult(fitted(samples, runtime_of(start or "nccl")), tuple(map(str, files)))
+    read = {str(file): measured_runs(session, file, *how) for file in files}
+    start = runtime or STARTS[next(one.run.program for each in read.values() for one in each)]
+    known, samples = dict[tuple[str, str], Any](), []
+    for file, one in ((file, one) for file, each in read.items() for one in each):
+        if (key := (one.machine, one.collective.name)) not in known:
+            networks = [network_of(x, alpha, beta) for x in variants_of(session, one.topology)]
+            known[key] = library_ways(session, one.collective, networks)
+        samples += one.samples(known[key], file)
+    return CalibrationResult(fitted(samples, runtime_of(start)), tuple(read))

@@ -52,7 +52,7 @@ def ceiling(
     column: Literal["out-of-place", "in-place"] = "out-of-place",
     alpha: float | str | None = None,
     beta: float | str | None = None,
-    runtime: str | Path = "nccl",
+    runtime: str | Path | None = None,
     time_limit: float | str | None = None,
     to: Literal["tuner"] | None = None,
     progress: Progress = "auto",
@@ -68,7 +68,7 @@ def ceiling(
         column: the measured calls.
         alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
         beta: see `pareto`.
-        runtime: the costs from which the settings of `to` are fitted to the log.
+        runtime: from which the settings of `to` are fitted; None for the benchmark's.
         time_limit: for the bounds, such as ``30s``; None for about 20 s for each bound.
         to: ``tuner``: the settings by which the library would be faster, in the format of NCCL's
             example tuner plug-in.
@@ -79,7 +79,7 @@ def ceiling(
     """
     session, until = session_for(), deadline_of(time_limit)
     with reading(until):
-        runs = list(measured_runs(session, log, machine, collective, ranks, column))
+        runs = measured_runs(session, log, machine, collective, ranks, column)
     with session.limited():
         found = [ceilings_of(session, one, until, alpha, beta) for one in runs]
-    return CeilingResult(tuple(found), str(log), column, str(runtime), to)
+    return CeilingResult(tuple(found), str(log), column, runtime, to)

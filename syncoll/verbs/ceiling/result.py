@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,8 +11,10 @@ from syncoll.deadline import Deadline
 from syncoll.documents import write_atomically
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.measuring import (
+    GOOD,
     TUNER_COLUMNS,
     Ceiling,
+    Measurement,
     RunCeilings,
     ceiling_of,
     common_findings,
@@ -20,20 +22,11 @@ from syncoll.measuring import (
     fit,
     tuner_rows,
 )
-from syncoll.model import Topology
-from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.pages.page import PageParts, paged, table
-from syncoll.planning import message_of_collective
 from syncoll.session import Session
-from syncoll.simulating import PhysicalNetwork, runtime
+from syncoll.simulating import runtime
 from syncoll.units import format_size, gigabytes, microseconds
-from syncoll.verbs.measured import (
-    MeasuredRun,
-    library_ways,
-    network_of,
-    samples_of,
-    variants_of,
-)
+from syncoll.verbs.measured import STARTS, library_ways, network_of, variants_of
 from syncoll.verbs.result import Tabular, columns_of
 from syncoll.wording import counted
 
@@ -48,14 +41,14 @@ class CeilingResult(Tabular):
         runs: of the log.
         log: its name.
         column: the measured calls.
-        runtime: from which settings are fitted.
+        runtime: from which settings are fitted; None for the benchmark's.
         to: the format of `save`; None for the document.
     """
 
     runs: tuple[RunCeilings, ...]
     log: str
     column: str
-    runtime: str
+    runtime: str | Path | None
     to: str | None
 
     columns: ClassVar = columns_of(
@@ -99,10 +92,13 @@ class CeilingResult(Tabular):
         run = min(self.runs, key=lambda run: run.algbw / run.plain.algbw)
         asked = f'"{run.machine}" {run.kind}'
         yield f"`syncoll bounds {asked} -o FILE` writes the proof of its ceiling."
-        yield (
-            f"`syncoll recommend {asked} --to mscclpp -o FOLDER` writes plans of MSCCL++ for "
-            "faster algorithms."
-        )
+        if run.algbw < GOOD * run.plain.algbw:
+            yield (
+                f"`syncoll recommend {asked} --to mscclpp -o FOLDER` writes plans of MSCCL++ for "
+                "faster algorithms."
+            )
+        if self.to is not None:
+            yield self.tuner()
 
     def document(self) -> dict[str, Any]:
         """The runs with their rows, limits and findings."""
@@ -110,7 +106,7 @@ class CeilingResult(Tabular):
             {
                 "machine": run.machine,
                 "collective": str(run.kind),
-                "boxes": list(run.boxes),
+                "boxes": run.boxes,
                 "rows": run.rows,
                 "ceiling": _limit(run.plain, run.factor),
                 "with_sums": run.summed and _limit(run.summed, run.factor),
@@ -129,9 +125,10 @@ class CeilingResult(Tabular):
         Raises:
             UsageError: if a run has fewer than three rows.
         """
-        lines, start = [TUNER_COLUMNS], runtime(self.runtime)
+        lines = [TUNER_COLUMNS]
         for run in self.runs:
-            samples = samples_of(run.run, run.times, run.library, run.kind, self.log)
+            start = runtime(self.runtime or STARTS[run.run.program])
+            samples = run.samples(run.library, self.log)
             lines += tuner_rows(samples, fit(samples, start).runtime, run.boxes)
         return "\n".join(lines) + "\n"
 
@@ -164,26 +161,16 @@ def _limit(one: Ceiling, factor: float) -> dict[str, Any]:
 
 
 def ceilings_of(
-    session: Session, measured: MeasuredRun, until: Deadline, alpha: object, beta: object
+    session: Session, measured: Measurement, until: Deadline, alpha: object, beta: object
 ) -> RunCeilings:
     """The ceilings of a run, proved anew."""
-    collective, further = measured.collective, session.further_bounds()
-
-    def proved(topology: Topology) -> tuple[Ceiling, PhysicalNetwork]:
-        network, sizes = network_of(topology, alpha, beta), [size for size, _ in measured.times]
-        found = lower_bounds(topology, collective, max_steps=0, until=until, further=further)
-        return ceiling_of(collective, network, found.any_steps, sizes), network
-
-    each = [proved(one) for one in variants_of(session, measured.topology)]
-    above = each[-1][0] if each[-1][0].algbw > 1.001 * each[0][0].algbw else None
-    label = shared_memory_boxes(measured.topology).tolist()
-    return RunCeilings(
-        measured.run,
-        message_of_collective(collective, measured.topology.num_nodes).kind,
-        measured.machine,
-        tuple(map(label.count, sorted(set(label)))),
-        measured.times,
-        each[0][0],
-        above,
-        library_ways(session, collective, [network for _, network in each]),
-    )
+    collective, further, found = measured.collective, session.further_bounds(), list[Ceiling]()
+    networks = [network_of(one, alpha, beta) for one in variants_of(session, measured.topology)]
+    for one in networks:
+        bounds = lower_bounds(one.topology, collective, max_steps=0, until=until, further=further)
+        sizes = [size for size, _ in measured.times]
+        found.append(ceiling_of(collective, one, bounds.any_steps, sizes))
+    above = found[-1] if found[-1].algbw > 1.001 * found[0].algbw else None
+    library = library_ways(session, collective, networks)
+    given = {one.name: getattr(measured, one.name) for one in fields(measured)}
+    return RunCeilings(**given, plain=found[0], summed=above, library=library)
