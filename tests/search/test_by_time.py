@@ -16,7 +16,9 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import refine
+from syncoll.searching.box_trees import box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
+from syncoll.session import Session, Settings
 from syncoll.simulating import (
     WIRE,
     Semantics,
@@ -25,7 +27,9 @@ from syncoll.simulating import (
     given_network,
     runtime,
     simulate_algorithm,
+    simulated_seconds,
 )
+from syncoll.simulating.boxes import between_boxes
 from syncoll.verbs.frontier import algorithms_of
 from syncoll.verbs.pareto.searching import goal_sizes
 
@@ -139,6 +143,31 @@ def test_no_classic_is_faster(topology: str, collective: str) -> None:
         assert classic is not None
         assert best.seconds[number] <= classic.seconds[number] * (1 + Fraction(1, 10**8))
         assert floor <= float(best.seconds[number]) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("collective", "steps"),
+    [("allgather", 2), ("reducescatter", 2), ("allreduce", 3), ("alltoall", 2), ("broadcast", 2)],
+)
+def test_chunks_cross_the_network_of_boxes_once(collective: str, steps: int) -> None:
+    session = Session(Settings())
+    network = given_network(session.topology("a100(boxes=2)"), None, None)
+    made = list(box_algorithms(session.collective(collective), network))
+    assert min(one.steps for one in made) == steps
+    far = {frozenset(link) for link, apart in zip(
+        network.topology.links, between_boxes(network), strict=True) if apart}  # fmt: skip
+    for one in made:
+        crossing = [s for s in one.algorithm.sends.tolist() if frozenset(s[1:3]) in far]
+        assert len({(s[0], s[2]) for s in crossing}) == len(crossing)
+    seconds = [simulated_seconds(one, network, Semantics(), [Fraction(64)])[0] for one in made]
+    # One hop of 2.7 us between boxes, and at most two of 0.47 us within boxes.
+    assert float(min(seconds)) <= 2.7e-6 + 2 * 0.47e-6 + 0.1e-6
+
+
+def test_one_box_has_no_stages() -> None:
+    session = Session(Settings())
+    network = given_network(session.topology("dgx1"), "1us", "25GB/s")
+    assert not list(box_algorithms(session.collective("allreduce"), network))
 
 
 def test_sizes_of_a_goal() -> None:

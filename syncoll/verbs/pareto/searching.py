@@ -15,6 +15,7 @@ from syncoll.ledger.events import Log
 from syncoll.live.searches import progress as progress_of
 from syncoll.model import Collective, Topology
 from syncoll.searching import AnswerSource, search as search_with
+from syncoll.searching.box_trees import box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
 from syncoll.searching.interruptible import SHARE_BEFORE_PROOFS
 from syncoll.session import Session
@@ -90,7 +91,8 @@ def searched(
         found = points_by_urgency(found, goal.network, low, high, *limits)
         until_timed = after.sooner(_SECONDS_BY_TIME) if after.is_never else after
         until_timed = until_timed.share(_SHARE_BY_TIME)
-        rivals = _classics(session, request, until_timed)
+        rivals = [*box_algorithms(request.collective, goal.network)]
+        rivals += _classics(session, request, until_timed)
         found = timed(found, goal, rivals, until_timed)
     unproved = ""
     if proofs is not None and not found.interrupted:
