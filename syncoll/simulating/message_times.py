@@ -1,7 +1,8 @@
 """Seconds of a frontier's algorithms for three sizes of the message.
 
 The machine has to state latencies and bandwidths.  Times are simulated as `syncoll simulate` does;
-of many sends, and of pipelines, they are S alpha + (R/C) L beta.
+of many sends, and of pipelines, they are S alpha + (R/C) L beta with alpha and beta of the fastest
+protocol of a runtime.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import SyncollError
 from syncoll.planning import CostModel, fastest_member, message_of, unit_bandwidth
 from syncoll.results import Family, Frontier, Point
 from syncoll.simulating.network import PhysicalNetwork, physical_network
+from syncoll.simulating.runtimes import WIRE, Runtime
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import SimulatedSeconds
 
@@ -35,6 +38,12 @@ class MessageTimes:
     network: PhysicalNetwork
     message: str
     sizes: tuple[Fraction, ...]
+    runtime: Runtime = WIRE
+
+    @cached_property
+    def models(self) -> list[CostModel]:
+        """Times of steps and rounds, in each protocol of the runtime."""
+        return self.runtime.models(self.network, Semantics())
 
     def simulates(self, points: Sequence[Point]) -> bool:
         """Whether the points have few sends together, and are simulated."""
@@ -43,24 +52,29 @@ class MessageTimes:
     def of_points(self, points: Sequence[Point]) -> list[Sequence[Fraction]]:
         """The seconds of each point, for each size."""
         if self.simulates(points):
-            simulated = SimulatedSeconds(self.network, Semantics())
+            simulated = SimulatedSeconds(self.network, Semantics(), runtime=self.runtime)
             each = (StoredAlgorithm(point.instance, point.algorithm, "") for point in points)
             return [simulated(one, self.sizes) for one in each]
         return [[self._formula(x.steps, x.bandwidth, size) for size in self.sizes] for x in points]
 
     def of_family(self, family: Family) -> list[Fraction]:
         """The seconds of the fastest member of a family, for each size."""
-        alpha, unit = self.network.greatest_latency, self.network.unit
-        fastest = [(fastest_member(family, alpha, size / unit), size) for size in self.sizes]
-        return [self._formula(family.steps.at(m), family.bandwidth(m), L) for m, L in fastest]
+        found = []
+        for size in self.sizes:
+            each = []
+            for model in self.models:
+                m = fastest_member(family, model.alpha, size / model.bandwidth)
+                each.append(model.seconds(family.steps.at(m), family.bandwidth(m), size))
+            found.append(min(each))
+        return found
 
     def _formula(self, steps: int, cost: Fraction, size: Fraction) -> Fraction:
-        model = CostModel(self.network.greatest_latency, self.network.unit)
-        return model.seconds(steps, cost, size)
+        return min(model.seconds(steps, cost, size) for model in self.models)
 
 
-def times_of(frontier: Frontier) -> MessageTimes | None:
-    """The times on a frontier's machine; None if it states no latencies or bandwidths."""
+def times_of(frontier: Frontier, runtime: Runtime = WIRE) -> MessageTimes | None:
+    """The times on a frontier's machine under a runtime; None if the machine states no latencies or
+    bandwidths."""
     topology, fabric = frontier.topology, frontier.topology.fabric
     if fabric is None or not fabric.states_latencies or unit_bandwidth(topology) is None:
         return None
@@ -73,4 +87,5 @@ def times_of(frontier: Frontier) -> MessageTimes | None:
     message = message_of(point.instance for point in frontier.points)
     if not message.per_node or not network.greatest_latency:
         return None
-    return MessageTimes(network, message.words, tuple(map(message.node_bytes, SHOWN_SIZES)))
+    sizes = tuple(map(message.node_bytes, SHOWN_SIZES))
+    return MessageTimes(network, message.words, sizes, runtime)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -26,6 +26,7 @@ from typing import Any
 from syncoll import values
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.planning import CostModel
+from syncoll.plugins import Option
 from syncoll.runtime import Kind
 from syncoll.simulating.boxes import between_boxes
 from syncoll.simulating.network import PhysicalNetwork
@@ -240,6 +241,15 @@ class Runtime:
             CostModel(one.network.greatest_latency, one.network.unit, one.semantics.overhead)
             for one in self.settings(network, semantics)
         ]
+
+    def named(self, options: Mapping[str, object], known: Iterable[Option] = ()) -> Runtime:
+        """The runtime with the protocol that options of an exporter name, or its `known` options by
+        default; itself without one."""
+        options = {**{one.name: one.default for one in known}, **options}
+        packets = {"yes": "LL", "no": "Simple"}.get(str(options.get("packets")))
+        name = options.get("proto", packets)
+        chosen = tuple(one for one in self.protocols if one.name == name)
+        return replace(self, protocols=chosen) if chosen else self
 
     def without_calls(self) -> Runtime:
         """The runtime with no cost of a call, for one that is given otherwise."""

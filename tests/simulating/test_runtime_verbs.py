@@ -12,14 +12,26 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import schema
-from syncoll.simulating import runtime, runtime_text
+from syncoll.simulating import message_times, runtime, runtime_text
+from syncoll.simulating.message_times import SHOWN_SIZES, times_of
 
 SIZES = (1 << 12, 1 << 20, 1 << 28)
 
 
+POD = """topology pod {
+    nodes 4
+    switches 3
+    link (g, switch(g div 2)) both ways for g in nodes bandwidth 300 GB/s latency 235 ns
+    link (g, switch(2)) both ways for g in nodes bandwidth 25 GB/s latency 1350 ns
+}
+"""
+
+
 @pytest.fixture(scope="module")
-def frontier() -> syncoll.FrontierResult:
-    return syncoll.pareto("dgx_h100(boxes=2)", "allgather", backend="bfb", progress="none")
+def frontier(tmp_path_factory: pytest.TempPathFactory) -> syncoll.FrontierResult:
+    path = tmp_path_factory.mktemp("pod") / "pod.syncoll"
+    path.write_text(POD, encoding="utf-8")
+    return syncoll.pareto(f"{path}:pod", "allgather", backend="bfb", progress="none")
 
 
 def seconds_by_verb(
@@ -95,7 +107,8 @@ def test_documents_name_the_runtime(frontier: syncoll.FrontierResult) -> None:
         assert owner["runtime"]["name"] == "nccl"
         assert owner["runtime"]["error"] == float(runtime("nccl").error or 0)
     rows = simulated["algorithms"][0]["measurements"]
-    assert [row["protocol"] for row in rows] == ["LL", "LL", "Simple"]
+    assert rows[0]["protocol"] == "LL"
+    assert rows[-1]["protocol"] == "Simple"
     assert "runtime" not in syncoll.plan(frontier).document()["model"]
 
 
@@ -113,7 +126,7 @@ def test_exports_for_a_runtime_have_its_costs(tmp_path: Path) -> None:
 
 def test_an_overhead_replaces_the_call(frontier: syncoll.FrontierResult, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(runtime_text(runtime("nccl:LL")).replace('"12 us"', '"30 us"'))
+    path.write_text(runtime_text(runtime("nccl:LL")).replace("call = ", 'call = "30 us" # '))
     how: dict[str, Any] = {"sizes": 1024, "classics": False}
     times = {
         overhead: syncoll.simulate(frontier, runtime=path, overhead=overhead, **how).algorithms[0]
@@ -146,3 +159,37 @@ def test_an_unknown_runtime_ends_the_command(
     for verb in ("simulate", "plan", "report", "recommend"):
         assert main([verb, str(tmp_path / "f.json"), "--runtime", "ncll"]) == 2
         assert "ncll is neither a runtime nor a file" in capsys.readouterr().err
+
+
+def test_options_of_exports_name_the_protocol() -> None:
+    both = runtime("nccl")
+    for options, names in (
+        ({"proto": "LL"}, ["LL"]),
+        ({"packets": "no"}, ["Simple"]),
+        ({"packets": "auto"}, [one.name for one in both.protocols]),
+        ({"proto": "LL64"}, [one.name for one in both.protocols]),
+    ):
+        assert [one.name for one in both.named(options).protocols] == names
+    box = syncoll.pareto("mi300x", "allgather", backend="bfb", progress="none")
+    how: dict[str, Any] = {"runtime": "rccl", "to": "msccl-xml", "classics": False}
+    planned = syncoll.plan(box, options={"proto": "LL"}, **how)
+    alone = syncoll.plan(box, runtime="rccl:LL", classics=False)
+    one = planned.best(1 << 28).algorithm
+    assert planned.seconds(one, 1 << 28) == alone.seconds(one, 1 << 28)
+    assert syncoll.plan(box, **how).runtime == runtime("rccl:Simple")
+
+
+def test_times_of_a_frontier_have_the_runtime(
+    frontier: syncoll.FrontierResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = times_of(frontier, runtime("nccl"))
+    assert times is not None
+    simulated = syncoll.simulate(frontier, sizes=SHOWN_SIZES, runtime="nccl", classics=False)
+    found = times.of_points(frontier.points)
+    assert [tuple(row) for row in found] == [one.seconds for one in simulated.algorithms]
+    # Of many sends they are a formula, which never has less than a call and a hop.
+    monkeypatch.setattr(message_times, "_MOST_SENDS", 0)
+    call = min(one.call for one in runtime("nccl").protocols)
+    for rows, formula in zip(found, times.of_points(frontier.points), strict=True):
+        assert list(formula) != list(rows)
+        assert all(call < x < 40 * y for x, y in zip(formula, rows, strict=True))

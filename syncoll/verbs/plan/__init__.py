@@ -140,6 +140,8 @@ def plan(
     session = session_of(frontier)
     network = given_network(frontier.topology, alpha, beta)
     runs, call = given_runtime(runtime, overhead, to)
+    if to is not None:
+        runs = runs.named(options or {}, session.plugins.exporters[to].options)
     semantics = Semantics(how, overhead=call)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     rivals: list[StoredAlgorithm] = []

@@ -84,6 +84,9 @@ def recommendation_for(
         to: the format whose runtime takes the messages; None for equal chunks of whole elements.
         model: alpha and beta.
     """
+    if to is not None:
+        known = session_of(frontier).plugins.exporters[to].options
+        runtime = runtime.named(options or {}, known)
     how: dict[str, Any] = {"progress": style_after(progress), "runtime": runtime}
     compared = syncoll.simulate(frontier, sizes=sizes, **how, **model)
     misfit = _equal_chunks(compared)
