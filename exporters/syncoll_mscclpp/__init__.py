@@ -35,8 +35,8 @@ OPTIONS = (
     Option(
         "packets",
         "auto",
-        "protocol LL, data with flags instead of signals: auto for plans of at most 64 KiB over "
-        "memory channels",
+        "protocol LL, data with flags instead of signals: auto for plans of at most 64 KiB, but "
+        "not through switches",
         choices=("auto", "yes", "no"),
     ),
 )

@@ -45,13 +45,3 @@ class Channels:
         if self.chosen == "auto":
             return "memory" if self.box[one] == self.box[other] else "port"
         return self.chosen
-
-    def require_packets(self) -> None:
-        """Raises ExportError if packets would have to go over port channels."""
-        if self.chosen == "port":
-            raise ExportError("packets go over memory channels only; expected channel=memory")
-        if self.between is not None:
-            raise ExportError(
-                "packets go over memory channels only, and only a network joins ranks {} and {}; "
-                "expected packets=no".format(*self.between)
-            )

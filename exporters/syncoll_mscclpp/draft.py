@@ -22,7 +22,8 @@ With packets (`syncoll_mscclpp.packets`) only the signals at the beginning remai
 packets, 4 is part of their reads, and 1, 2 and 5 are not needed, since no slot is written while
 others read it.  All packets of a call are read before it ends at their receiver, and are not sent
 before it has begun there.  So scratch is never overwritten too early, also by other calls in
-between.
+between.  A proxy may still read an arrived packet that it passes on, so its receiver answers at the
+end.
 """
 
 from __future__ import annotations
@@ -156,8 +157,9 @@ class Draft:
     def script(self, block: Block) -> Script:
         """The operations of a block."""
         steps = [self.steps[block][step] for step in self.steps_of(block)]
-        sends = {self.to(block, one.message) for step in steps for one in step.sends}
-        receives = {self.to(block, one.message) for step in steps for one in step.receives}
+        out = [one.message for step in steps for one in step.sends]
+        into = [one.message for step in steps for one in step.receives]
+        sends, receives = ({self.to(block, one) for one in each} for each in (out, into))
         leads = {
             self.across(block, event, rank)
             for step in steps
@@ -174,14 +176,18 @@ class Draft:
             if self.packets is None:
                 self.step(block, script, step)
             else:
-                self.packet_step(script, self.packets, self.packed[block, number])
+                self.packet_step(block, script, self.packets, self.packed[block, number])
         if block in self.after:
             script.semaphore("sem_release", self.after[block])
-        script.synchronise("signal", sorted(one for one in receives if one[0] == "port"))
-        script.synchronise("wait", sorted(one for one in sends if one[0] == "port"))
+        for name, each in (("signal", into), ("wait", out)):
+            read = each if self.packets is None else self.packets.relayed.intersection(each)
+            answered = {self.to(block, one) for one in read}
+            script.synchronise(name, sorted(one for one in answered if one[0] == "port"))
         return script
 
-    def packet_step(self, script: Script, packets: Packets, done: Sequence[Packed]) -> None:
+    def packet_step(
+        self, block: Block, script: Script, packets: Packets, done: Sequence[Packed]
+    ) -> None:
         """A step of a block by packets, in the order of the rank's list."""
         for one in done:
             remote = None
@@ -195,7 +201,12 @@ class Draft:
                 assert one.target is not None
                 script.reduce(one.data, one.target)
             else:
-                script.packet(one.name, one.data, one.packets, one.target, remote)
+                channel = None if one.message is None else self.to(block, one.message)
+                script.packet(
+                    *(one.name, one.data, one.packets, one.target, remote),
+                    stored=one.stored,
+                    channel=channel,
+                )
 
     def multicast(self, block: Block, script: Script, step: _Step) -> None:
         """The events of a step, with the signals around."""

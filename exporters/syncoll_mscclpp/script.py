@@ -251,29 +251,36 @@ class Script:
         packets: Sequence[int],
         target: Slot | None = None,
         remote: tuple[int, int] | None = None,
+        *,
+        stored: int | None = None,
+        channel: Channel | None = None,
     ) -> None:
-        """Adds an operation on packets in scratch over memory channels, or extends the last
-        operation.
+        """Adds an operation on packets in scratch, or extends the last operation.
 
         Args:
-            name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
+            name: ``ppkt``, ``rppkt``, ``cpkt``, ``upkt`` or ``repkt``.
             packets: numbers of the rank's packets.
-            remote: the rank, and the number of its packet, to which it puts.
+            remote: the rank, and the number of its packet, to which it puts over `channel`.
+            stored: the number of the rank's packet that it makes.
         """
+        kind = None if channel is None else channel[0]
         sources = [self._local(slot, 1) for slot in data]
         sources += [
             {"type": "s", **_piece(self.places.packet(self.rank, number))} for number in packets
         ]
         targets: list[dict[str, Any]] = [self._local(target, 1)] if target is not None else []
-        if remote is not None:
-            to = self._remote("memory", (remote[0], "s"))
+        if stored is not None:
+            targets.append({"type": "s", **_piece(self.places.packet(self.rank, stored))})
+        if remote is not None and kind is not None:
+            to = self._remote(kind, (remote[0], "s"))
             targets.append({"buffer_id": to, **_piece(self.places.packet(*remote))})
+        ports = [self._at[channel]] if channel is not None and kind == "port" else []
         part = (
             self.places.part(self.rank, data[0])
             if data
             else self.places.packet_part(self.rank, packets[0])
         )
-        if self._joined(name, sources, targets, part):
+        if self._joined(name, sources, targets, part, ports):
             return
         before = len(self.operations)
         self._before(set(data), {target} if target is not None else set())
@@ -284,8 +291,9 @@ class Script:
                 last["src_buff"] += sources
                 last["dst_buff"] += targets
                 return
-        kind = None if remote is None else "memory"
-        self._operation(name, sources, targets, part, kind)
+        operation = self._operation(name, sources, targets, part, kind)
+        if ports:
+            operation["channel_ids"] = ports
 
     def _joined(
         self,
@@ -293,14 +301,17 @@ class Script:
         sources: list[dict[str, Any]],
         targets: list[dict[str, Any]],
         part: Slice | None,
+        ports: list[int],
     ) -> bool:
         """Extends the last operation if the same threads can do both with the same data."""
         if not self.operations or _part_of(self.operations[-1]) != part:
             return False
         last = self.operations[-1]
         if name == "rppkt" and last["name"] == "rppkt" and last["src_buff"] == sources:
-            room = len(last["dst_buff"]) < MOST_CHANNELS
+            room = len(last["dst_buff"]) < MOST_CHANNELS and bool(ports) == ("channel_ids" in last)
             last["dst_buff"] += targets if room else []
+            if room and ports:
+                last["channel_ids"] += ports
             return room
         if last["name"] not in ("repkt", "respkt") or last["dst_buff"][:1] != sources[:1]:
             return False

@@ -114,7 +114,7 @@ def _exported(
 def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
     """A plan by switch channels: alone, or, with several boxes, within each."""
     if options["packets"] == "yes":
-        raise ExportError("packets go over memory channels only")
+        raise ExportError("packets do not go through switches")
     most = int(options["blocks"])
 
     def program(cut: Cut) -> PlanProgram:
@@ -139,23 +139,20 @@ def _by_channels(
     """A plan by memory and port channels, in packets or not."""
     wanted, most = options["packets"], int(options["blocks"])
     alignment = int(options["alignment"])
-    if wanted == "yes":
-        channels.require_packets()
     streams = streams_of(request)
     require_room(streams, most)
 
     def by_packets(cut: Cut) -> PlanProgram:
         lowered = lower(cut.streams.request, layout=cut.streams.layout)
         notes = ("by packets (protocol LL), for small messages",)
-        found = program_of(lowered, cut, channels.kind, most, packets_of(lowered))
+        found = program_of(lowered, cut, channels.kind, most, packets_of(lowered, channels.kind))
         return replace(found, notes=notes)
 
     def by_signals(cut: Cut) -> PlanProgram:
         lowered = lower(cut.streams.request, layout=cut.streams.layout, zero_copy=True)
         return program_of(lowered, cut, channels.kind, most)
 
-    small = request.max_bytes <= SMALL and channels.chosen != "port" and not channels.between
-    if wanted == "yes" or (wanted == "auto" and small):
+    if wanted == "yes" or (wanted == "auto" and request.max_bytes <= SMALL):
         try:
             return first_that_fits(cuts_of(streams, alignment), by_packets)
         except ExportError:

@@ -161,8 +161,8 @@ def test_a_note_gives_the_reason_why_switches_are_unused() -> None:
     case = waves(3, [0])
     handed = export_verified(RECORD, ExportRequest("a", "x", *case), {"packets": "yes"})
     notes = " ".join(handed.exported.notes)
-    assert "packets go over memory channels only" in notes
-    with pytest.raises(ExportError, match="memory channels only; expected channel=memory"):
+    assert "packets do not go through switches" in notes
+    with pytest.raises(ExportError, match="through switches; expected channel=memory"):
         export_verified(
             RECORD, ExportRequest("a", "x", *case), {"packets": "yes", "channel": "switch"}
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from syncoll.runtime import export_verified
 from syncoll.runtime.exported import verify_exports
 from syncoll.spec import SpecLibrary
 from syncoll_mscclpp import RECORD
+from tests.mscclpp.test_checker_mutations import simulate
 from tests.mscclpp.test_writer import export, one_step
 
 LIBRARY = SpecLibrary.load(
@@ -78,7 +81,6 @@ def test_one_box_needs_no_port_channels() -> None:
     ("options", "complaint"),
     [
         ({"channel": "memory"}, "only a network between ranks 0 and 3.*expected channel=auto"),
-        ({"packets": "yes"}, "only a network joins ranks 0 and 3; expected packets=no"),
         ({"channel": "switch"}, "no switch of pods copies between ranks .*; expected channel=auto"),
     ],
 )
@@ -89,10 +91,18 @@ def test_channels_that_cannot_cross_a_network_are_refused(
         export(allgather(cluster()), **options)
 
 
-def test_small_messages_use_packets_only_within_a_box() -> None:
-    assert export(allgather(cluster()), sizes=(0, 1 << 10))[0]["protocol"] == "Simple"
-    plain = replace(cluster(), fabric=None)
-    assert export(allgather(plain), sizes=(0, 1 << 10))[0]["protocol"] == "LL"
+def test_small_messages_use_packets_also_over_a_network() -> None:
+    """A rank makes packets of its data once, and proxies pass them on."""
+    plan, _ = export(allgather(cluster()), sizes=(0, 1 << 10))
+    assert plan["protocol"] == "LL"
+    assert len(reached(plan, "port")) == len(reached(plan, "memory")) + 14 == 22
+    every = [op for gpu in plan["gpus"] for block in gpu["threadblocks"] for op in block["ops"]]
+    made = Counter(op["name"] for op in every)
+    sent = [op for op in every if op["name"] == "rppkt"]
+    assert {op["channel_type"] for op in sent} == {"port"}
+    assert sum(len(op["dst_buff"]) for op in sent) == 22
+    assert made["cpkt"] == len(sent) == 6
+    assert set(simulate(plan, 0, 3, random.Random(1))) == {""}
 
 
 def test_gather_in_place_over_a_network_is_refused() -> None:

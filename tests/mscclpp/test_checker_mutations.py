@@ -571,7 +571,7 @@ def test_written_plans(seed: int) -> None:
     dice = random.Random(seed)
     case = random_case(dice)
     own = kind_of(case[0]).kind is Kind.CUSTOM
-    channel, packets = dice.choice([("memory", "no"), ("memory", "yes"), ("port", "no")])
+    channel, packets = dice.choice(["memory", "port"]), dice.choice(["no", "yes"])
     options = {"channel": channel, "packets": packets, "blocks": dice.choice([1, 2, 32])}
     handed = export_verified(
         RECORD, ExportRequest("x", "x", *case, seed % 2 == 1 and not own), options

@@ -204,10 +204,10 @@ class _Calls(Detector):
                 self.post(place[0], counter, clock, block.relaxed(clock))
         else:
             who = (clock.agent, self.pushes[number], -1 - self.pushes[number], place, False)
-            awaited = instruction.name == "rppkt"
-            self.touch(place, who, clock, block.known, awaited=awaited)
             self.pushes[number] += 1
-            clock = clock.done(self.pushes[number])
+            done = clock.done(self.pushes[number])
+            self.touch(place, who, clock, block.known, done)
+            clock = done
         self.proxies[number] = clock
 
     def require_unmixed(self, place: Place, effect: Effect) -> None:
@@ -248,11 +248,11 @@ class _Calls(Detector):
         who: Access,
         clock: Clock,
         known: Instants = 0,
-        *,
-        awaited: bool = True,
+        done: Clock | None = None,
     ) -> None:
-        """Reads and writes the slots of an instruction, which `awaited` the packets it reads."""
+        """Reads and writes the slots of an instruction; of a proxy with its clock after them."""
         instruction, packets = self.program.at(place), self.threads.packets
+        awaited = done is None or instruction.name == "rppkt"
         packs = any(slot in packets for slot in instruction.writes)
         part = self.instants.setdefault((self.call, place), len(self.instants)) if packs else -1
         for slot in instruction.reads:
@@ -263,7 +263,7 @@ class _Calls(Detector):
         for slot in instruction.writes:
             self.write(self.turned(slot), who, clock, known)
             if slot in packets:
-                self.packed[slot] = clock, known | 1 << part
+                self.packed[slot] = done or clock, known | 1 << part
 
     def turned(self, slot: int) -> int:
         """The address in this call; scratch may have two halves."""
