@@ -198,13 +198,14 @@ class FewChunks(Generic[C]):
         return np.asarray(self._numerator * rounds // self._denominator)
 
     def _chosen(self, units: int) -> IntArray:
-        """Rounds of each step ``[S]`` near the least, for the loads of the shares."""
+        """Rounds of each step ``[S]`` for the loads of the shares, half way from the least rounds to
+        the best so far: with many demands the first solutions are far from the least."""
         shares = self._choice.shares * units * sum(self._counts) / self._choice.shares.sum()
         load = np.tensordot(shares, self._choice.loads, axes=1)
         rounds = np.zeros(load.shape[1], dtype=np.int64)
         noise = 1 + _MIXED * (2 * self._random.random(load.shape[1]) - 1)
-        least = self.least(units)
-        while rounds.sum() < least:
+        half = (self.least(units) + self.found[units]) // 2
+        while rounds.sum() < half:
             over = np.maximum(0.0, load - self._room(rounds)) * noise
             step, more = self._raise(rounds, over)
             rounds[step] += more
