@@ -198,7 +198,7 @@ class FewChunks(Generic[C]):
         return np.asarray(self._numerator * rounds // self._denominator)
 
     def _chosen(self, units: int) -> IntArray:
-        """Rounds of each step ``[S]`` for the loads of the shares, half way from the least rounds to
+        """Rounds of each step ``[S]`` for the loads of the shares, half way between the least and
         the best so far: with many demands the first solutions are far from the least."""
         shares = self._choice.shares * units * sum(self._counts) / self._choice.shares.sum()
         load = np.tensordot(shares, self._choice.loads, axes=1)
