@@ -15,7 +15,7 @@ links of a single lane, since data may wait between two lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,6 +30,7 @@ from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
 from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Timing
 from syncoll.simulating.timed_network import timed_network
 
@@ -110,14 +111,27 @@ def floors(
 
 
 def floors_by_cuts(
-    collective: Collective, network: PhysicalNetwork, sizes: Sequence[int]
+    collective: Collective, network: PhysicalNetwork, sizes: Sequence[int], runtime: Runtime = WIRE
 ) -> tuple[float, ...]:
     """Lower bounds on the seconds for messages by latencies and cuts, without a search."""
     nodes = network.topology.num_nodes
     chunks = collective.least_chunks(nodes) or 1
     instance = collective.instantiate(network.topology, chunks=chunks, steps=nodes, rounds=nodes)
     message = message_of_collective(collective, nodes)
-    return floors(instance, network, [message.node_bytes(size) for size in sizes], flows=False)
+    node = [message.node_bytes(size) for size in sizes]
+    settings = runtime.settings(network, kind=message.kind)
+    return _least(settings, lambda there: floors(instance, there, node, flows=False))
+
+
+def _least(
+    settings: Sequence[Setting], of: Callable[[PhysicalNetwork], Sequence[float]]
+) -> tuple[float, ...]:
+    """For each size the least bound of all protocols, each with the cost of its call."""
+    each = [
+        [float(one.semantics.overhead) * _ROUNDING + bound for bound in of(one.network)]
+        for one in settings
+    ]
+    return tuple(map(min, zip(*each, strict=True)))
 
 
 def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
@@ -129,22 +143,20 @@ def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
             least_cost, proofs = frontier.least_bandwidth, frontier.evidence.proofs
             by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
     instance = compared.algorithms[0].algorithm.instance
-    each = [
-        [
-            float(setting.semantics.overhead) * _ROUNDING + bound
-            for bound in floors(
-                instance,
-                setting.network,
-                [compared.message.node_bytes(size) for size in compared.sizes],
-                least_steps=least_steps,
-                least_cost=least_cost,
-                by_steps=by_steps,
-                lockstep=compared.semantics.timing is Timing.LOCKSTEP,
-            )
-        ]
-        for setting in compared.settings
-    ]
-    return replace(compared, floors=tuple(map(min, zip(*each, strict=True))))
+    node = [compared.message.node_bytes(size) for size in compared.sizes]
+
+    def of(network: PhysicalNetwork) -> tuple[float, ...]:
+        return floors(
+            instance,
+            network,
+            node,
+            least_steps=least_steps,
+            least_cost=least_cost,
+            by_steps=by_steps,
+            lockstep=compared.semantics.timing is Timing.LOCKSTEP,
+        )
+
+    return replace(compared, floors=_least(compared.settings, of))
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:

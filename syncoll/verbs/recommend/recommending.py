@@ -149,10 +149,10 @@ def _variants(
         if not variants or session.topology(name) != frontier.topology:
             return
         collective = frontier.source or session.collective(frontier.collective)
-        here = floors_by_cuts(collective, compared.network, sizes)
+        here = floors_by_cuts(collective, compared.network, sizes, compared.runtime)
         for added, reference in variants.items():
             network = given_network(session.topology(reference), **model)
-            there = floors_by_cuts(collective, network, sizes)
+            there = floors_by_cuts(collective, network, sizes, compared.runtime)
             ratios = [a / b if b else 1.0 for a, b in zip(there, here, strict=True)]
             at = ratios.index(min(ratios))
             if ratios[at] < _BETTER:
