@@ -67,6 +67,12 @@ def frontier_page(frontier: Frontier) -> PageParts:
         if points and times.simulates(points):
             how = f"simulated, of pipelines {formula}" if families else "simulated"
         yield f"Times are {how}; sizes are of the message, {times.message}."
+    if frontier.timed:
+        yield "Faster by simulated time for some sizes, with their costs in lockstep:"
+        yield from (
+            f"  timed[{i}]: S = {one.steps}, R/C = {one.bandwidth}, C = {one.chunks}"
+            for i, one in enumerate(frontier.timed)
+        )
     alone = frontier.scope == BOUNDS_ALONE
     if alone:
         proofs = () if frontier.evidence is None else frontier.evidence.proofs
@@ -129,7 +135,7 @@ def check_page(checked: Checked) -> PageParts:
     else:
         yield f"{about}: everything claimed holds"
     yield (
-        f"  {counted(len(frontier.points), 'algorithm')} replayed, "
+        f"  {counted(len(frontier.points) + len(frontier.timed), 'algorithm')} replayed, "
         f"{counted(len(evidence.certificates), 'certificate')} checked"
     )
     if checked.compared:
