@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from syncoll.certificates import RoundsBound
 from syncoll.errors import UsageError
@@ -44,6 +45,7 @@ class Ceiling:
         algbw: bytes of the message per second, at most, without latencies.
         seconds: for each size at least.
         binding: the bandwidth in bytes per second of the lanes with prices, by their kind.
+        more: why a better bound may be provable; empty if none is.
     """
 
     topology: Topology
@@ -51,6 +53,12 @@ class Ceiling:
     algbw: float
     seconds: tuple[float, ...]
     binding: Mapping[str, float]
+    more: str = ""
+
+    def document(self, factor: float) -> dict[str, Any]:
+        """The limit as JSON; `factor`: busbw over algbw."""
+        rates = {"algbw": self.algbw, "busbw": self.algbw * factor, "binding": dict(self.binding)}
+        return {"machine": self.topology.name, "bandwidth": str(self.bandwidth), **rates}
 
 
 @dataclass(frozen=True, eq=False)

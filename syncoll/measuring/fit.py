@@ -19,6 +19,7 @@ from syncoll.errors import UsageError
 from syncoll.measuring.ways import Load, Way
 from syncoll.runtime import Kind
 from syncoll.simulating import Hop, Protocol, Reach, Runtime
+from syncoll.wording import counted
 
 __all__ = ["Fit", "Sample", "decade_of", "fit", "fitted", "least_squares", "predicted"]
 
@@ -102,7 +103,8 @@ def fit(samples: Sequence[Sample], start: Runtime) -> Fit:
         UsageError: if there are fewer than three rows.
     """
     if len(samples) < _LEAST_ROWS:
-        raise UsageError(f"{len(samples)} rows to fit costs to; expected at least {_LEAST_ROWS}")
+        rows = counted(len(samples), "row")
+        raise UsageError(f"{rows} to fit costs to; expected at least {_LEAST_ROWS}")
     made, parts, held = fitted(samples, start), _FOLDS, np.empty(len(samples))
     for part in range(min(parts, len(samples))):
         kept = [one for i, one in enumerate(samples) if i % parts != part]

@@ -19,8 +19,6 @@ from syncoll.wording import counted
 
 __all__ = ["CalibrationResult"]
 
-_MOST_NAMED = 5
-
 _ROWS_FOR_ERROR = 8
 """With fewer rows the error is the one of the runtime from which the fit starts."""
 
@@ -51,46 +49,40 @@ class CalibrationResult(Result):
     def page(self) -> PageParts:
         """The costs of each protocol, the errors by size, and the rows that do not fit."""
         yield self.runtime.source
-        yield table(
-            [
-                {
-                    "protocol": one.name,
-                    ">call (us)": microseconds(one.call),
-                    **{f">hop, {x}": f"{float(one.hops[x].factor):.3g}x" for x in Reach},
-                    **{f">share, {x}": f"{float(one.shares[x]):.3g}" for x in Reach},
-                }
-                for one in self.runtime.protocols
-            ]
-        )
+        costs = [
+            {"protocol": one.name, ">call (us)": microseconds(one.call)}
+            | {f">hop, {x}": f"{float(one.hops[x].factor):.3g}x" for x in Reach}
+            | {f">share, {x}": f"{float(one.shares[x]):.3g}" for x in Reach}
+            for one in self.runtime.protocols
+        ]
+        yield table(costs)
         yield "hop: times the latency of the links; share: of their bandwidth"
-        errors = (self.fit.errors, self.fit.held_out, self.fit.before)
-        within, without, before = (f"{np.median(one):.1%}" for one in errors)
+        within, without, before = (f"{one:.1%}" for one in self._medians().values())
         yield (
             f"median error: {within}; of rows that are left out of the fit {without}; before the "
             f"fit {before}"
         )
         yield ", ".join(f"{words} {one:.1%}" for words, one in self.fit.by_decade().items())
-        outliers = self.fit.outliers
-        for one in outliers[:_MOST_NAMED]:
+        for one in self.fit.outliers:
             row = f"{format_size(one.size)} in {microseconds(one.seconds)} us"
             yield f"{one.name}: {row} does not fit; a first row may be cold"
-        if len(outliers) > _MOST_NAMED:
-            yield f"and {len(outliers) - _MOST_NAMED} more rows"
 
     def document(self) -> dict[str, Any]:
         """The content of the runtime's file, and the errors."""
-        fit = self.fit
         return {
             "schema": "syncoll/calibration/1",
             "logs": list(self.logs),
-            "rows": len(fit.samples),
+            "rows": len(self.fit.samples),
             "runtime": runtime_text(self.runtime),
-            "error": float(np.median(fit.errors)),
-            "held_out": float(np.median(fit.held_out)),
-            "before": float(np.median(fit.before)),
-            "by_size": fit.by_decade(),
-            "outliers": [[one.size, one.seconds] for one in fit.outliers],
+            **self._medians(),
+            "by_size": self.fit.by_decade(),
+            "outliers": [[one.size, one.seconds] for one in self.fit.outliers],
         }
+
+    def _medians(self) -> dict[str, float]:
+        errors = {"error": self.fit.errors, "held_out": self.fit.held_out}
+        each = {**errors, "before": self.fit.before}
+        return {name: float(np.median(one)) for name, one in each.items()}
 
     def save(self, path: str | Path) -> None:
         """Writes the file of the runtime."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from syncoll.deadline import Deadline
 from syncoll.documents import write_atomically
@@ -27,14 +27,14 @@ from syncoll.session import Session
 from syncoll.simulating import runtime
 from syncoll.units import format_size, gigabytes, microseconds
 from syncoll.verbs.measured import STARTS, library_ways, network_of, variants_of
-from syncoll.verbs.result import Tabular, columns_of
+from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
 __all__ = ["CeilingResult", "ceilings_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CeilingResult(Tabular):
+class CeilingResult(Result):
     """Measurements with their ceilings.
 
     Args:
@@ -51,18 +51,6 @@ class CeilingResult(Tabular):
     runtime: str | Path | None
     to: str | None
 
-    columns: ClassVar = columns_of(
-        "str machine collective, int ranks size, float seconds algbw busbw ceiling with_sums"
-    )
-
-    def records(self) -> list[dict[str, Any]]:
-        """A row for each run and size; rates are bytes per second."""
-        return [
-            {"machine": run.machine, "collective": run.kind, "ranks": sum(run.boxes), **row}
-            for run in self.runs
-            for row in run.rows
-        ]
-
     @paged
     def page(self) -> PageParts:
         """A table for each run, its limits, and the findings."""
@@ -78,6 +66,7 @@ class CeilingResult(Tabular):
                         f"ceiling{words}: algbw {gigabytes(one.algbw)}, busbw "
                         f"{gigabytes(one.algbw * run.factor)}, as R/C >= {one.bandwidth}; "
                         f"{run.algbw / one.algbw:.1%} reached; bind: {lanes or 'latencies'}"
+                        f"{one.more and '; '}{one.more}"
                     )
             for way in run.library:
                 latency = microseconds(sum(load.latency for load in way.loads.values()))
@@ -101,15 +90,15 @@ class CeilingResult(Tabular):
             yield self.tuner()
 
     def document(self) -> dict[str, Any]:
-        """The runs with their rows, limits and findings."""
+        """The runs with their rows, limits and findings; rates are bytes per second."""
         runs = [
             {
                 "machine": run.machine,
                 "collective": str(run.kind),
                 "boxes": run.boxes,
                 "rows": run.rows,
-                "ceiling": _limit(run.plain, run.factor),
-                "with_sums": run.summed and _limit(run.summed, run.factor),
+                "ceiling": run.plain.document(run.factor),
+                "with_sums": run.summed and run.summed.document(run.factor),
                 "library": {way.name: way.algbw for way in run.library},
                 "settled": run.settled,
                 "findings": list(findings(run)),
@@ -155,11 +144,6 @@ def _shown(row: Mapping[str, Any]) -> dict[str, object]:
     return shown
 
 
-def _limit(one: Ceiling, factor: float) -> dict[str, Any]:
-    rates = {"algbw": one.algbw, "busbw": one.algbw * factor, "binding": dict(one.binding)}
-    return {"machine": one.topology.name, "bandwidth": str(one.bandwidth), **rates}
-
-
 def ceilings_of(
     session: Session, measured: Measurement, until: Deadline, alpha: object, beta: object
 ) -> RunCeilings:
@@ -168,8 +152,11 @@ def ceilings_of(
     networks = [network_of(one, alpha, beta) for one in variants_of(session, measured.topology)]
     for one in networks:
         bounds = lower_bounds(one.topology, collective, max_steps=0, until=until, further=further)
+        if bounds.interrupted:
+            raise KeyboardInterrupt
         sizes = [size for size, _ in measured.times]
-        found.append(ceiling_of(collective, one, bounds.any_steps, sizes))
+        proved = ceiling_of(collective, one, bounds.any_steps, sizes)
+        found.append(replace(proved, more=bounds.more))
     above = found[-1] if found[-1].algbw > 1.001 * found[0].algbw else None
     library = library_ways(session, collective, networks)
     given = {one.name: getattr(measured, one.name) for one in fields(measured)}
