@@ -18,6 +18,7 @@ from syncoll.model.groups import instance_within
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_msccl_xml.limits import RUNTIMES, Runtime
 from syncoll_msccl_xml.reading import (
+    open_end,
     read_algorithm,
     require_loadable,
     specification_of,
@@ -130,12 +131,21 @@ class _Check:
             run, found = self.execute(dialect, spec, in_place, pieces, len(placements) > 1)
         if self.instance is not None and found is not None:
             found.require_same(self.instance, any_cut=True)
+        facts = _facts(algorithm, run, found, pieces)
+        end, connected = open_end(algorithm, dialect)
+        if end is not None and not connected:
+            raise UncheckedError(
+                f"{end}; {dialect.title} waits for the other end, unless its rings and trees have "
+                "connected the two ranks before, which depends on the machine"
+            )
+        if end is not None:
+            facts["open end"] = f"{end}; rings and trees of the runtime connect the ranks before"
         return CheckedExport(
             f"MSCCL XML ({dialect.name})",
             dialect.collectives[algorithm.coll],
             algorithm.ngpus,
             placements[0] if len(placements) == 1 else None,
-            _facts(algorithm, run, found, pieces),
+            facts,
             found is not None,
             links=frozenset(
                 (gpu.id, block.send)

@@ -50,6 +50,7 @@ class Runtime:
         uncalled: collectives for which no call chooses a file.
         not_in_place: collectives that it refuses in place.
         fuses: whether it runs operations that receive and send, or receive and reduce, at once.
+        connects: whether it connects its rings and trees when it starts.
         open_sends: the protocols with which a send (``s``) ends without a barrier, so that its flag
             rises while some threads still read; the next step of its thread block comes after a
             barrier or ends with one.
@@ -72,6 +73,7 @@ class Runtime:
     uncalled: frozenset[str]
     not_in_place: frozenset[str] = frozenset()
     fuses: bool = True
+    connects: bool = True
     open_sends: frozenset[str] = frozenset()
     most_steps: int
     most_blocks: int
@@ -130,6 +132,7 @@ RUNTIMES = {
             title="msccl-executor-nccl",
             collectives=_NEWER,
             uncalled=frozenset({"alltoallv", "gather", "scatter"}),
+            connects=False,  # with NCCL_RUNTIME_CONNECT, its default, only before their first use
             most_steps=64,
             most_blocks=1024,
             most_channels=32,

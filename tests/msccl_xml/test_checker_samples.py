@@ -197,7 +197,7 @@ BLOCKS = {
     "no such peer": ('send="1" recv="1"', 'send="2" recv="1"', "send is 2"),
     "channel": ('recv="1" chan="0"', 'recv="1" chan="1"', "chan is 1; with nchannels = 1"),
     "no channel": ('recv="-1" chan="0"', 'recv="-1" chan="-1"', "chan is -1"),
-    "open end": ('send="1" recv="1"', 'send="1" recv="-1"', "setting up the connection hangs"),
+    "open end": ('send="1" recv="1"', 'send="1" recv="-1"', "its messages have no other end"),
     "sharing": ('send="-1" recv="-1"', 'send="1" recv="-1"', "cannot share a connection"),
 }
 
@@ -207,6 +207,22 @@ def test_thread_blocks(name: str) -> None:
     old, new, message = BLOCKS[name]
     assert old in MINIMAL
     assert re.search(message, refusal(MINIMAL.replace(old, new, 1)))
+
+
+def test_a_peer_that_no_block_answers_may_be_connected_before() -> None:
+    """Two ranks are neighbours in every ring; of more channels it depends on the machine."""
+    wide = MINIMAL.replace('nchannels="1"', 'nchannels="8"')
+    text = wide.replace('send="-1" recv="-1" chan="0"', 'send="-1" recv="1" chan="1"', 1)
+    found = check(text)
+    assert found.format == "MSCCL XML (msccl, rccl)"
+    assert "block 1, line 7: it receives from rank 1 on channel 1" in str(found.facts["open end"])
+    assert "waits for the other end, unless" in str(found.facts["refused by executor"])
+    for other, dialect in ((text.replace('chan="1"', 'chan="5"'), "msccl"), (text, "executor")):
+        with pytest.raises(UncheckedError, match="unless its rings and trees"):
+            check(other, dialect)
+    # A wrong result is found all the same.
+    wrong = text.replace('dstbuf="o" dstoff="1"', 'dstbuf="o" dstoff="0"', 1)
+    assert re.search("race: |wrong result", refusal(wrong, "msccl"))
 
 
 STEPS = {

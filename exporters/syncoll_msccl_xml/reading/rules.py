@@ -24,7 +24,15 @@ from syncoll_msccl_xml.limits import (
 from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlBlock, XmlGpu, place
 from syncoll_threadblocks import STANDARD, Specification
 
-__all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "require_loadable", "specification_of"]
+__all__ = [
+    "READS",
+    "RECEIVES",
+    "SENDS",
+    "WRITES",
+    "open_end",
+    "require_loadable",
+    "specification_of",
+]
 
 _KINDS = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
 SENDS = frozenset({"s", "rcs", "rrs", "rrcs"})
@@ -36,6 +44,9 @@ WRITES = frozenset({"r", "rcs", "rrc", "rrcs", "cpy", "re"})
 
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("i", "o", "s")
+_SURE_CHANNELS = 2
+"""Channels of any communicator: one ring, doubled."""
+
 _MOST_CHILDREN = 1024
 """Most elements directly within another one."""
 
@@ -227,8 +238,46 @@ def _wrong_block(
         yield f"{len(block.steps)} steps; {dialect.title} allows {dialect.most_steps}"
 
 
+def open_end(algorithm: XmlAlgorithm, dialect: Runtime) -> tuple[str | None, bool]:
+    """The first thread block with an unused peer that no block answers, in words, or None; and
+    whether the runtime has connected the two ranks before.
+
+    The runtime first connects the neighbours of its rings and trees, then the peers in the file.
+    It skips connected peers, and waits for the other end of any other connection.
+    """
+    found = [one for one in _open_ends(algorithm) if not one[2]]
+    few = algorithm.ngpus == 2 and all(key[2] < _SURE_CHANNELS for _, key, _ in found)
+    return (found[0][0] if found else None), few and dialect.connects
+
+
+def _open_ends(algorithm: XmlAlgorithm) -> Iterator[tuple[str, tuple[int, int, int], bool]]:
+    """The ends of connections without another one, each in words, and whether messages use it."""
+    ends: list[dict[tuple[int, int, int], tuple[str, bool]]] = [{}, {}]
+    for gpu in algorithm.gpus:
+        for block in gpu.blocks:
+            for side, (peer, key, types) in enumerate(
+                (
+                    (block.send, (gpu.id, block.send, block.chan), SENDS),
+                    (block.recv, (block.recv, gpu.id, block.chan), RECEIVES),
+                )
+            ):
+                if peer >= 0:
+                    used = any(step.type in types for step in block.steps)
+                    ends[side].setdefault(key, (place(gpu.id, block), used))
+    verbs = ("sends to", "receives from")
+    for side in (0, 1):
+        for key in [key for key in ends[side] if key not in ends[1 - side]]:
+            (here, used), peer = ends[side][key], key[1 - side]
+            yield (
+                f"{here}: it {verbs[side]} rank {peer} on channel {key[2]}, where no thread block "
+                f"of rank {peer} {verbs[1 - side]} rank {key[side]}",
+                key,
+                used,
+            )
+
+
 def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
-    """Every connection has one thread block at each end, whether or not anything is sent."""
+    """A connection has one thread block at each end, and messages need both."""
     sending: dict[tuple[int, int, int], str] = {}
     receiving: dict[tuple[int, int, int], str] = {}
     for gpu in algorithm.gpus:
@@ -243,16 +292,9 @@ def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
                         f"{here}: it {verb} rank {peer} on channel {block.chan}, as does "
                         f"{ends[key]}; thread blocks cannot share a connection"
                     )
-    for ends, others, there, verb, back in (
-        (sending, receiving, 1, "sends to", "receives from"),
-        (receiving, sending, 0, "receives from", "sends to"),
-    ):
-        for key in [key for key in ends if key not in others]:
-            yield (
-                f"{ends[key]}: it {verb} rank {key[there]} on channel {key[2]}, where no thread "
-                f"block of rank {key[there]} {back} rank {key[1 - there]}; setting up the "
-                "connection hangs"
-            )
+    for text, _, used in _open_ends(algorithm):
+        if used:
+            yield f"{text}; its messages have no other end"
 
 
 def _wrong_step(gpu: XmlGpu, block: XmlBlock, position: int, dialect: Runtime) -> Iterator[str]:
