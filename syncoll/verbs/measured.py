@@ -26,7 +26,10 @@ _LIBRARY: dict[str, tuple[str, ...]] = {
     "nvls": ("Simple",),
     "pat": ("Simple",),
 }
-"""The classics that libraries run, each with its protocols; all where there are none."""
+"""The classics that libraries run, each with its protocols; without names, with all."""
+
+_SECONDS = 60.0
+"""For each classic: a library's own algorithm must not be missing on a busy machine."""
 
 STARTS = {"nccl-tests": "nccl", "rccl-tests": "rccl", "mscclpp-test": "mscclpp", "osu": "mpi"}
 """The runtime of each benchmark."""
@@ -126,7 +129,7 @@ def library_ways(
         topology = network.topology
         message = message_of_collective(collective, topology.num_nodes)
         own = [name for name in _LIBRARY if (name == "nvls") == topology.counts_copies]
-        made, _ = session.classics(topology, collective, own)
+        made, _ = session.classics(topology, collective, own, _SECONDS)
         for name, each in made.items():
             way = way_of(StoredAlgorithm(*each[0], name), network, message)
             found[name] = replace(way, protocols=_LIBRARY[name])
