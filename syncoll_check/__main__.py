@@ -14,8 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; its exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m syncoll_check",
-        description="Checks all claims of frontiers, bounds and forests saved by syncoll. Exit "
-        "codes: 0 all accepted; 1 a claim is refused; 2 a file cannot be read.",
+        description="Checks all claims of frontiers, bounds, forests and floors saved by syncoll. "
+        "Exit codes: 0 all accepted; 1 a claim is refused; 2 a file cannot be read.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
     parser.add_argument("--claims", action="store_true", help="print each claim that is accepted")

@@ -21,13 +21,13 @@ __all__ = ["FileError", "Json", "WrongError", "at", "parse", "read", "require"]
 Json = dict[str, Any]
 Kind = Callable[[Any], Any]
 
-NEWEST = {"frontier": 8, "forest": 2}
+NEWEST = {"frontier": 8, "forest": 2, "floors": 1}
 DEEPEST = 16
 MOST_GRAINS, MOST_ROUNDS = 1_000_000, 1_000_000_000
 
 
 class FileError(Exception):
-    """Neither a frontier nor a forest."""
+    """Neither a frontier, nor a forest, nor floors."""
 
 
 class WrongError(Exception):
@@ -84,7 +84,7 @@ def parse(content: bytes) -> tuple[Json, str, int]:
         inner = (one.values() if isinstance(one, dict) else one for one in level)
         level = [one for each in inner for one in each if isinstance(one, dict | list)]
     schema = document.get("schema") if isinstance(document, dict) and not level else None
-    match = re.fullmatch(r"syncoll/(frontier|forest)/([1-9][0-9]{0,8})", str(schema))
+    match = re.fullmatch(r"syncoll/(frontier|forest|floors)/([1-9][0-9]{0,8})", str(schema))
     if not isinstance(schema, str) or match is None:
         raise FileError("neither a frontier nor bounds nor a forest of syncoll")
     if int(match[2]) > NEWEST[match[1]]:
@@ -99,7 +99,8 @@ def read(document: Json, name: str, version: int) -> Json:
     grains = found.get("interconnect", {}).get("grains", 1)
     require(grains % layout.parts == 0, f"rounds that are no multiples of 1/{grains}")
     require(
-        layout.needed <= version, f"it has entries that files have from version {layout.needed} on"
+        layout.needed <= version or name == "floors",
+        f"it has entries that files have from version {layout.needed} on",
     )
     return found
 

@@ -127,7 +127,8 @@ class FlowsOverTime:
             for k in ks:
                 if end not in demands[k].destinations:
                     raise VerificationError(f"demand {k} does not need node {end}")
-                paid += demands[k].count * min(int(ways[n]) for n in demands[k].sources)
+                least = min((int(ways[n]) for n in demands[k].sources), default=0)
+                paid += demands[k].count * least
         return paid
 
     def _ways(self, network: TimedNetwork, ends: Sequence[int]) -> Table:

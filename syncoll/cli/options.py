@@ -127,7 +127,7 @@ _VALUES: dict[str, tuple[str, _Reader]] = {
         ("BANDWIDTH", None, "beta reduction"),
         ("FILE", Path, "file path source"),
         ("FILE", partial(_named, hint="; write none for no store"), "store"),
-        ("FILE", _written, "output table trace"),
+        ("FILE", _written, "output table trace floors"),
         ("PICTURE", _written, "plot"),
         ("PAGE", _written, "report"),
         ("DIR", _output_folder, "proof proofs"),

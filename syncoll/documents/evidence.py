@@ -34,7 +34,16 @@ from syncoll.model.rows import MOST_CELLS
 from syncoll.results.evidence import Distance, Evidence, ScaledShape
 from syncoll.results.proof import Method, Proof, Refuted, Scope
 
-__all__ = ["EvidenceRecord", "ProofRecord", "evidence_of", "evidence_record", "proof_record"]
+__all__ = [
+    "EvidenceRecord",
+    "ProofRecord",
+    "ShapeRecord",
+    "evidence_of",
+    "evidence_record",
+    "proof_record",
+    "shape_of",
+    "shape_record",
+]
 
 
 class RefutedRecord(ClosedRecord, frozen=True):
@@ -144,15 +153,7 @@ def evidence_record(evidence: Evidence, nodes: int) -> EvidenceRecord:
     """The evidence on P nodes without its proofs, see `proof_record`."""
     shapes = [one.shape for one in evidence.shapes]
     return EvidenceRecord(
-        tuple(
-            ShapeRecord.of(
-                one.shape,
-                classes=_class_records(one.shape, nodes),
-                compared=one.compared,
-                scales=one.scales,
-            )
-            for one in evidence.shapes
-        ),
+        tuple(shape_record(one, nodes) for one in evidence.shapes),
         evidence.max_chunks,
         evidence.undefined,
         None if evidence.distance is None else DistanceRecord.of(evidence.distance),
@@ -161,6 +162,12 @@ def evidence_record(evidence: Evidence, nodes: int) -> EvidenceRecord:
         ),
         _positions(evidence.bandwidth, evidence),
     )
+
+
+def shape_record(one: ScaledShape, nodes: int) -> ShapeRecord:
+    """A shape on P nodes."""
+    classes = _class_records(one.shape, nodes)
+    return ShapeRecord.of(one.shape, classes=classes, compared=one.compared, scales=one.scales)
 
 
 def _class_records(shape: ChunkClasses, nodes: int) -> tuple[ShapeClassRecord, ...]:
@@ -208,7 +215,7 @@ def evidence_of(
     """The evidence of a frontier's file on P nodes with some grains in a round, not yet checked,
     with the proofs by number of steps.  Raises `FileFormatError` if positions or numbers in it make
     no sense."""
-    shapes = tuple(_shape_of(one, nodes) for one in record.shapes)
+    shapes = tuple(shape_of(one, nodes) for one in record.shapes)
     every = [_placed(one, shapes) for one in record.certificates]
     named = {i for _, proof in proofs for i in proof.certificates}.union(record.bandwidth)
     for i in range(len(every)):
@@ -226,7 +233,8 @@ def evidence_of(
     )
 
 
-def _shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
+def shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
+    """The shape of a record.  Raises `FileFormatError` if its classes make no sense."""
     known: dict[object, tuple[int, ...]] = {}
     parts: list[tuple[tuple[int, ...], tuple[int, ...], int]] = []
     alone = [(node,) for node in range(nodes)]

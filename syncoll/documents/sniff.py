@@ -12,7 +12,7 @@ __all__ = ["holds_forest", "kind_in", "noun_of", "refuse_kind"]
 
 _HEAD = 1 << 16
 _SCHEMA = re.compile(r"syncoll/([a-z-]+)/[1-9][0-9]{0,8}")
-_NOUNS = {"outcome": "an outcome", "algorithm": "an algorithm"} | {
+_NOUNS = {"outcome": "an outcome", "algorithm": "an algorithm", "floors": "bounds on times"} | {
     kind: f"a {kind}"
     for kind in ("frontier", "refutation", "forest", "plan", "simulation", "recommendation")
 }

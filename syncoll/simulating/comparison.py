@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from syncoll.certificates import ChunkClasses
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.planning import MessageMeasure, fastest, message_of
@@ -110,6 +111,12 @@ class Comparison:
     def settings(self) -> list[Setting]:
         """The protocols of the runtime for this collective, with their intact networks."""
         return self.runtime.settings(self.network, self.semantics, self.message.kind)
+
+    @property
+    def shape(self) -> ChunkClasses:
+        """The chunks of the collective."""
+        one = self.algorithms[0].algorithm.instance
+        return ChunkClasses.of(one, one.chunks, combining=one.combining)
 
     @property
     def redop(self) -> Literal["sum", "none"]:

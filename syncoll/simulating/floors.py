@@ -15,7 +15,7 @@ links of a single lane, since data may wait between two lanes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,6 +25,7 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding import bound_at_once
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
+from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork
 from syncoll.model import UNREACHABLE, Collective, Instance, ranges
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
@@ -34,7 +35,7 @@ from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Timing
 from syncoll.simulating.timed_network import timed_network
 
-__all__ = ["floors", "floors_by_cuts", "with_floors"]
+__all__ = ["floor_proofs", "floors", "floors_by_cuts", "with_floors"]
 
 _MOST_CLASSES = 1 << 14
 """With more kinds of chunks, latencies only count by the least number of steps."""
@@ -94,7 +95,9 @@ def floors(
         given = [Fraction(sizes[i]) for i in some], [Fraction(found[i]) for i in some]
         proofs = flows_over_time(timed_network(network), shape, *given)
         for i, proof in zip(some, proofs, strict=True):
-            found[i] = found[i] if proof is None else max(found[i], float(proof.deadline))
+            found[i] = (
+                found[i] if proof is None else max(found[i], float(proof.deadline) * _ROUNDING)
+            )
     if not lockstep:
         return tuple(found)
     # A step with sends takes at least the least latency, and its rounds at the bounds' rate.
@@ -157,6 +160,20 @@ def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
         )
 
     return replace(compared, floors=_least(compared.settings, of))
+
+
+def floor_proofs(
+    compared: Comparison,
+) -> Iterator[tuple[str, TimedNetwork, Fraction, FlowsOverTime]]:
+    """The flows over time of each protocol and size: the protocol, its lanes, and the bytes of one
+    node's data.  A few sizes may have none."""
+    sizes = [Fraction(compared.message.node_bytes(size)) for size in sorted(compared.sizes)]
+    for setting in compared.settings:
+        network = timed_network(setting.network)
+        found = flows_over_time(network, compared.shape, sizes, [Fraction(0)] * len(sizes))
+        for size, proof in zip(sizes, found, strict=True):
+            if proof is not None:
+                yield setting.protocol.name, network, size, proof
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:

@@ -13,6 +13,8 @@ which follows from the definition.  Refutations are a solver's word unless they 
 Of forests that `syncoll forest -o` saved every tree is checked edge by edge, and every cut.  Their
 claims about an allreduce with any roots are not checked, but must not contradict the trees.
 
+Of bounds on times that `syncoll simulate --floors` saved every proof is checked; the lanes are not.
+
 A folder of frontiers, bounds and forests, such as `syncoll design -o` writes, is checked file by
 file; each is compared with the collective and machine of its names, if syncoll knows them.  In a
 folder of `syncoll plan -o` or `syncoll recommend -o` every export is executed as well.

@@ -13,6 +13,7 @@ import syncoll
 from syncoll.cli.command import ask
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_value
+from syncoll.documents.floors import read_floors
 from syncoll.documents.folder import INDEX
 from syncoll.documents.sniff import holds_forest, kind_in
 from syncoll.errors import SpecError, UsageError, VerificationError
@@ -21,6 +22,7 @@ from syncoll.pages import Page
 from syncoll.pages.frontier import machine_words
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.progress import tracked
+from syncoll.units import format_time
 from syncoll.verbs.result import Shown, picked
 from syncoll.wording import counted
 
@@ -35,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     with counting(arguments.progress):
         if file.is_dir():
             return _check_folder(arguments)
-        if holds_forest(file):
+        if kind_in(file) == "floors":
+            page, document = _floors(file)
+        elif holds_forest(file):
             page, document = _forest(arguments)
         else:
             checked = ask(arguments)
@@ -82,6 +86,33 @@ def _forest(arguments: argparse.Namespace) -> tuple[Page, dict[str, Any]]:
     for one in document["not_checked"]:
         page.text(f"Not checked: {one['what']}; `{one['how']}` computes it anew.")
     return page, document
+
+
+def _floors(file: Path) -> tuple[Page, dict[str, Any]]:
+    """The page and the document of a file of bounds on times."""
+    found = read_floors(file)
+    about = "that the lanes, and the collective's chunks, are the ones of their names"
+    page = Page().text(f"{found.collective} on {found.topology}: every algorithm takes longer.\n")
+    rows = (
+        {
+            "protocol": x.protocol,
+            ">bytes of a node": x.bytes,
+            ">more than": format_time(x.times[-1]),
+        }
+        for x in found.floors
+    )
+    page.add(table(list(rows))).text(f"Every proof holds.\nNot checked: {about}.")
+    return page, {
+        "schema": "syncoll/check/1",
+        "file": str(file),
+        **picked(found, "topology collective"),
+        "fully_checked": False,
+        "not_checked": [{"kind": "lanes", "what": about, "how": "syncoll simulate --floors"}],
+        "floors": [
+            {"protocol": x.protocol, "bytes": str(x.bytes), "seconds": str(x.times[-1])}
+            for x in found.floors
+        ],
+    }
 
 
 def _check_folder(arguments: argparse.Namespace) -> int:

@@ -59,6 +59,7 @@ SHELL = Shell(
         **SWEEP,
         "--all-classics": "a table for each form of a classic, in place of one with the fastest "
         "form at each size",
+        "--floors FILE": "write the proofs of the lower bounds on the times, for syncoll check",
         "--trace FILE": "write the events, such as out.pftrace: a track for each lane, arrows from "
         "hop to hop, and the utilisation of each lane",
         "--trace-size SIZE = 1MiB": "of the message",
@@ -68,6 +69,7 @@ SHELL = Shell(
     {
         "timing": "how the network behaves",
         "all-classics": "",
+        "floors": "",
         "trace": "traces, for ui.perfetto.dev",
         "format": "",
     },

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from syncoll import values
-from syncoll.documents import StoredAlgorithm, write_atomically
+from syncoll.documents import StoredAlgorithm, write_atomically, write_document
+from syncoll.documents.floors import floors_document
 from syncoll.errors import SpecError, UsageError
 from syncoll.model import Instance
 from syncoll.pages.page import Page, PageParts, paged, table
@@ -19,6 +20,7 @@ from syncoll.simulating import (
     Comparison,
     Timed,
     Timing,
+    floor_proofs,
     simulation_document,
     trace_content,
 )
@@ -49,6 +51,14 @@ class SimulationResult(Tabular, Comparison):
         """A row for each algorithm and size; sizes are bytes, rates bytes per second."""
         each = self.document()["algorithms"]
         return [{**one, **row} for one in each for row in one["measurements"]]
+
+    def save_floors(self, path: str | Path) -> None:
+        """Writes the proofs of lower bounds on the times, by flows over time, for ``syncoll
+        check``.  Raises `UsageError` without proofs, or if the file cannot be written."""
+        if not (proofs := list(floor_proofs(self))):
+            raise UsageError(f"{path}: no flows over time bound these times")
+        names = self.network.topology.name, self.collective
+        write_document(Path(path), floors_document(*names, self.shape, proofs))
 
     @paged
     def page(self, *, all_classics: bool = False) -> PageParts:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     file = arguments.trace
-    if file is not None:
+    for one in filter(None, (file, arguments.floors)):
         from syncoll.documents import require_writable
 
-        require_writable(file)
-    elif arguments.trace_of:
+        require_writable(one)
+    if file is None and arguments.trace_of:
         raise UsageError("--trace-of needs --trace, the file to write")
 
     def then(found: SimulationResult) -> None:
+        if arguments.floors is not None:
+            found.save_floors(arguments.floors)
         if file is not None:
             names = found.trace(file, arguments.trace_size, arguments.trace_of)
             if arguments.format != "json":
