@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncoll.plugins import ExporterRecord
+from syncoll.plugins import ExporterRecord, RunHere
 
 RECORD = ExporterRecord(
     name="jax",
@@ -10,5 +10,6 @@ RECORD = ExporterRecord(
     load="syncoll_jax.writer:JaxExporter",
     load_checker="syncoll_jax.checker:JaxChecker",
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-jax " in head,
+    runs=RunHere("syncoll_jax.ranks:start", "jax"),
 )
 RECORDS = (RECORD,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncoll.plugins import ExporterRecord
+from syncoll.plugins import ExporterRecord, RunHere
 
 RECORD = ExporterRecord(
     name="torch",
@@ -10,5 +10,6 @@ RECORD = ExporterRecord(
     load="syncoll_torch.writer:TorchExporter",
     load_checker="syncoll_torch.checker:TorchChecker",
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-torch " in head,
+    runs=RunHere("syncoll_torch.ranks:start", "torch"),
 )
 RECORDS = (RECORD,)

@@ -20,7 +20,18 @@ the extra ``syncoll[mpi]``.
 """
 
 from syncoll.mpi.collective import MpiCollective
+from syncoll.mpi.exported import run_exported
 from syncoll.mpi.launcher import launch, run_job
 from syncoll.mpi.measuring import Job, MpiComparison, Result, Run, measure
 
-__all__ = ["Job", "MpiCollective", "MpiComparison", "Result", "Run", "launch", "measure", "run_job"]
+__all__ = [
+    "Job",
+    "MpiCollective",
+    "MpiComparison",
+    "Result",
+    "Run",
+    "launch",
+    "measure",
+    "run_exported",
+    "run_job",
+]

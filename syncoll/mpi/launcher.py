@@ -34,7 +34,7 @@ from syncoll.mpi.measuring import Job, Result, measure, require_memory
 from syncoll.mpi.rank import JOB, RESULT, Watch, read_failures
 from syncoll.processes import LivingProcess, python_command
 
-__all__ = ["Mpiexec", "find_mpiexec", "launch", "run_job"]
+__all__ = ["Mpiexec", "find_mpiexec", "launch", "run_job", "supervised"]
 
 _START = "from syncoll.mpi.rank import main; main(sys.argv[1])"
 _UNDER_MPIEXEC = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
@@ -145,12 +145,29 @@ def launch(job: Job, *, seconds: float) -> Result:
         KeyboardInterrupt: raised after all ranks have ended.
     """
     mpiexec = find_mpiexec()
+    ranks = job.work[0].instance.topology.num_nodes
+    command = [*mpiexec.command, "-n", str(ranks), *python_command(_START, "{folder}")]
+    return supervised(job, (), command, f"mpiexec of {mpiexec.origin}", seconds)
+
+
+def supervised(
+    job: Job, more: tuple[object, ...], command: list[str], name: str, seconds: float
+) -> Result:
+    """Runs a command with the folder of a job until its ranks have a result; raises as `launch`.
+
+    Args:
+        more: further entries of the job's file.
+        command: with ``{folder}`` in place of the folder.
+        name: of the command, in errors.
+    """
     require_memory(job)
     ranks = job.work[0].instance.topology.num_nodes
-    with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as name:
-        folder = Path(name)
-        (folder / JOB).write_bytes(pickle.dumps((job, ranks, LivingProcess.this(), seconds)))
-        process, end = _start(mpiexec, folder, ranks), time.monotonic() + seconds + _GRACE_SECONDS
+    with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as place:
+        folder = Path(place)
+        what = job, ranks, LivingProcess.this(), seconds, *more
+        (folder / JOB).write_bytes(pickle.dumps(what))
+        process = _start([word.replace("{folder}", place) for word in command], folder)
+        end = time.monotonic() + seconds + _GRACE_SECONDS
         try:
             while (code := process.poll()) is None and time.monotonic() <= end:
                 time.sleep(_POLL_SECONDS)
@@ -160,11 +177,10 @@ def launch(job: Job, *, seconds: float) -> Result:
             result = pickle.loads((folder / RESULT).read_bytes())
             assert isinstance(result, Result)
             return result
-        raise _failure(folder, code, seconds, mpiexec, ranks)
+        raise _failure(folder, code, seconds, name, ranks)
 
 
-def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes]:
-    command = [*mpiexec.command, "-n", str(ranks), *python_command(_START, str(folder))]
+def _start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
     try:
         with (folder / _OUTPUT).open("wb") as output:
             return subprocess.Popen(
@@ -176,7 +192,7 @@ def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes
                 start_new_session=os.name == "posix",
             )
     except OSError as error:
-        raise ExecutionError(f"cannot start {mpiexec.command[0]}: {error}") from error
+        raise ExecutionError(f"cannot start {command[0]}: {error}") from error
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -201,7 +217,7 @@ _KILLED = re.compile(r"EXIT STRING: .*\(signal [0-9]+\)")
 
 
 def _failure(
-    folder: Path, code: int | None, seconds: float, mpiexec: Mpiexec, ranks: int
+    folder: Path, code: int | None, seconds: float, name: str, ranks: int
 ) -> ExecutionError:
     """The error, from the messages of the ranks, or otherwise of mpiexec."""
     late, failures = read_failures(folder)
@@ -209,7 +225,9 @@ def _failure(
     # If a rank was killed, ranks that wait for it may report it first.
     killed = _KILLED.search(output) is not None
     if failures and not (killed and all("MPI.Exception" in text for text in failures.values())):
-        rank, text = min(failures.items())
+        # A rank that waits for one that failed may fail later.
+        rank = min(failures, key=lambda one: (folder / f"failed.{one}").stat().st_mtime_ns)
+        text = failures[rank]
         others = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         return ExecutionError(f"rank {rank}{others} failed: {text}")
     if late or code is None:
@@ -227,6 +245,6 @@ def _failure(
     said = "".join(f"\n  {line}" for line in told[-_LAST_LINES:])
     ended = f"by signal {-code}" if code < 0 else f"with exit code {code}"
     return ExecutionError(
-        f"a rank died, or none could be started: mpiexec of {mpiexec.origin} ended {ended}"
+        f"a rank died, or none could be started: {name} ended {ended}"
         + (f" and said:{said}" if said else "")
     )

@@ -22,7 +22,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
-from syncoll.mpi.program import chunk_at
+from syncoll.mpi.program import BufferShares, chunk_at
 from syncoll.mpi.reference import MpiReference, reference_of
 from syncoll.processes import available_cores
 from syncoll.runtime import Kind
@@ -34,7 +34,17 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Job", "MpiComparison", "Result", "Run", "measure", "require_memory", "whole"]
+__all__ = [
+    "Job",
+    "MpiComparison",
+    "Result",
+    "Run",
+    "describe",
+    "measure",
+    "require_memory",
+    "used",
+    "whole",
+]
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,8 @@ class MpiComparison:
 
 @dataclass(frozen=True)
 class Result:
-    """The result for P ranks, with the number of hosts and the cores of the first one."""
+    """The result for P ranks, with the number of hosts and the cores of the first one; `mpi4py` is
+    empty for other libraries than MPI."""
 
     ranks: int
     hosts: int
@@ -198,20 +209,12 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
         collective(comm, send, receive, workload.operation, total=total)
 
     def compared() -> str | None:
-        wrong = demand.wrong(receive)
-        if not wrong.any():
-            return None
-        i = int(wrong.argmax())
-        chunk = chunk_at(collective.layout, comm.rank, shares, i)
-        return (
-            f"element {i} of rank {comm.rank}'s output, in chunk {chunk}, is "
-            f"{widen(receive)[i]}, but {reference.name} has {widen(demand.value)[i]}"
-        )
+        return describe(demand, receive, comm.rank, collective, shares, reference.name)
 
     _soil(receive)
     call()
     mismatch = compared()
-    error, used = demand.error(receive), _used(demand, receive)
+    error, share = demand.error(receive), used(demand, receive)
     seconds, reference_seconds = [], []
     theirs = receive.copy()
     run_theirs = None
@@ -227,7 +230,7 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
         mismatch = mismatch or compared()
     problems = [text for text in comm.allgather(mismatch) if text is not None]
     error = max(comm.allgather(math.inf if math.isnan(error) else error))
-    shares_used = [one for one in comm.allgather(used) if one is not None]
+    shares_used = [one for one in comm.allgather(share) if one is not None]
     return Run(
         workload.size,
         total,
@@ -237,6 +240,26 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
         error if math.isfinite(error) else None,
         max(shares_used, default=None),
         problems[0] if problems else None,
+    )
+
+
+def describe(
+    demand: DataDemand,
+    found: Array,
+    rank: int,
+    collective: MpiCollective,
+    shares: BufferShares,
+    name: str,
+) -> str | None:
+    """The first wrong element of a rank's output, in words; `name` is the reference's."""
+    wrong = demand.wrong(found)
+    if not wrong.any():
+        return None
+    i = int(wrong.argmax())
+    chunk = chunk_at(collective.layout, rank, shares, i)
+    return (
+        f"element {i} of rank {rank}'s output, in chunk {chunk}, is {widen(found)[i]}, but "
+        f"{name} has {widen(demand.value)[i]}"
     )
 
 
@@ -257,7 +280,7 @@ def _soil(array: Array) -> None:
     array.view(np.uint8)[:] = 0x5A
 
 
-def _used(demand: DataDemand, result: Array) -> float | None:
+def used(demand: DataDemand, result: Array) -> float | None:
     """The largest error as a share of the tolerance; None without a tolerance."""
     if demand.tolerance is None:
         return None

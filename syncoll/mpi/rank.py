@@ -20,10 +20,10 @@ from pathlib import Path
 from syncoll.errors import SyncollError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
-from syncoll.mpi.measuring import Job, measure
+from syncoll.mpi.measuring import Job, Result, measure
 from syncoll.processes import LivingProcess
 
-__all__ = ["JOB", "RESULT", "Watch", "main", "read_failures"]
+__all__ = ["JOB", "RESULT", "Watch", "main", "read_failures", "write_result", "write_text"]
 
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
@@ -96,7 +96,7 @@ def main(name: str) -> None:
     watch = Watch(
         seconds,
         parent,
-        lambda text: _write(folder / f"late.{comm.rank}", text),
+        lambda text: write_text(folder / f"late.{comm.rank}", text),
         lambda: shutil.rmtree(folder, ignore_errors=True),
     )
     try:
@@ -107,13 +107,11 @@ def main(name: str) -> None:
             )
         result = measure(comm, job, watch.tell)
         if comm.rank == 0:
-            partial = folder / "result.partial"
-            partial.write_bytes(pickle.dumps(result))
-            partial.rename(folder / RESULT)
+            write_result(folder, result)
         comm.Barrier()
     except BaseException as error:
         text = _words(error)
-        _write(folder / f"failed.{comm.rank}", text)
+        write_text(folder / f"failed.{comm.rank}", text)
         comm.Abort(1)
     watch.tell("done")
 
@@ -127,7 +125,15 @@ def _words(error: BaseException) -> str:
     return traceback.format_exc()
 
 
-def _write(path: Path, text: str) -> None:
+def write_result(folder: Path, result: Result) -> None:
+    """Writes the result for the launcher."""
+    partial = folder / "result.partial"
+    partial.write_bytes(pickle.dumps(result))
+    partial.rename(folder / RESULT)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a message for the launcher, as a whole."""
     partial = path.with_name(f"partial-{path.name}")
     partial.write_text(text, "utf-8")
     partial.rename(path)

@@ -41,6 +41,9 @@ __all__ = [
     "Exported",
     "Exporter",
     "ExporterRecord",
+    "RankedCall",
+    "Ranks",
+    "RunHere",
 ]
 
 MESSAGE_OPTIONS = (
@@ -252,6 +255,59 @@ def _are_links(value: object) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class RunHere:
+    """How exports are run on processes, or devices, of this machine.
+
+    Args:
+        start: ``package.module:function``; it is called with P and an empty folder in a process of
+            its own, may start others, and returns a `Ranks` in each.
+        package: the package that it needs, and the name of syncoll's extra with it.
+    """
+
+    start: str
+    package: str
+
+    def __post_init__(self) -> None:
+        fields.check_fields(self)
+
+
+class RankedCall(Protocol):
+    """A collective with its buffers."""
+
+    def run(self) -> object:
+        """Runs it on the same input again; returns when the results are there."""
+
+    def results(self) -> list[Any]:
+        """The output of each rank of this process, as flat arrays of the type of its input."""
+
+
+class Ranks(Protocol):
+    """Processes that run exports, seen from one of them.
+
+    The inputs of a call are flat arrays, one for each rank of this process, with the layout of
+    MPI's own collective and of `syncoll.trust.data.DTYPES`; `lengths` has the elements of each output.
+    """
+
+    name: str
+    """The library that moves the data, with its version."""
+    local: tuple[int, ...]
+    """The ranks of this process."""
+
+    def everyone(self, value: object) -> list[Any]:
+        """The values of all processes; also a barrier."""
+
+    def exported(
+        self, text: str, inputs: list[Any], lengths: list[int], op: str, total: int
+    ) -> RankedCall:
+        """The function of an exported file; `total` is the elements of all blocks."""
+
+    def library(
+        self, kind: str, root: int, inputs: list[Any], lengths: list[int], op: str
+    ) -> tuple[str, RankedCall] | None:
+        """The library's own collective and its name; None if it has none for such lengths."""
+
+
 class ExportChecker(Protocol):
     """Reads files of one format as the runtime would, and executes them."""
 
@@ -315,6 +371,7 @@ class ExporterRecord(Record):
         counts: the resources that a request needs with these options, without writing files;
             None if the exporter does not count.  Raises `ExportError` if it exceeds a limit of the
             runtime; the message names the limit.
+        runs: how its files are run on this machine; None if they are not.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
@@ -334,6 +391,7 @@ class ExporterRecord(Record):
     counts: Code[Callable[[ExportRequest, Mapping[str, OptionValue]], ExportCounts | None]] = Code(
         lambda _request, _options: None
     )
+    runs: RunHere | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

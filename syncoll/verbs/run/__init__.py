@@ -12,10 +12,14 @@ own layout, are compared with MPI's own collective, and both are timed for each 
 that MPI does not have is compared with its definition.  It needs the extra syncoll[mpi] and starts
 the processes by itself; started with mpiexec, as on several machines, it runs in those processes.
 
+With --via torch or --via jax the exported file runs on processes with Gloo, or on CPU devices, is
+compared with the definition, and timed with the library's own collective.
+
   syncoll run frontier.json
   syncoll run frontier.json --size 64MiB --dtype int64 --op max
   syncoll run frontier.json --point 20,20,54
   syncoll run frontier.json --via mpi -n 8 --sizes 4KiB,1MiB
+  syncoll run frontier.json --via torch --point 0
   mpiexec -n 8 -hosts one,two syncoll run frontier.json --via mpi
 """
 
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from syncoll import values
-    from syncoll.mpi import Job, run_job
+    from syncoll.mpi import Job, run_exported, run_job
     from syncoll.planning import message_of
     from syncoll.trust.data import ReduceOp, Workload, dtype_of, execute
     from syncoll.values import require_whole
@@ -67,7 +71,7 @@ def run(
     ] = "float32",
     op: Literal["sum", "prod", "max", "min"] = "sum",
     seed: int = 0,
-    via: Literal["memory", "mpi"] = "memory",
+    via: str = "memory",
     ranks: int | None = None,
     sizes: int | str | Sequence[int | str] | None = None,
     repeats: int | None = None,
@@ -83,7 +87,8 @@ def run(
             and rounded after each operation.
         op: the reduction of combining collectives.
         seed: of the random data.
-        via: memory: all nodes in this process; mpi: a process for each.
+        via: memory: all nodes in this process; mpi: a process for each; an exporter that runs its
+            files here, such as torch or jax: the exported file on processes or devices.
         ranks: number of processes, as many as nodes.
         sizes: several sizes, one after the other, or a range such as ``4KiB..1MiB`` in steps of a
             factor of 4.
@@ -98,8 +103,10 @@ def run(
         UsageError: on an invalid size or type, or if MPI is not installed.
         ExecutionError: if a process failed, or after the time limit.
     """
-    if via not in ("memory", "mpi"):
-        raise UsageError(f"{argument('via')}: {via!r}; expected memory or mpi")
+    session = session_for()
+    runtimes = {one.name: one for one in session.plugins.exporters.values() if one.runs}
+    if via not in (known := ("memory", "mpi", *sorted(runtimes))):
+        raise UsageError(f"{argument('via')}: {via!r}; expected one of {', '.join(known)}")
     operation = values.choice_of("op", op, ReduceOp)
     require_whole("seed", seed)
     kind, algorithms = SHORT_TYPES.get(dtype, dtype), algorithms_of(source, "run")
@@ -107,8 +114,8 @@ def run(
     for name, value in only_mpi.items():
         if value is not None and via == "memory":
             raise UsageError(
-                f"{argument(name)} is for {argument('via', 'mpi')}; add that, or leave "
-                f"{argument(name)} out"
+                f"{argument(name)} is for {argument('via', 'mpi')} or a library; add that, or "
+                f"leave {argument(name)} out"
             )
     message = message_of(one.instance for one in algorithms)
 
@@ -141,6 +148,10 @@ def run(
             f"{argument('ranks', topology.num_nodes)}, one rank for each node"
         )
     seconds = values.seconds_of(time_limit)
-    result = run_job(job, _MPI_SECONDS if seconds is None else seconds, session_for().tell)
+    seconds = _MPI_SECONDS if seconds is None else seconds
+    if via == "mpi":
+        result = run_job(job, seconds, session.tell)
+    else:
+        result = run_exported(job, runtimes[via], seconds)
     comparisons = () if result is None else result.comparisons
-    return [MpiResult.of(one, job=job, result=result) for one in comparisons]
+    return [MpiResult.of(one, job=job, result=result, via=via) for one in comparisons]

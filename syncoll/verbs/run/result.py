@@ -67,14 +67,16 @@ class MpiResult(Result, MpiComparison):
     Args:
         job: the request.
         result: of all algorithms that ran together, and the processes.
+        via: the library, as in the call.
     """
 
     job: Job
     result: MpiRun
+    via: str = "mpi"
 
     def page(self) -> Page:
         """The times, and whether the results were right."""
-        return mpi_page(self.job, replace(self.result, comparisons=(self,)))
+        return mpi_page(self.job, replace(self.result, comparisons=(self,)), self.via)
 
     def document(self) -> dict[str, Any]:
         """The result of the algorithm, with a run for each size."""
@@ -103,15 +105,15 @@ def _statistics(times: tuple[float, ...]) -> dict[str, float] | None:
 
 
 @paged
-def mpi_page(job: Job, result: MpiRun) -> PageParts:
-    """A row for each algorithm and size, compared with MPI's own collective."""
+def mpi_page(job: Job, result: MpiRun, via: str = "mpi") -> PageParts:
+    """A row for each algorithm and size, compared with the library's own collective."""
     instance = job.work[0].instance
     combining = any(one.instance.combining for one in job.work)
     how = f", reduced with {job.operation}" if combining else ""
     yield (
         f"{instance.collective} on {instance.topology.name}; {result.ranks} ranks on "
-        f"{counted(result.hosts, 'machine')}, {counted(result.cores, 'core')}, {result.library}, "
-        f"mpi4py {result.mpi4py}"
+        f"{counted(result.hosts, 'machine')}, {counted(result.cores, 'core')}, {result.library}"
+        + (f", mpi4py {result.mpi4py}" if result.mpi4py else "")
     )
     yield (
         f"{job.dtype}{how}; median of {counted(job.repeats, 'call')}, each from a barrier until "
@@ -119,6 +121,7 @@ def mpi_page(job: Job, result: MpiRun) -> PageParts:
     )
     message = message_of(one.instance for one in job.work)
     rows, used = [], False
+    library = "MPI" if via == "mpi" else via
     for one in result.comparisons:
         for run in one.runs:
             times = [median(x) if x else None for x in (run.seconds, run.reference_seconds)]
@@ -132,7 +135,7 @@ def mpi_page(job: Job, result: MpiRun) -> PageParts:
                     ">message": run.size * message.per_input,
                     "compared with": run.reference,
                     ">syncoll ms": "-" if own is None else f"{own * 1e3:.3f}",
-                    ">MPI ms": "-" if reference is None else f"{reference * 1e3:.3f}",
+                    f">{library} ms": "-" if reference is None else f"{reference * 1e3:.3f}",
                     ">ratio": ratio,
                     ">max abs error": "-" if error is None else f"{error:.3g}",
                     ">of bound": "bits" if run.bound_used is None else f"{run.bound_used:.0%}",

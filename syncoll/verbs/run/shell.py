@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ExecutionError as error:
         note(f"syncoll: {file}: {error}")
         return Exit.UNDECIDED if error.timed_out else Exit.BAD_INPUT
-    over_mpi = arguments.via == "mpi"
+    over_mpi = arguments.via != "memory"
     if over_mpi and not stored.algorithms:
         print_text(f"{file}: no algorithm in it; nothing to run")
     if over_mpi and not done:  # or another rank prints it
@@ -79,6 +79,7 @@ def _over_mpi(about: dict[str, Any], done: list[Any]) -> Shown:
         "schema": "syncoll/mpi-execution/2",
         "version": syncoll.__version__,
         **about,
+        "via": done[0].via,
         "machines": result.hosts,
         **picked(result, "ranks cores library mpi4py ok"),
         "shows": "correctness" if result.hosts == 1 else "correctness and speed",
@@ -86,7 +87,7 @@ def _over_mpi(about: dict[str, Any], done: list[Any]) -> Shown:
         "repeats": job.repeats,
         "algorithms": [one.document() for one in done],
     }
-    return Shown(mpi_page(job, result), lambda: document)
+    return Shown(mpi_page(job, result, done[0].via), lambda: document)
 
 
 def _mismatches(done: list[Any], *, over_mpi: bool) -> Iterator[tuple[str, str]]:
