@@ -48,10 +48,32 @@ def slice_start(length: int, group: Plan, after: int) -> int:
     return number * least + min(number, rest)
 
 
+def require_limits(plan: Plan) -> None:
+    """The sizes of the executor's arrays; it checks few of them."""
+    for gpu in plan["gpus"]:
+        counts = [
+            (1, min(gpu["input_chunks"], gpu["output_chunks"])),
+            (len(gpu["threadblocks"]), 1024),
+        ]
+        for block in gpu["threadblocks"]:
+            every = [x for op in block["ops"] for x in (op, *op.get("ops", ()))]
+            counts.append((len(every), 64))
+            for table, key in (("channels", "channel"), ("remote_buffer_refs", "remote_buffer")):
+                counts += [(len(one[f"{key}_ids"]), 16) for one in block[table]]
+            for op in every:
+                most = 8 if op["name"] == "put" else 10
+                counts += [(len(op.get(key, ())), most) for key in ("src_buff", "dst_buff")]
+                counts += [(len(op.get("channel_ids", ())), 8), (op.get("barrier_id", 0), 15)]
+                counts.append((len(op.get("semaphore_ids", ())), 16))
+        if any(count > most for count, most in counts):
+            raise WrongError("limits")
+
+
 class Simulation:
     """Calls of a plan, with one random generator."""
 
     def __init__(self, plan: Plan, dice: random.Random, instance: Instance | None = None) -> None:
+        require_limits(plan)
         self.plan = plan
         self.instance = instance
         self.dice = dice
