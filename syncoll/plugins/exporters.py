@@ -285,8 +285,8 @@ class RankedCall(Protocol):
 class Ranks(Protocol):
     """Processes that run exports, seen from one of them.
 
-    The inputs of a call are flat arrays, one for each rank of this process, with the layout of
-    MPI's own collective and of `syncoll.trust.data.DTYPES`; `lengths` has the elements of each output.
+    The inputs of a call are flat arrays of `syncoll.trust.data.DTYPES`, one for each rank of this
+    process, with the layout of MPI's own collective; `lengths` has the elements of each output.
     """
 
     name: str

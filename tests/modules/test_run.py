@@ -69,7 +69,7 @@ def test_a_failed_process_is_named(stored: Path, monkeypatch: pytest.MonkeyPatch
         syncoll.run(stored, via="torch", sizes=[16], repeats=0)
 
 
-def test_unknown_and_missing_libraries_are_refused(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_and_missing_libraries_fail(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="expected one of memory, mpi, jax, torch"):
         syncoll.run(stored, via="goal")
     monkeypatch.setattr(exported, "find_spec", lambda _: None)
