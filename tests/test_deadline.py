@@ -12,13 +12,14 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, Reserve, interrupted_at
 from syncoll.interrupts import may_raise
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.plugins import guard
 
 
@@ -263,3 +264,10 @@ def throw_away_and_wait() -> None:
 def test_it_does_not_ring_where_errors_are_lost() -> None:
     with pytest.raises(OutOfTimeError):
         throw_away_and_wait()
+
+
+def test_a_short_program_has_its_work_on_a_busy_machine() -> None:
+    parameters = SimpleNamespace()
+    limit_cp_sat(parameters, 0.1, 10.0)
+    assert parameters.max_deterministic_time == pytest.approx(0.1 * TICKS_PER_UNIT)
+    assert parameters.max_time_in_seconds == pytest.approx(1.0)

@@ -65,11 +65,16 @@ def run_counted(highs: highspy.Highs, units: float | None, *, integer: bool) -> 
     return max(1.0, iterations) * each, highs.getModelStatus().name == "kIterationLimit"
 
 
-def limit_cp_sat(parameters: Any, seconds: float) -> None:
-    """Limits CP-SAT to one thread and to `seconds`, or units of work."""
+def limit_cp_sat(parameters: Any, seconds: float, slowest: float | None = None) -> None:
+    """Limits CP-SAT to one thread and to `seconds`, or units of work.
+
+    Args:
+        slowest: with it `seconds` are of work on any machine, and at most this many times as long
+            on the clock: a busy machine finds as much in a short program.
+    """
     parameters.num_workers = 1
     parameters.catch_sigint_signal = False  # Ctrl-C ends the search, not this call
-    if is_counted():
+    if is_counted() or slowest is not None:
         parameters.max_deterministic_time = seconds * TICKS_PER_UNIT
-    else:
-        parameters.max_time_in_seconds = seconds
+    if not is_counted():
+        parameters.max_time_in_seconds = seconds * (slowest or 1.0)

@@ -214,15 +214,14 @@ class FewChunks(Generic[C]):
     def _squeezed(self, units: int) -> IntArray:
         """Rounds of the best solution, fewer in the step that loses least by it."""
         load = self._best[units].load
-        each = -(-load * self._denominator // self._numerator)
-        rounds = each.max(axis=0)
-        less = load - (each == rounds)  # one chunk fewer on the fullest bounds
-        lower = np.minimum(rounds, (-(-less * self._denominator // self._numerator)).max(axis=0))
+        rounds = rounds_per_step(self._rates, load)
+        less = load - (load > self._room(rounds - 1))  # one chunk fewer on the fullest bounds
+        lower = rounds_per_step(self._rates, less)
         over = np.maximum(0, load - self._room(lower)).sum(axis=0) + _MIXED
         costs = over / np.maximum(rounds - lower, TINY)
         step = int((costs * (1 + self._random.random(len(costs)))).argmin())
         rounds[step] = lower[step]
-        return np.asarray(rounds)
+        return rounds
 
     def _raise(self, rounds: IntArray, over: FloatArray) -> tuple[int, int]:
         """The step, and its additional rounds, that remove the most overload for each round."""

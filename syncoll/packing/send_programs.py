@@ -35,6 +35,9 @@ _UNITS_PER_VARIABLE = 2e-5
 """Work units for constructing a program, and for CP-SAT to read and simplify it, which its
 deterministic time leaves out."""
 
+_SLOWEST = 10.0
+"""Seconds on the clock for a second of a program on a busy machine, at most."""
+
 
 @dataclass(frozen=True, eq=False)
 class ChunkSends(Generic[C]):
@@ -89,7 +92,7 @@ class SendPrograms(ABC, Generic[C]):
             known: the present column of each chunk.
             room: ``[B, S]``, the load for which bounds have room; may be negative.
             weights: ``[B, S]``, of a chunk too many.
-            seconds: time limit.
+            seconds: of work.
         """
         from ortools.sat.python import cp_model
 
@@ -159,7 +162,7 @@ class SendPrograms(ABC, Generic[C]):
         from ortools.sat.python import cp_model
 
         solver = cp_model.CpSolver()
-        limit_cp_sat(solver.parameters, seconds)
+        limit_cp_sat(solver.parameters, seconds, _SLOWEST)
         status = solver.solve(model)
         own = _UNITS_PER_VARIABLE * len(model.proto.variables)
         took(own + solver.response_proto.deterministic_time / TICKS_PER_UNIT)
