@@ -129,23 +129,16 @@ class RunCeilings(Measurement):
     library: tuple[Way, ...]
 
     @property
-    def rows(self) -> list[dict[str, float | None]]:
+    def rows(self) -> list[dict[str, Any]]:
         """For each size seconds, and in bytes per second algbw, busbw and the ceilings of busbw."""
 
-        def limit(one: Ceiling | None, number: int, size: int) -> float | None:
-            return self.factor * size / (one.seconds[number] or 1e-12) if one else None
-
-        return [
-            {
-                "size": size,
-                "seconds": seconds,
-                "algbw": size / seconds,
-                "busbw": self.factor * size / seconds,
-                "ceiling": limit(self.plain, i, size),
-                "with_sums": limit(self.summed, i, size),
-            }
-            for i, (size, seconds) in enumerate(self.times)
-        ]
+        names, found = ("size", "seconds", "algbw", "busbw", "ceiling", "with_sums"), []
+        for number, (size, seconds) in enumerate(self.times):
+            algbw, limits = size / seconds, (self.plain, self.summed)
+            most = [one and self.factor * size / one.seconds[number] for one in limits]
+            row = (size, seconds, algbw, self.factor * algbw, *most)
+            found.append(dict(zip(names, row, strict=True)))
+        return found
 
     @property
     def best(self) -> Way | None:

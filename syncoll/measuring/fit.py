@@ -136,17 +136,12 @@ class _Rows:
         self._gpus = np.array([one.gpus - 1.0 for one in samples])
         self._runtime, names = runtime, {one.name for one in runtime.protocols}
         own = {kind: runtime.protocols_for(kind) for kind in {one.kind for one in samples}}
-
-        def runs(protocol: Protocol, sample: Sample, way: Way) -> bool:
-            """Whether a library runs a way in a protocol."""
-            only = way.protocols
-            return protocol in own[sample.kind] and (
-                protocol.name in only or names.isdisjoint(only)
-            )
-
-        pairs = list(zip(samples, ways, strict=True))
-        self._runs = [
-            np.array([[runs(x, one, way) for way in each] for one, each in pairs]).T
+        used = [own[one.kind] for one in samples]
+        only = [[names & set(way.protocols) or names for way in each] for each in ways]
+        self._runs = [  # for each protocol ``[ways, samples]``
+            np.array(
+                [[x in a and x.name in way for way in b] for a, b in zip(used, only, strict=True)]
+            ).T
             for x in runtime.protocols
         ]
 
@@ -158,9 +153,9 @@ class _Rows:
         """
         found = np.full(len(self._size), np.inf)
         for number, one in enumerate(self._runtime.protocols):
-            scale = np.ones(_NUM_COSTS)
-            if factors is not None:
-                scale = np.exp(factors[0] + factors[number + 1])
+            scale = (
+                np.ones(_NUM_COSTS) if factors is None else np.exp(factors[0] + factors[number + 1])
+            )
             each = np.where(self._runs[number], self._of(one, scale), np.inf)
             found = np.minimum(found, each.min(axis=0))
         return found + float(self._runtime.per_gpu) * self._gpus

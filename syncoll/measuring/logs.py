@@ -88,24 +88,22 @@ def read_log(text: str, name: str, ranks: int | None = None) -> list[Run]:
     Raises:
         UsageError: if it has no table, or a row that contradicts itself, with its line.
     """
-    tables, waiting = [_Table()], ("", 0)
+    tables, waiting, at = [_Table()], "", 0
     for number, raw in enumerate(f"{text}\n#".split("\n"), 1):
-        line, at = _NOISE.sub("", raw), number
-        line = re.sub(r"[|│]", " ", _NOISE.sub("", line))
-        if waiting[0]:
-            both = (waiting[0] + line, f"{waiting[0]} {line}") if _PLAIN.fullmatch(line) else ()
-            line, at = next((one for one in both if _cells(one)), ""), waiting[1]
-            if not line:
-                why = "the row lacks columns, or its rate is not its size over its time"
-                raise UsageError(f"{name}, line {at}: {why}; paste the table again")
-        if tables[-1].times and _BEGINS.search(line):
+        line = re.sub(r"[|│]", " ", _NOISE.sub("", _NOISE.sub("", raw)))
+        at = at if waiting else number
+        if waiting:
+            both = (waiting + line, f"{waiting} {line}") if _PLAIN.fullmatch(line) else ()
+            line = next((one for one in both if _cells(one)), "")
+        elif tables[-1].times and _BEGINS.search(line):
             tables.append(_Table())
         tables[-1].read_header(line)
         typed = _ROW.search(line) if not line.lstrip().startswith("#") else None
-        waiting = (line, at) if typed and not _cells(line) else ("", 0)
-        if not waiting[0] and not tables[-1].add(line, typed, at):
-            why = "the row has fewer columns than the head, or no time above 0"
+        begun = typed is not None and not _cells(line)
+        if (waiting and not line) or not (begun or tables[-1].add(line, typed, at)):
+            why = "the row lacks columns, or its time and its rate contradict each other"
             raise UsageError(f"{name}, line {at}: {why}; paste the table again")
+        waiting = line if begun else ""
     runs = [one.run(ranks) for one in tables if one.times]
     if not runs:
         raise UsageError(
@@ -199,14 +197,11 @@ class _Table:
             if not heads or not all(groups) or (wide > 1 and not _agrees(size, *groups[0][:2])):
                 return False
         times = [None if one[0] is None else one[0] / 1e6 for one in groups]
-        if not size:
-            return True
-        if any(one is not None and one <= 0 for one in times):
-            return False
-        self.line = self.line or number
-        self.rates += [(one[1], one[2]) for one in groups if len(one) > 2 and one[1] and one[2]]
-        self.times.append((size, times))
-        return True
+        if size:
+            self.line = self.line or number
+            self.rates += [(one[1], one[2]) for one in groups if len(one) > 2 and one[1] and one[2]]
+            self.times.append((size, times))
+        return not size or all(time is None or time > 0 for time in times)
 
     def run(self, ranks: int | None) -> Run:
         """The finished run; the rows go before the command line."""
@@ -240,11 +235,8 @@ class _Table:
         """The numbers of ranks whose factor between the two rates is the table's."""
         algbw, busbw = max(self.rates, default=(1.0, 0.0))
         near = 0.005 / algbw * (1 + busbw / algbw) + (0.004 if len(ranks) == 1 else 0)
-        return [
-            n
-            for n in ranks
-            if n > 1 and abs(float(bus_factor(kind, n) or 0) - busbw / algbw) <= near
-        ]
+        factors = [(n, float(bus_factor(kind, n) or 0)) for n in ranks if n > 1]
+        return [n for n, factor in factors if abs(factor - busbw / algbw) <= near]
 
     def _shown_kind(self) -> Kind | None:
         """The collective by the reduction, the factor of rates and the columns."""
@@ -254,8 +246,5 @@ class _Table:
             return None
         if sums:
             return Kind.ALLREDUCE if busbw > algbw else Kind.REDUCESCATTER
-        return (
-            Kind.ALLGATHER
-            if all(x is not None for _, y in self.times for x in y)
-            else Kind.ALLTOALL
-        )
+        full = all(time is not None for _, times in self.times for time in times)
+        return Kind.ALLGATHER if full else Kind.ALLTOALL
