@@ -40,6 +40,9 @@ def test_the_page_keeps_its_promises() -> None:
     assert runtimes["below 64 KiB"] <= 0.25
     assert STORED["fitted without the machine of the table"]["all"] <= 0.22
     assert STORED["the same, calibrated with three rows of the table"]["all"] <= 0.14
+    known = STORED["known schedules"]
+    assert max(known["in-sample"], known["simulated"]) <= 0.05
+    assert known["collective left out"] <= 0.16
 
 
 @pytest.mark.parametrize("collective", ["allreduce", "allgather", "alltoall"])
@@ -72,3 +75,10 @@ def test_costs_of_a_program_are_found_again() -> None:
             made.append(replace(one, seconds=times))
     found = known_schedules.fitted(made, "LL")
     assert np.median(known_schedules.errors(made, found)) < 0.01
+
+
+@pytest.mark.parametrize("table", ["049", "068", "082"])
+def test_simulations_of_programs_are_near_their_times(table: str) -> None:
+    (one,) = (one for one in known_schedules.programs() if one.table == table)
+    error = np.abs(known_schedules.simulated(one) / one.seconds - 1)
+    assert np.median(error) < 0.08
