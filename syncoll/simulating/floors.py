@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from syncoll.bounding import bound_at_once
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork
-from syncoll.model import UNREACHABLE, Collective, Instance, ranges
+from syncoll.model import UNREACHABLE, Collective, Instance, Topology, ranges
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
@@ -42,6 +43,9 @@ _MOST_CLASSES = 1 << 14
 
 _LATENCIES = 0.01, 25.0
 """Flows over time count if the time of the bytes is between these multiples of the latencies."""
+
+_PARTS, _WIDE = 1 << 12, Fraction(1 << 20)
+"""Parts of a chunk per round to which bandwidths are rounded, and the bandwidth of no lane."""
 
 _ROUNDING = 1 - 1e-9
 """Rounds sums of floating-point numbers down, so that floors remain lower bounds."""
@@ -77,9 +81,13 @@ def floors(
         return (0.0,) * len(sizes)
     lanes, least = [float(lane.latency) for lane in network.lanes], float(links.min())
     far = max(_farthest(instance, links), least_steps * least) * _ROUNDING
-    per_round = _agreement(network) / float(network.unit)
+    busy = _busy(network)
+    per_round = float(busy.min()) / float(network.unit)
     last = float(network.alpha) + min(lanes)
     rate, proved = float(least_cost) * per_round, list(by_steps)
+    if instance.chunks and busy.min() < busy.max() * _ROUNDING:
+        cut = bound_at_once(_narrowed(network, busy), shape).rounds / instance.chunks
+        rate = max(rate, float(cut / network.unit))
     found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in rounded]
     alone = all(len(strand.lanes) == 1 for strands in network.routes for strand in strands)
     for most, cost in proved:
@@ -205,17 +213,19 @@ def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
     return np.array(graph.distances(weights=latencies.tolist()))
 
 
-def _agreement(network: PhysicalNetwork) -> float:
-    """The least share of a bound's rounds for which its lanes are busy.  It is 1 if every bound is
-    a lane, or one lane carries all of its sends at its rate; more if all lanes are slower; less if
-    a switch was removed and its cables divided among several bounds, each narrower than the cable.
+def _busy(network: PhysicalNetwork) -> FloatArray:
+    """``[bounds]``: the rounds for which a lane of each bound is busy with the sends of a round.
+
+    It is 1 if the bound is a lane, or one lane carries all of its sends at its rate; more if the
+    lane is slower; less if a switch was removed and its cables divided among several bounds, each
+    narrower than the cable.
     """
     links, lanes, shares = _shares(network)
     bandwidth = np.array([float(lane.bandwidth) for lane in network.lanes])
     order = np.argsort(links, kind="stable")
     links, lanes, shares = links[order], lanes[order], shares[order]
     starts = np.searchsorted(links, np.arange(len(network.topology.links) + 1))
-    found = np.inf if network.topology.bounds else 1.0
+    found = []
     for bound, members in zip(network.topology.bounds, network.topology.bound_links, strict=True):
         counts = starts[members + 1] - starts[members]
         at = ranges(starts[members], counts)
@@ -224,8 +234,21 @@ def _agreement(network: PhysicalNetwork) -> float:
         np.minimum.at(least, lanes[at], busy)
         on_all = np.bincount(lanes[at], minlength=len(bandwidth)) == len(members)
         best = float(least[on_all].max(initial=0.0))
-        found = min(found, best * float(bound.chunks_per_round) * float(network.unit))
-    return found
+        found.append(best * float(bound.chunks_per_round) * float(network.unit))
+    return np.array(found)
+
+
+def _narrowed(network: PhysicalNetwork, busy: FloatArray) -> Topology:
+    """The topology with bounds as wide as their lanes, rounded up."""
+    bounds = network.topology.bounds
+    widths = [
+        Fraction(ceil(_PARTS * float(one.chunks_per_round) / share), _PARTS) if share else _WIDE
+        for one, share in zip(bounds, busy.tolist(), strict=True)
+    ]
+    narrowed = tuple(
+        replace(one, chunks_per_round=width) for one, width in zip(bounds, widths, strict=True)
+    )
+    return replace(network.topology, bounds=narrowed, fabric=None)
 
 
 def _shares(network: PhysicalNetwork) -> tuple[IntArray, IntArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import schema
-from syncoll.simulating import message_times, runtime, runtime_text
+from syncoll.simulating import (
+    Reach,
+    floors_by_cuts,
+    message_times,
+    physical_network,
+    runtime,
+    runtime_text,
+)
 from syncoll.simulating.message_times import SHOWN_SIZES, times_of
 
 SIZES = (1 << 12, 1 << 20, 1 << 28)
@@ -193,3 +201,22 @@ def test_times_of_a_frontier_have_the_runtime(
     for rows, formula in zip(found, times.of_points(frontier.points), strict=True):
         assert list(formula) != list(rows)
         assert all(call < x < 40 * y for x, y in zip(formula, rows, strict=True))
+
+
+@pytest.mark.parametrize("name", ["wire", "nccl", "mscclpp", "mpi"])
+def test_no_algorithm_is_below_the_bound(frontier: syncoll.FrontierResult, name: str) -> None:
+    compared = syncoll.simulate(frontier, sizes="64B..1GiB", factor=16, runtime=name)
+    for one in (*compared.algorithms, *compared.classics):
+        for seconds, floor in zip(one.seconds, compared.floors, strict=True):
+            assert floor <= float(seconds)
+
+
+def test_bounds_know_the_shares_of_both_kinds_of_links() -> None:
+    """The ports of a GPU bind: it sends 15/8 of the buffer within the box and to others."""
+    network = physical_network(syncoll.topology("dgx_h100(boxes=2)"))
+    simple = next(x for x in runtime("mscclpp").protocols if x.name == "Simple")
+    ports = 450 * simple.shares[Reach.BOX] + 50 * simple.shares[Reach.NETWORK]
+    (floor,) = floors_by_cuts(
+        syncoll.collective("allreduce"), network, [1 << 34], runtime("mscclpp:Simple")
+    )
+    assert floor == pytest.approx(float(Fraction(15, 8) * (1 << 34) / (ports * 10**9)), rel=1e-3)
