@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _GUIDES = (
     *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "recommend", "repair"),
+    *("torch", "jax", "mpi-c"),
     *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),
     "topology-files",
 )
@@ -27,6 +28,8 @@ WALKED = [
     *sorted((DOCS / "tutorials").glob("*.md")),
 ]
 """Pages that test_walked_pages.py follows from top to bottom, from an empty folder on."""
+NEEDS = {"torch": "torch", "jax": "jax"}
+"""Pages whose commands need an extra that `dev` does not include, and its package."""
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 _BLOCK = re.compile(

@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ import pytest
 
 from syncoll.cli.main import main
 
-from .conftest import PAGES, SHELL, WALKED, Block, blocks, compare, lines, name_of, plain
+from .conftest import NEEDS, PAGES, SHELL, WALKED, Block, blocks, compare, lines, name_of, plain
 
-NOT_RUN = ("json", "text", "toml")
+NOT_RUN = ("c", "json", "text", "toml")
 """Languages of blocks that are data or output."""
 
 SCRIPTS = {
@@ -119,6 +120,8 @@ def _commands(block: Block) -> Iterator[tuple[str, str | None]]:
 
 @pytest.mark.parametrize("page", WALKED, ids=name_of)
 def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.stem in NEEDS and find_spec(NEEDS[page.stem]) is None:
+        pytest.skip(f"the extra [{NEEDS[page.stem]}] is missing")
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
