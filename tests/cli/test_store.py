@@ -131,7 +131,7 @@ def test_a_killed_search_goes_on_where_it_was(
     running.kill()
     all_end(children)
     kept = told(store)
-    assert 5 <= kept.answers < 11
+    assert 5 <= kept.answers <= 11  # all of them on a machine that is too slow to kill in time
     assert read_file(saved).algorithms
     counted.questions()
     resumed = run(*BROADCAST, "--store", store, "--format", "json")
