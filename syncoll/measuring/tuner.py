@@ -17,6 +17,7 @@ TUNER_COLUMNS = (
 )
 
 _KINDS = (Kind.BROADCAST, Kind.REDUCE, Kind.ALLGATHER, Kind.REDUCESCATTER, Kind.ALLREDUCE)
+_PROTOCOLS = ("LL", "LL128", "Simple")
 _GAIN = 0.9
 """A setting is written if it is predicted to take at most this part of the measured time."""
 
@@ -31,10 +32,10 @@ def tuner_rows(samples: Sequence[Sample], runtime: Runtime, boxes: Sequence[int]
     """
     choices = []
     for i, way in enumerate(samples[0].ways if samples[0].kind in _KINDS else ()):
-        name = way.name.removeprefix("nccl_") + ("_tree" * (way.name == "nvls" and len(boxes) > 1))
+        name = way.name.removeprefix("nccl_") + "_tree" * (way.name == "nvls" and len(boxes) > 1)
         alone = [replace(one, ways=one.ways[i : i + 1]) for one in samples]
         for one in runtime.protocols:
-            if one.name == "Simple" or (one.name in ("LL", "LL128") and name in ("ring", "tree")):
+            if one.name in (way.protocols or _PROTOCOLS):
                 times = predicted(replace(runtime, protocols=(one,)), alone)
                 choices.append((times, f"{name},{one.name.lower()}"))
     rows: list[tuple[int, int, str]] = []

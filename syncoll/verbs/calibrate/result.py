@@ -38,12 +38,14 @@ class CalibrationResult(Result):
     @property
     def runtime(self) -> Runtime:
         """The fitted runtime, with its source and its error."""
-        rows, error = counted(len(self.fit.samples), "row"), self.fit.runtime.error
-        if len(self.fit.samples) >= _ROWS_FOR_ERROR:
-            error = Fraction(f"{np.median(self.fit.held_out):.3g}")
-        source = f"{self.fit.runtime.name} fitted to {rows} of {', '.join(self.logs)}"
-        basis = f"calibrated on {rows} of the machine"
-        return replace(self.fit.runtime, source=source, error=error, basis=basis)
+        fitted, rows = self.fit.runtime, counted(len(self.fit.samples), "row")
+        many = len(self.fit.samples) >= _ROWS_FOR_ERROR
+        return replace(
+            fitted,
+            source=f"{fitted.name} fitted to {rows} of {', '.join(self.logs)}",
+            error=Fraction(f"{np.median(self.fit.held_out):.3g}") if many else fitted.error,
+            basis=f"calibrated on {rows} of the machine",
+        )
 
     @paged
     def page(self) -> PageParts:
@@ -57,32 +59,30 @@ class CalibrationResult(Result):
         ]
         yield table(costs)
         yield "hop: times the latency of the links; share: of their bandwidth"
-        within, without, before = (f"{one:.1%}" for one in self._medians().values())
+        found = self.document()
         yield (
-            f"median error: {within}; of rows that are left out of the fit {without}; before the "
-            f"fit {before}"
+            f"median error: {found['error']:.1%}; of rows that are left out of the fit "
+            f"{found['held_out']:.1%}; before the fit {found['before']:.1%}"
         )
-        yield ", ".join(f"{words} {one:.1%}" for words, one in self.fit.by_decade().items())
+        yield ", ".join(f"{words} {one:.1%}" for words, one in found["by_size"].items())
         for one in self.fit.outliers:
             row = f"{format_size(one.size)} in {microseconds(one.seconds)} us"
             yield f"{one.name}: {row} does not fit; a first row may be cold"
 
     def document(self) -> dict[str, Any]:
-        """The content of the runtime's file, and the errors."""
+        """The content of the runtime's file, and the median errors."""
+        fit = self.fit
         return {
             "schema": "syncoll/calibration/1",
             "logs": list(self.logs),
-            "rows": len(self.fit.samples),
+            "rows": len(fit.samples),
             "runtime": runtime_text(self.runtime),
-            **self._medians(),
-            "by_size": self.fit.by_decade(),
-            "outliers": [[one.size, one.seconds] for one in self.fit.outliers],
+            "error": float(np.median(fit.errors)),
+            "held_out": float(np.median(fit.held_out)),
+            "before": float(np.median(fit.before)),
+            "by_size": fit.by_decade(),
+            "outliers": [[one.size, one.seconds] for one in fit.outliers],
         }
-
-    def _medians(self) -> dict[str, float]:
-        errors = {"error": self.fit.errors, "held_out": self.fit.held_out}
-        each = {**errors, "before": self.fit.before}
-        return {name: float(np.median(one)) for name, one in each.items()}
 
     def save(self, path: str | Path) -> None:
         """Writes the file of the runtime."""
