@@ -36,8 +36,8 @@ from syncoll.errors import ModelError, VerificationError
 
 __all__ = ["FlowsOverTime", "Passage", "TimedNetwork", "arrivals"]
 
-_MOST_INTERVALS = 1 << 10
-"""Limit on intervals, because the check takes time for each."""
+_MOST_INTERVALS, _MOST_CELLS = 1 << 10, 1 << 27
+"""Limits on intervals, and on intervals times places times destinations, for the check."""
 
 
 @dataclass(frozen=True, order=True)
@@ -123,6 +123,8 @@ class FlowsOverTime:
         ends, paid = [end for end, _ in self.payments], 0
         if not {*ends} <= {*range(network.nodes)}:
             raise VerificationError("a payment for a node that does not exist")
+        if len(self.times) * network.places * len(ends) > _MOST_CELLS:
+            raise VerificationError(f"more than {_MOST_CELLS} places and intervals")
         for (end, ks), ways in zip(self.payments, self._ways(network, ends).T, strict=True):
             for k in ks:
                 if end not in demands[k].destinations:

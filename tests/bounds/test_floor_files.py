@@ -126,7 +126,7 @@ def test_the_commands_write_and_check_a_file(
     assert main([*simulate, "--classics", "none", "--floors", str(file)]) == 0
     capsys.readouterr()
     assert main(["check", str(file)]) == 4
-    assert "wire                 2048" in capsys.readouterr().out
+    assert "wire             2048" in capsys.readouterr().out
     assert main(["check", str(file), "--format", "json"]) == 4
     found = json.loads(capsys.readouterr().out)
     assert found["not_checked"][0]["kind"] == "lanes"
