@@ -25,6 +25,7 @@ from typing import Any
 
 from syncoll import values
 from syncoll.errors import FileFormatError, UsageError
+from syncoll.model import Counting
 from syncoll.planning import CostModel
 from syncoll.plugins import Option
 from syncoll.runtime import Kind
@@ -91,6 +92,7 @@ class Protocol:
         summing: seconds of each step that reduces.
         reduction: seconds for each byte that a node reduces.
         collectives: for which this protocol replaces the protocols without collectives.
+        in_switches: whether switches copy and add up in it; otherwise each send counts.
     """
 
     name: str
@@ -104,12 +106,13 @@ class Protocol:
     summing: Fraction = Fraction(0)
     reduction: Fraction = Fraction(0)
     collectives: tuple[Kind, ...] = ()
+    in_switches: bool = True
 
     def network(self, network: PhysicalNetwork) -> PhysicalNetwork:
         """The latencies and bandwidths that sends meet in this protocol."""
         stated = [dict(lane.protocols).get(self.name) for lane in network.lanes]
         free = (self.hops, self.shares, self.rates) == (_ANY_HOP, _WHOLE, _NO_LIMIT)
-        if free and not any(time is not None for time in stated):
+        if free and self.in_switches and not any(time is not None for time in stated):
             return network
         apart = between_boxes(network)
         kinds = [Reach.NETWORK if one else Reach.BOX for one in apart]
@@ -128,7 +131,8 @@ class Protocol:
                 latency = lane.latency * factors[-1]
             rate, most = lane.bandwidth * self.shares[kind], self.rates[kind]
             rate = rate if most is None else min(rate, most * lane.cables)
-            lanes.append(replace(lane, bandwidth=rate, latency=latency))
+            counts = lane.counts if self.in_switches else Counting.SENDS
+            lanes.append(replace(lane, bandwidth=rate, latency=latency, counts=counts))
         extra = []
         for kind, strands in zip(kinds, network.routes, strict=True):
             hop = self.hops[kind]
@@ -336,6 +340,12 @@ def _whole(value: object) -> int:
     return value
 
 
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{value!r} is neither true nor false")
+    return value
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise UsageError(f"{value!r} is not a text")
@@ -376,6 +386,7 @@ _PROTOCOL: _Readers = {
     "blocks": _whole,
     "reduction": lambda value: 1 / _rate(value),
     "collectives": _kinds,
+    "in_switches": _truth,
 }
 _REACH: _Readers = {"factor": _number, "extra": _time, "share": _share, "rate": _rate}
 
@@ -493,6 +504,8 @@ def _given(one: Any, readers: _Readers) -> dict[str, object]:
 
 
 def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, Fraction):

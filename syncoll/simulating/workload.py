@@ -27,7 +27,7 @@ from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.symmetry.orbits import least_of_orbits
 
-__all__ = ["Workload", "ranks_among", "workload_of"]
+__all__ = ["Workload", "kinds_of_lanes", "ranks_among", "workload_of"]
 
 _CELLS_AT_ONCE = 1 << 24
 
@@ -126,6 +126,11 @@ class Workload:
         return ranks_among(self.connections)
 
 
+def kinds_of_lanes(network: PhysicalNetwork) -> IntArray:
+    """See `Workload.lane_kind`."""
+    return np.array([_KINDS.index(lane.counts) for lane in network.lanes])
+
+
 def ranks_among(keys: IntArray) -> IntArray:
     """For each key the number of equal keys before it."""
     order = np.argsort(keys, kind="stable")
@@ -145,8 +150,7 @@ def workload_of(
     """The sends of a verified algorithm, or `UsageError` if they are too many to list; if images of
     lanes are alike (`symmetric`), one may represent all.  With `messages`, their first sends."""
     lane_of, copies = np.arange(len(network.lanes)), 1
-    lane_kind = np.array([_KINDS.index(lane.counts) for lane in network.lanes])
-    copied = bool(lane_kind.any())
+    copied = instance.topology.counts_copies
     if isinstance(algorithm, OrbitAlgorithm):
         standing = _standing(algorithm, network) if symmetric and not copied else None
         if standing is None:
@@ -175,7 +179,7 @@ def workload_of(
         together = np.stack([np.arange(len(sends)), counted.values[order], counted.sums[order]])
     steps, needed = (first_step, first_need, needs), (adds, lane_of, copies)
     begins = starts_of_messages(algorithm, instance.table)[order] if messages else None
-    lanes = together, lane_kind
+    lanes = together, kinds_of_lanes(network)
     return Workload(network, sends, links, connections, *steps, *needed, *lanes, begins)
 
 

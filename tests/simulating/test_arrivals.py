@@ -10,9 +10,12 @@ import pytest
 
 from syncoll import topology as machine
 from syncoll.documents import StoredAlgorithm
+from syncoll.model import Counting
 from syncoll.session import Session
 from syncoll.simulating import (
     Order,
+    Protocol,
+    Runtime,
     Semantics,
     Sharing,
     SimulatedSeconds,
@@ -97,3 +100,21 @@ def test_other_semantics_have_one_order(semantics: Semantics) -> None:
     tree = classic("nccl_tree", "mi300x", "allreduce")
     times = SimulatedSeconds(network, semantics, runtime=runtime("nccl:Simple"))
     assert [one.semantics.order for one in times.settings(tree)] == [Order.EXPORTS]
+
+
+def test_flags_of_senders_leave_no_copies_to_switches() -> None:
+    nvls = classic("nvls", "dgx_h100(nvls=true)", "allreduce")
+    network = physical_network(nvls.instance.topology)
+    (packets,) = runtime("mscclpp:LL").protocols
+    (simple,) = runtime("mscclpp:Simple").protocols
+    wide = replace(simple, name="wide", call=packets.call)
+
+    def seconds(*protocols: Protocol) -> Fraction:
+        library = Runtime("library", "a test", protocols)
+        return simulated_seconds(nvls, network, Semantics(), [1 << 20], library)[0]
+
+    copying = replace(packets, in_switches=True)
+    assert seconds(packets) > seconds(copying)
+    assert not any(lane.counts != Counting.SENDS for lane in packets.network(network).lanes)
+    # The first protocol does not decide for those that follow.
+    assert seconds(packets, wide) == seconds(wide, packets) == seconds(wide)
