@@ -18,10 +18,11 @@ from syncoll.clock import took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError, UsageError
-from syncoll.model import OrbitAlgorithm
+from syncoll.model import Instance, OrbitAlgorithm
 from syncoll.model.derivation import refine
 from syncoll.planning import members_for, message_of
 from syncoll.results import Frontier, Part
+from syncoll.searching.arrival_trees import MOST_OPTIONS, by_arrival
 from syncoll.simulating import PhysicalNetwork, Runtime, Semantics, SimulatedSeconds, dispatched
 from syncoll.trust import require_valid
 
@@ -77,7 +78,10 @@ def timed(
             race.enter(one)
         for one in sorted(cut, key=race.nearness):
             race.cut(one)
+        kinds = {one.chunks: one.instance for one in points}
         for number in range(len(sizes)):
+            for chunks in sorted(kinds)[:2]:
+                race.arrive(kinds[chunks], number)
             race.order(number)
     known = {id(one) for one in cut if one.where.startswith(("points", "families"))}
     best = {id(one): one for one in race.best if one is not None and id(one) not in known}
@@ -137,6 +141,16 @@ class _Race:
             if not any(a < b * _WORTH for a, b in zip(times, before, strict=True)):
                 break
             parts, before = 2 * parts, times
+
+    def arrive(self, instance: Instance, number: int) -> None:
+        """Tries trees by arrival time for a size."""
+        best = self.best[number]
+        if best is not None:
+            _, setting = self._seconds.chosen(best, [self._sizes[number]])[0]
+            took(MOST_OPTIONS * _UNITS_PER_SEND)
+            made = by_arrival(instance, setting, self._sizes[number], self._until)
+            if made is not None:
+                self.enter(made)
 
     def order(self, number: int) -> None:
         """Tries other orders of the sends of the fastest algorithms, in ever smaller chunks."""

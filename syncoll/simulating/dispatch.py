@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -24,14 +25,14 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Counting, OrbitAlgorithm
+from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import Setting
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import workload_of
 from syncoll.trust import require_valid
 
-__all__ = ["TimedLanes", "dispatched", "stepped"]
+__all__ = ["TimedLanes", "dispatched", "stepped", "with_sends"]
 
 _TURNS = 3
 """Runs forward, each after a run backward; limits work."""
@@ -75,6 +76,12 @@ class TimedLanes:
         self._added = network.added_latencies.tolist()
         self._free = [[0.0] * lane.cables for lane in network.lanes]
         self._turn = [0] * len(network.lanes)
+
+    def copied(self) -> TimedLanes:
+        """The same lanes, which others may take without an effect on these."""
+        twin = copy(self)
+        twin._free, twin._turn = [[*one] for one in self._free], [*self._turn]
+        return twin
 
     def pass_over(self, link: int, ready: float, *, take: bool = True) -> tuple[float, float]:
         """When a send leaves and arrives; with `take` it occupies its lanes."""
@@ -170,21 +177,21 @@ def dispatched(
         found = np.empty_like(carried)
         found[back] = carried[place]
         carried = found
-    return with_sends(stored, sends, carried)
+    return with_sends(stored.instance, sends, carried, stored.where)
 
 
 def with_sends(
-    stored: StoredAlgorithm, sends: IntArray, carried: BoolArray | None
+    instance: Instance, sends: IntArray, carried: BoolArray | None, where: str
 ) -> StoredAlgorithm | None:
-    """The algorithm with other sends and the fewest rounds; None if it would be wrong."""
-    topology, steps = stored.instance.topology, int(sends[:, 3].max()) + 1
-    made = Algorithm((0,) * steps, sends, carried).tightened(topology)
-    instance = replace(stored.instance, steps=made.steps, rounds=made.rounds, rounds_per_step=None)
+    """The algorithm of some sends with the fewest rounds; None if it would be wrong."""
+    steps = int(sends[:, 3].max()) + 1
+    made = Algorithm((0,) * steps, sends, carried).tightened(instance.topology)
+    instance = replace(instance, steps=made.steps, rounds=made.rounds, rounds_per_step=None)
     try:
         require_valid(instance, made)
     except VerificationError:
         return None
-    return StoredAlgorithm(instance, made, stored.where)
+    return StoredAlgorithm(instance, made, where)
 
 
 def stepped(

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -16,6 +17,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import refine
+from syncoll.searching.arrival_trees import by_arrival
 from syncoll.searching.box_trees import box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
 from syncoll.session import Session, Settings
@@ -32,6 +34,8 @@ from syncoll.simulating import (
 from syncoll.simulating.boxes import between_boxes
 from syncoll.verbs.frontier import algorithms_of
 from syncoll.verbs.pareto.searching import goal_sizes
+from tests.bounds.test_flows_over_time import BYTES, tiny
+from tests.oracles.timed_schedules import least_time
 
 MODEL = {"alpha": "1us", "beta": "25GB/s"}
 
@@ -177,3 +181,23 @@ def test_sizes_of_a_goal() -> None:
     assert WIRE.name == "wire"
     with pytest.raises(UsageError, match="runtime"):
         syncoll.pareto("ring(4)", "allgather", runtime="mscclpp", progress="none")
+
+
+@pytest.mark.parametrize("seed", range(0, 150, 10))
+def test_tiny_networks_have_the_least_time_of_all_schedules(seed: int) -> None:
+    for number in range(seed, seed + 10):
+        random = Random(number)
+        network = tiny(random)
+        known = [("allgather", 1), ("broadcast(root=0)", 2), ("broadcast(root=0)", 3)]
+        name, times = random.choice([*known, ("scatter(root=0)", 1), ("gather(root=0)", 1)])
+        collective, links = Session(Settings()).collective(name), network.topology.links
+        chunks = (collective.least_chunks(3) or 1) * times
+        made = collective.instantiate(network.topology, chunks=chunks, steps=4, rounds=4)
+        pairs = list(zip(links, network.lanes, strict=True))
+        takes = {link: int(BYTES / lane.bandwidth) for link, lane in pairs}
+        least = least_time(made, {link: int(lane.latency) for link, lane in pairs}, takes)
+        size = Fraction(BYTES * chunks)
+        found = by_arrival(made, WIRE.settings(network)[0], size)
+        assert found is not None
+        (seconds,) = simulated_seconds(found, network, Semantics(), [size])
+        assert float(seconds) == pytest.approx(least, rel=1e-9), (number, name)
