@@ -69,8 +69,8 @@ class Sizes:
         request.require_multiple(self.unit, self.largest * message // self.measured)
 
 
-def counts_by(program: PlanProgram, sizes: Sizes) -> ExportCounts:
-    """The counts of a program."""
+def counts_by(program: PlanProgram, sizes: Sizes, small: int) -> ExportCounts:
+    """The counts of a program; messages up to `small` bytes go by packets."""
     ranks, kind = program.ranks, program.places.layout.collective.kind
     large = program.size > MOST_FILE and kind is not Kind.ALLTOALL  # which needs all its peers
     moves = ("put", "ppkt", "rppkt", "respkt", "glres", "gstore")
@@ -93,5 +93,6 @@ def counts_by(program: PlanProgram, sizes: Sizes) -> ExportCounts:
             for rank in ranks
         ),
         file_bytes=program.size * len(ranks),
+        small=0 if program.packets or program.switches else small,
         large=f"the plan has {program.size >> 10} KiB for each rank" if large else None,
     )

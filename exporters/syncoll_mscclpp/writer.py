@@ -45,7 +45,12 @@ class MscclppExporter:
 def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> ExportCounts:
     """The counts of an algorithm's plan, without the plan; ExportError as of `export`."""
     program = _program(request, options)
-    return counts_by(program, _sizes(request, options, program))
+    return counts_by(program, _sizes(request, options, program), _small(options))
+
+
+def _small(options: Mapping[str, OptionValue]) -> int:
+    """The largest message in packets, if the exporter decides."""
+    return SMALL if options["packets"] == "auto" else 0
 
 
 def _program(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
@@ -104,7 +109,7 @@ def _exported(
         **_stated(request),
     }
     files = {f"{name}.json": f"{_compact(plan)}\n".encode("ascii")}
-    counts = counts_by(program, sizes)
+    counts = counts_by(program, sizes, _small(options))
     size = program.size
     large = (f"the plan has {size >> 10} KiB for each rank",) * (size > MOST_FILE)
     notes_too = (*notes, *large, *program.notes)

@@ -140,6 +140,7 @@ def export_plan(
         counts |= dict.fromkeys(new) | found
         limits = [one.max_bytes for one in counts.values() if one is not None]
         chosen, beyond = _up_to(_chosen(plan), max(limits, default=UNLIMITED))
+        chosen = [part for one in chosen for part in _parts(one, counts[id(one[0])])]
         ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
         interrupted = False
         try:
@@ -216,6 +217,17 @@ def carried(
 
 
 _Chosen = tuple[StoredAlgorithm, int, int | None]
+
+
+def _parts(chosen: _Chosen, counts: ExportCounts | None) -> list[_Chosen]:
+    """A range, divided if small messages in it have a file of their own."""
+    one, least, most = chosen
+    small = 0 if counts is None else counts.small
+    if counts is None or not least <= small or (most is not None and most <= small):
+        return [chosen]
+    if max(counts.multiple_of, counts.min_bytes) > small:
+        return [chosen]
+    return [(one, least, small), (one, small + 1, most)]
 
 
 def _up_to(

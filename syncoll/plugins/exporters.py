@@ -133,6 +133,8 @@ class ExportCounts:
         max_bytes: the largest one.
         messages: sends of a rank, of consecutive chunks at a time, at most.
         file_bytes: about the size of all files.
+        small: the largest message with a file of its own, as the format has another protocol for
+            small messages; 0 without one.
         large: the reason why the files are too large for a plan; None if they are not.  They are
             written only on request, or if no algorithm has smaller ones.
     """
@@ -147,6 +149,7 @@ class ExportCounts:
     max_bytes: int = UNLIMITED
     messages: int | None = None
     file_bytes: int | None = None
+    small: int = 0
     large: str | None = None
 
     def __post_init__(self) -> None:

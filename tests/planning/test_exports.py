@@ -42,11 +42,12 @@ MODEL = CostModel(Fraction(100), Fraction(1))
 class Spy:
     """An exporter that records its requests, and cannot express some numbers of steps.  With
     `most`, it counts a thread block for each chunk, and refuses more; files of more chunks than
-    `large` are too large."""
+    `large` are too large; messages of at most `small` bytes have files of their own."""
 
     refuses: frozenset[int] = frozenset()
     most: int | None = None
     large: int = 99
+    small: int = 0
     largest: int = UNLIMITED
     files: tuple[str, ...] = ("{}.txt",)
     wrong: bool = False
@@ -81,9 +82,8 @@ class Spy:
             if blocks > self.most:
                 raise ExportError(f"it needs {blocks} thread blocks; at most {self.most}")
             large = f"it has {blocks} files" if blocks > self.large else None
-            return ExportCounts(
-                blocks, scratch=0.5, multiple_of=8, max_bytes=self.largest, large=large
-            )
+            what = {"max_bytes": self.largest, "large": large, "small": self.small}
+            return ExportCounts(blocks, scratch=0.5, multiple_of=8, **what)
 
         return ExporterRecord(
             "spy", "for tests", lambda: self, lambda: self, folder=folder, counts=counts
@@ -188,6 +188,26 @@ def test_large_files_are_a_plan_only_if_no_other_is_left(points: list[StoredAlgo
     ]
     made = export_plan(points, MODEL, Spy(most=3, large=0).record(), {})
     assert [one.algorithm for one in made.exports] == points[:2]
+
+
+def test_small_messages_have_files_of_their_own(points: list[StoredAlgorithm]) -> None:
+    spy = Spy(most=4)
+    export_plan(points, MODEL, spy.record(), {})
+    whole = [(one.min_bytes, one.max_bytes) for one in spy.asked]
+    small = whole[1][0] + 8
+    spy = Spy(most=4, small=small)
+    made = export_plan(points, MODEL, spy.record(), {})
+    first, (least, most), last = whole
+    parts = [first, (least, small), (small + 1, most), last]
+    assert [(one.min_bytes, one.max_bytes) for one in spy.asked] == parts
+    assert [one.name for one in spy.asked][1:3] == [
+        f"{name(5, 2)}-from-{least}",
+        f"{name(5, 2)}-from-{small + 1}",
+    ]
+    assert len(made.files) == 4
+    spy = Spy(most=4, small=4)  # no multiple of 8
+    export_plan(points, MODEL, spy.record(), {})
+    assert [(one.min_bytes, one.max_bytes) for one in spy.asked] == whole
 
 
 def test_ranges_beyond_the_largest_message_are_left_out(points: list[StoredAlgorithm]) -> None:
