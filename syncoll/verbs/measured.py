@@ -17,7 +17,7 @@ from syncoll.simulating import PhysicalNetwork, given_network
 from syncoll.verbs.asking import Where
 from syncoll.wording import argument
 
-__all__ = ["STARTS", "library_ways", "measured_runs", "network_of", "variants_of"]
+__all__ = ["STARTS", "library_ways", "measured_runs", "networks_of"]
 
 _LIBRARY: dict[str, tuple[str, ...]] = {
     "nccl_ring": (),
@@ -63,11 +63,11 @@ def measured_runs(
         if run.ranks in (None, topology.num_nodes):
             meant = session.collective(str(kind))
             found.append(Measurement(run, meant, topology, name, run.times(column)))
-            continue
-        reasons.append(
-            f"{place}: a run of {run.ranks} ranks, but {name} has {topology.num_nodes} nodes; name "
-            'the machine of the run, or a family such as "dgx_h100(boxes=n)"'
-        )
+        else:
+            reasons.append(
+                f"{place}: a run of {run.ranks} ranks, but {name} has {topology.num_nodes} nodes; "
+                'name the machine of the run, or a family such as "dgx_h100(boxes=n)"'
+            )
     if not found:
         raise UsageError(reasons[0])
     for reason in reasons:
@@ -93,27 +93,24 @@ def _machine(session: Session, machine: Where, ranks: int | None) -> tuple[Topol
     raise UsageError(f"no member of {machine} has {ranks} nodes")
 
 
-def network_of(topology: Topology, alpha: object, beta: object) -> PhysicalNetwork:
-    """The lanes of a topology; without latencies if neither it nor alpha states them."""
-    fabric = topology.fabric
+def networks_of(
+    session: Session, topology: Topology, alpha: object, beta: object
+) -> list[PhysicalNetwork]:
+    """A machine without sums in switches, and with them if it or a variant of it has them.  A
+    machine without latencies has none if alpha does not state them."""
+    fabric, found = topology.fabric, [topology]
+    if topology.counts_copies and fabric is not None:
+        found.insert(0, session.topology(replace(fabric, multicast=(), reduce=(), grains=None)))
+    elif fabric is not None:
+        with suppress(SyncollError):
+            each = map(session.topology, session.specs.variants(topology.name).values())
+            summing = (x for x in each if x.counts_copies and x.num_nodes == topology.num_nodes)
+            found += list(summing)[:1]
+        if len(found) == 1 and (changed := with_sums(fabric)) is not None:
+            found.append(session.topology(changed))
     if alpha is None and (fabric is None or not fabric.states_latencies):
         alpha = "0s"
-    return given_network(topology, alpha, beta)  # type: ignore[arg-type]
-
-
-def variants_of(session: Session, topology: Topology) -> list[Topology]:
-    """A machine without sums in switches, and with them if it or a variant of it has them."""
-    fabric = topology.fabric
-    if topology.counts_copies and fabric is not None:
-        plain = replace(fabric, multicast=(), reduce=(), grains=None)
-        return [session.topology(plain), topology]
-    with suppress(SyncollError):
-        for reference in session.specs.variants(topology.name).values():
-            variant = session.topology(reference)
-            if variant.counts_copies and variant.num_nodes == topology.num_nodes:
-                return [topology, variant]
-    changed = None if fabric is None else with_sums(fabric)
-    return [topology] if changed is None else [topology, session.topology(changed)]
+    return [given_network(one, alpha, beta) for one in found]  # type: ignore[arg-type]
 
 
 def library_ways(

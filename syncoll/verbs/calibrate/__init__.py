@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from syncoll.measuring.fit import fit as fitted
     from syncoll.simulating import runtime as runtime_of
     from syncoll.verbs.calibrate.result import CalibrationResult
-    from syncoll.verbs.measured import STARTS, library_ways, measured_runs, network_of, variants_of
+    from syncoll.verbs.measured import STARTS, library_ways, measured_runs, networks_of
 
 __all__ = ["calibrate"]
 
@@ -75,7 +75,7 @@ def calibrate(
     known, samples = dict[tuple[str, str], Any](), []
     for file, one in ((file, one) for file, each in read.items() for one in each):
         if (key := (one.machine, one.collective.name)) not in known:
-            networks = [network_of(x, alpha, beta) for x in variants_of(session, one.topology)]
+            networks = networks_of(session, one.topology, alpha, beta)
             known[key] = library_ways(session, one.collective, networks)
         samples += one.samples(known[key], file)
     return CalibrationResult(fitted(samples, runtime_of(start)), tuple(read))

@@ -26,7 +26,7 @@ from syncoll.pages.page import PageParts, paged, table
 from syncoll.session import Session
 from syncoll.simulating import runtime
 from syncoll.units import format_size, gigabytes, microseconds
-from syncoll.verbs.measured import STARTS, library_ways, network_of, variants_of
+from syncoll.verbs.measured import STARTS, library_ways, networks_of
 from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
@@ -149,7 +149,7 @@ def ceilings_of(
 ) -> RunCeilings:
     """The ceilings of a run, proved anew."""
     collective, further, found = measured.collective, session.further_bounds(), list[Ceiling]()
-    networks = [network_of(one, alpha, beta) for one in variants_of(session, measured.topology)]
+    networks = networks_of(session, measured.topology, alpha, beta)
     for one in networks:
         bounds = lower_bounds(one.topology, collective, max_steps=0, until=until, further=further)
         if bounds.interrupted:
