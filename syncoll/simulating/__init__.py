@@ -6,6 +6,7 @@ from syncoll.simulating.document import *
 from syncoll.simulating.floors import *
 from syncoll.simulating.lanes import *
 from syncoll.simulating.network import *
+from syncoll.simulating.runtime_files import *
 from syncoll.simulating.runtimes import *
 from syncoll.simulating.semantics import *
 from syncoll.simulating.simulation import *

@@ -87,12 +87,13 @@ def test_values_of_a_file(tmp_path):
         ('"2 us"', '"2 us', 5, "Illegal character"),
         ("call =", "cal =", 8, "unknown key cal; known are call, message"),
         ('"100 ns"', "100", 11, "extra: 100 is not a text"),
-        ("share = 0.5", "share = 0.0", 12, "a share of 0 moves nothing"),
+        ("share = 0.5", "share = 0.0", 12, "share: 0.0 is not a number above 0"),
         ('"10 GB/s"', '"10 GB"', 14, "rate: the bandwidth '10 GB' has the unknown unit 'GB'"),
         ("gpus = 3", "gpus = 0", 6, "gpus: 0 is not a whole number of at least 1"),
+        ("[protocol.peers]", "[protocol]\nx = 3\n[protocol.peers]", 16, "3 is not a table"),
         ('"alltoall"', '"all"', 16, "is not a list of collectives"),
         ("runtime/1", "runtime/9", 1, "'syncoll runtime/9' is not a known format"),
-        ('source = "my own"\n', "", 16, "source is missing"),
+        ('source = "my own"\n', "", 1, "source is missing"),
     ],
 )
 def test_errors_name_the_line(old: str, new: str, line: int, why: str, tmp_path):

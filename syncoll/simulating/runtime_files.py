@@ -1,0 +1,242 @@
+"""Files of runtimes: TOML with a table for each protocol, and for its links of each kind."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from syncoll import values
+from syncoll.errors import FileFormatError, UsageError
+from syncoll.runtime import Kind
+from syncoll.simulating.runtimes import WIRE, Hop, Protocol, Reach, Runtime
+from syncoll.units import format_bandwidth, format_time, parse_bandwidth, parse_time
+from syncoll.wording import argument
+
+__all__ = ["RUNTIMES", "given_runtime", "runtime", "runtime_text"]
+
+FORMAT = "syncoll runtime/1"
+
+RUNTIMES = ("wire", "nccl", "rccl", "msccl", "mscclpp", "mpi")
+"""The shipped runtimes."""
+
+_FOLDER = Path(__file__).with_name("runtimes")
+
+
+def runtime(name: str | Path | Runtime) -> Runtime:
+    """A shipped runtime, or that of a file, by name; ``nccl:LL`` has only one of its protocols.
+
+    Raises:
+        UsageError: if it does not exist.
+        FileFormatError: if the file is not a runtime; the message has the line.
+    """
+    if isinstance(name, Runtime):
+        return name
+    path, wanted = Path(name), ""
+    if str(name) in RUNTIMES or not path.is_file():
+        text, _, wanted = str(name).partition(":")
+        path = _FOLDER / f"{text}.toml" if text in RUNTIMES else Path(text)
+    if not path.is_file():
+        raise UsageError(
+            f"{argument('runtime')}: {name} is neither a runtime nor a file; the runtimes are "
+            f"{', '.join(RUNTIMES)}"
+        )
+    try:
+        content = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path}: cannot be read as text: {error}") from error
+    found = _File(str(path), content).runtime()
+    chosen = tuple(one for one in found.protocols if wanted in ("", one.name))
+    if not chosen:
+        known = ", ".join(one.name for one in found.protocols)
+        raise UsageError(
+            f"{argument('runtime')}: {found.name} has no protocol {wanted}; it has {known}"
+        )
+    return replace(found, protocols=chosen)
+
+
+def given_runtime(
+    name: str | Path | Runtime | None, overhead: float | str | None = None, to: str | None = None
+) -> tuple[Runtime, Fraction]:
+    """The runtime of an argument, and the seconds of a call in addition to its costs.
+
+    Args:
+        name: None for the runtime of the format `to`, if it has its name, and else the wire.
+        overhead: replaces the cost of a call of the runtime.
+
+    Raises:
+        UsageError, FileFormatError: as `runtime`, and on an invalid overhead.
+    """
+    found = runtime(name or (to if to in RUNTIMES else WIRE.name))
+    if overhead is None:
+        return found, Fraction(0)
+    return found.without_calls(), values.time_of("overhead", overhead)
+
+
+_EXPECTED = {
+    "text": "a text",
+    "time": "a text such as '5 us'",
+    "rate": "a text such as '300 GB/s'",
+    "cost": "a text such as '300 GB/s'",
+    "number": "a number of at least 0",
+    "share": "a number above 0",
+    "whole": "a whole number of at least 1",
+    "truth": "true or false",
+    "kinds": f"a list of collectives: {', '.join(Kind)}",
+}
+"""By kind of a value the values of a file."""
+
+_TEXTS: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], str]]] = {
+    "text": (str, str),
+    "time": (parse_time, format_time),
+    "rate": (parse_bandwidth, format_bandwidth),
+    "cost": (lambda text: 1 / parse_bandwidth(text), lambda cost: format_bandwidth(1 / cost)),
+}
+"""By kind of a text its reader and its writer."""
+
+_RUNTIME = {
+    **dict.fromkeys(("format", "name", "source"), "text"),
+    "error": "number",
+    "basis": "text",
+    "per_gpu": "time",
+    "gpus": "whole",
+}
+_PROTOCOL = {
+    **dict.fromkeys(("call", "message", "summing"), "time"),
+    "block_rate": "rate",
+    "blocks": "whole",
+    "reduction": "cost",
+    "collectives": "kinds",
+    "in_switches": "truth",
+}
+_REACH = {"factor": "number", "extra": "time", "share": "share", "rate": "rate"}
+
+
+def _read(kind: str, value: object) -> Any:
+    """A value of a file.  Raises `UsageError` if it is of another kind."""
+    if kind in _TEXTS:
+        if isinstance(value, str) and value:
+            return _TEXTS[kind][0](value)
+    elif isinstance(value, bool):
+        if kind == "truth":
+            return value
+    elif kind == "kinds":
+        if isinstance(value, list) and all(one in list(Kind) for one in value):
+            return tuple(map(Kind, value))
+    elif isinstance(value, int | Fraction) and kind != "truth":
+        if kind == "whole" and isinstance(value, int) and value >= 1:
+            return value
+        if value > 0 or (kind == "number" and not value):
+            return Fraction(value)
+    shown = float(value) if isinstance(value, Fraction) else value
+    raise UsageError(f"{shown!r} is not {_EXPECTED[kind]}")
+
+
+class _File:
+    """The text of a file, and its values."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name, self._text = name, text
+        try:
+            self._content = tomllib.loads(text, parse_float=Fraction)
+        except ValueError as error:
+            place = re.search(r" \(at line ([0-9]+), .*\)", str(error))
+            where, why = (f":{place[1]}", str(error)[: place.start()]) if place else ("", error)
+            raise FileFormatError(f"{name}{where}: {why}") from error
+
+    def runtime(self) -> Runtime:
+        content = self._content
+        if (there := content.get("format")) != FORMAT:
+            raise self._error((), "format", f"{there!r} is not a known format; expected {FORMAT!r}")
+        protocols = content.pop("protocol", {})
+        given = self._values((), content, _RUNTIME)
+        del given["format"]
+        for key in ("name", "source"):
+            if key not in given:
+                raise self._error((), "format", f"{key} is missing")
+        if not isinstance(protocols, dict) or not protocols:
+            raise self._error((), "protocol", "no protocol; expected [protocol.NAME]")
+        made = tuple(self._protocol(name, one) for name, one in protocols.items())
+        return Runtime(protocols=made, **given)
+
+    def _protocol(self, name: str, table: object) -> Protocol:
+        place = ("protocol", name)
+        every = dict(table) if isinstance(table, dict) else {}
+        reached = {reach: every.pop(reach, {}) for reach in Reach}
+        given = self._values(place, every if isinstance(table, dict) else table, _PROTOCOL)
+        hops, shares, rates = {}, {}, {}
+        for reach in Reach:
+            costs = self._values((*place, reach), reached[reach], _REACH)
+            shares[reach] = costs.pop("share", Fraction(1))
+            rates[reach] = costs.pop("rate", None)
+            hops[reach] = Hop(**costs)
+        return Protocol(name, hops=hops, shares=shares, rates=rates, **given)
+
+    def _values(
+        self, place: tuple[str, ...], table: object, kinds: Mapping[str, str]
+    ) -> dict[str, Any]:
+        if not isinstance(table, dict):
+            raise self._error(place[:-1], place[-1], f"{table!r} is not a table")
+        found = {}
+        for key, value in table.items():
+            if key not in kinds:
+                raise self._error(place, key, f"unknown key {key}; known are {', '.join(kinds)}")
+            try:
+                found[key] = _read(kinds[key], value)
+            except UsageError as error:
+                raise self._error(place, key, f"{key}: {error}") from None
+        return found
+
+    def _error(self, place: tuple[str, ...], key: str, why: str) -> FileFormatError:
+        """An error with the line of a key in a table, or of the table."""
+        section, line = "", 1
+        for number, text in enumerate(self._text.splitlines(), 1):
+            if header := re.match(r"\s*\[([^\]]*)\]", text):
+                section = header[1].replace('"', "").replace(" ", "")
+                line = number if section == ".".join((*place, key)) else line
+            elif section == ".".join(place) and re.match(rf'\s*"?{re.escape(key)}"?\s*[.=]', text):
+                line = number
+        return FileFormatError(f"{self._name}:{line}: {why}")
+
+
+def runtime_text(one: Runtime, comments: Mapping[str, str] | None = None) -> str:
+    """A runtime as the content of a file, with the sources of numbers as comments.
+
+    Args:
+        comments: by place, such as ``protocol.LL.box.factor``.
+    """
+    notes = comments or {}
+
+    def lines(place: str, value: object, kinds: Mapping[str, str], **more: Any) -> Iterator[str]:
+        """The fields that differ from their defaults."""
+        given = more | {
+            each.name: getattr(value, each.name)
+            for each in fields(value)  # type: ignore[arg-type]
+            if getattr(value, each.name) != each.default
+        }
+        for key, kind in kinds.items():
+            if given.get(key) is not None:
+                note = notes.get(f"{place}{key}")
+                yield f"{key} = {_written(kind, given[key])}" + (f"  # {note}" if note else "")
+
+    found = [*lines("", one, _RUNTIME, format=FORMAT)]
+    for protocol in one.protocols:
+        place = f"protocol.{protocol.name}"
+        found += ["", f"[{place}]", *lines(f"{place}.", protocol, _PROTOCOL)]
+        for reach in Reach:
+            also = {"share": protocol.shares[reach], "rate": protocol.rates[reach]}
+            costs = lines(f"{place}.{reach}.", protocol.hops[reach], _REACH, **also)
+            found += ["", f"[{place}.{reach}]", *costs]
+    return "\n".join(found) + "\n"
+
+
+def _written(kind: str, value: Any) -> str:
+    if kind == "kinds":
+        return str(list(map(str, value))).replace("'", '"')
+    if kind == "truth":
+        return str(value).lower()
+    return f'"{_TEXTS[kind][1](value)}"' if kind in _TEXTS else f"{float(value):.6g}"
