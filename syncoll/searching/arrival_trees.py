@@ -19,10 +19,10 @@ from syncoll.simulating import Setting, TimedLanes, stepped, with_sends
 
 __all__ = ["MOST_OPTIONS", "by_arrival"]
 
-MOST_OPTIONS = 50_000
+MOST_OPTIONS = 20_000
 """Sends that are considered; limits work."""
 
-_MOST_ARRIVALS = 100
+_MOST_ARRIVALS = 32
 """Most arrivals in a schedule; limits work."""
 
 _EQUAL = 1 - 1e-9

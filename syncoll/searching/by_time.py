@@ -43,7 +43,7 @@ _LEAST_BYTES = 128
 _ORDERED = 3
 """Algorithms that are ordered for each size."""
 
-_UNITS_PER_SEND, _UNITS_PER_ORDERED = 1e-6, 6e-5
+_UNITS_PER_SEND, _UNITS_PER_ORDERED, _UNITS_PER_OPTION = 1e-6, 6e-5, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class _Race:
         best = self.best[number]
         if best is not None:
             _, setting = self._seconds.chosen(best, [self._sizes[number]])[0]
-            took(MOST_OPTIONS * _UNITS_PER_SEND)
+            took(MOST_OPTIONS * _UNITS_PER_OPTION)
             made = by_arrival(instance, setting, self._sizes[number], self._until)
             if made is not None:
                 self.enter(made)
