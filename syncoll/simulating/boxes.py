@@ -12,7 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from syncoll.model.width_clusters import shared_memory_boxes
+import numpy as np
+
+from syncoll.model.width_clusters import connected_by, shared_memory_boxes
 from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["between_boxes"]
@@ -59,13 +61,9 @@ def _apart(network: PhysicalNetwork, costs: Sequence[Fraction]) -> tuple[bool, .
     """Whether each link joins two clusters; empty if there are no clusters."""
     if not costs or not min(costs):
         return ()
-    import igraph
-
-    links, least = network.topology.links, min(costs)
-    near = [link for link, cost in zip(links, costs, strict=True) if cost < _SLOWER * least]
-    graph = igraph.Graph(network.topology.num_nodes, near, directed=True)
-    clusters = graph.connected_components("weak")
-    if len(clusters) < 2 or min(map(len, clusters)) < 2:
+    near = np.array([cost < _SLOWER * min(costs) for cost in costs])
+    box = connected_by(network.topology, near)
+    sizes = np.unique(box, return_counts=True)[1]
+    if len(sizes) < 2 or sizes.min() < 2:
         return ()
-    box = clusters.membership
-    return tuple(box[a] != box[b] for a, b in links)
+    return tuple(bool(box[a] != box[b]) for a, b in network.topology.links)

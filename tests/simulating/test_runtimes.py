@@ -9,7 +9,7 @@ import pytest
 from syncoll import topology as machine
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import FileFormatError, UsageError
-from syncoll.model import Algorithm
+from syncoll.model import Algorithm, Topology
 from syncoll.runtime import Kind
 from syncoll.session import Session
 from syncoll.simulating import (
@@ -121,6 +121,21 @@ def test_links_between_boxes():
         assert apart.count(False) == within
         # A latency for all sends does not hide the boxes that the machine describes.
         assert apart == between_boxes(physical_network(machine(name), alpha=Fraction(1, 10**6)))
+
+
+def test_boxes_follow_from_bandwidths_without_units_and_switches():
+    pairs = {(0, 1): 8, (2, 3): 8, (1, 2): 1, (3, 0): 1}
+    matrix = [[pairs.get((a, b), pairs.get((b, a), 0)) for b in range(4)] for a in range(4)]
+    topology = Topology.from_matrix("two pairs", matrix)
+    network = physical_network(topology, US, Fraction(10**9))
+    assert [
+        x for x, far in zip(topology.links, between_boxes(network), strict=True) if not far
+    ] == [
+        (0, 1),
+        (1, 0),
+        (2, 3),
+        (3, 2),
+    ]
 
 
 def test_wire_leaves_network_and_semantics_unchanged():
