@@ -74,6 +74,7 @@ def measure(machine: str, collective: str, runtime: str, limit: Sequence[str]) -
             times[1] = float(classic.seconds[number])
         cells.append([size, *times, best.name, classic.name if classic else ""])
     about = {"machine": machine, "collective": collective, "runtime": runtime}
+    about["commit"] = made_at().split()[3].rstrip(",")
     return {**about, "limit": " ".join(limit), "seconds": took.seconds, "cells": cells}
 
 
@@ -104,10 +105,9 @@ def write_page(rows: list[Row], file: Path) -> None:
     """The page of the kept rows."""
     page = Page(file)
     page.say("# Time as the objective", "", made_at())
-    limits = ", ".join(sorted({row["limit"] for row in rows}))
-    page.say(
-        "How to read it is in `benchmarks/times.py`; the limits of the searches are", f"{limits}."
-    )
+    limits, commits = (sorted({row[key] for row in rows}) for key in ("limit", "commit"))
+    page.say("How to read it is in `benchmarks/times.py`. Limits of the searches:")
+    page.say(f"{', '.join(limits)}. Commits of the rows: {', '.join(commits)}.")
     every = len(MACHINES) * len(COLLECTIVES) * len(RUNTIMES)
     page.say("", f"Made: {len(rows)} of {every} rows, {len(rows) * len(SIZES)} cells.", "")
     page.say("| runtime | rows | best over floor: mean | worst | a classic is faster in |")
