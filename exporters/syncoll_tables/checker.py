@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_tables.module import ModuleFormat
+from syncoll_tables.module import ModuleFormat, Rows, Table
 from syncoll_tables.replay import replay
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
@@ -26,25 +26,6 @@ _END = -2
 """The first number of the last row of a table in C."""
 
 _MOST_NODES = 1 << 16
-
-
-Rows = tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class ReadTable:
-    """The table in a file."""
-
-    kind: str
-    root: int | None
-    nodes: int
-    chunks: int
-    blocks: int
-    share: int
-    combining: bool
-    places: Rows
-    messages: Rows
-    sums: Rows
 
 
 @dataclass(frozen=True)
@@ -91,7 +72,7 @@ class TableChecker:
         )
 
 
-def _read(text: str, where: str, name: str) -> tuple[ReadTable, str]:
+def _read(text: str, where: str, name: str) -> tuple[Table, str]:
     """The table, and the name of the function."""
     head = _HEADER.search(text)
     if head is None or head[1] != name:
@@ -117,10 +98,10 @@ def _read(text: str, where: str, name: str) -> tuple[ReadTable, str]:
         ):
             raise VerificationError(f"{where}: a row of PLACES is out of range, for rank {rank}")
     what = head[3], None if root < 0 else root, nodes, chunks, blocks, share, bool(combining)
-    return ReadTable(*what, *(found[table] for table in _WIDTHS)), head[2]
+    return Table(*what, *(found[table] for table in _WIDTHS)), head[2]
 
 
-def _specification(table: ReadTable, where: str) -> OwnSpecification:
+def _specification(table: Table, where: str) -> OwnSpecification:
     """The collective whose buffers the table has; VerificationError if it is another one."""
     inputs, outputs = (
         tuple(

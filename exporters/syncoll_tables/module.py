@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from textwrap import indent
-from typing import Protocol
 
 from syncoll_tables.replay import digest
 
@@ -26,29 +25,20 @@ _WIDTH = 96
 Rows = Sequence[tuple[int, ...]]
 
 
-class Table(Protocol):
-    """The table of an algorithm, see `syncoll.runtime.MessageTable`."""
+@dataclass(frozen=True)
+class Table:
+    """The table of an algorithm, with the fields of `syncoll.runtime.MessageTable`."""
 
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def root(self) -> int | None: ...  # noqa: D102
-    @property
-    def nodes(self) -> int: ...  # noqa: D102
-    @property
-    def chunks(self) -> int: ...  # noqa: D102
-    @property
-    def blocks(self) -> int: ...  # noqa: D102
-    @property
-    def share(self) -> int: ...  # noqa: D102
-    @property
-    def combining(self) -> bool: ...  # noqa: D102
-    @property
-    def places(self) -> Rows: ...  # noqa: D102
-    @property
-    def messages(self) -> Rows: ...  # noqa: D102
-    @property
-    def sums(self) -> Rows: ...  # noqa: D102
+    kind: str
+    root: int | None
+    nodes: int
+    chunks: int
+    blocks: int
+    share: int
+    combining: bool
+    places: Rows
+    messages: Rows
+    sums: Rows
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime import function_of, head_of, table_of
+from syncoll_tables import Table
 from syncoll_torch.format import FORMAT
 
 __all__ = ["TorchExporter"]
@@ -17,5 +18,6 @@ class TorchExporter:
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`; the module works in place and not."""
         table = table_of(request)
-        text = FORMAT.text(table, function_of(request, table), head_of(request, table))
+        name, head = function_of(request, table), head_of(request, table)
+        text = FORMAT.text(Table(*vars(table).values()), name, head)
         return Exported({f"{request.name}.py": text.encode()})
