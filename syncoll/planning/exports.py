@@ -140,7 +140,8 @@ def export_plan(
         counts |= dict.fromkeys(new) | found
         limits = [one.max_bytes for one in counts.values() if one is not None]
         chosen, beyond = _up_to(_chosen(plan), max(limits, default=UNLIMITED))
-        chosen = [part for one in chosen for part in _parts(one, counts[id(one[0])])]
+        usable = _usable(chosen, counts)
+        chosen = [part for one in usable for part in _parts(one, counts[id(one[0])])]
         ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
         interrupted = False
         try:
@@ -217,6 +218,26 @@ def carried(
 
 
 _Chosen = tuple[StoredAlgorithm, int, int | None]
+
+
+def _usable(
+    chosen: Sequence[_Chosen], counts: Mapping[int, ExportCounts | None]
+) -> Sequence[_Chosen]:
+    """The ranges with a message that the runtime takes; each is extended over the others after it,
+    and the first one also before it.  All ranges, if none has such a message."""
+    kept: list[_Chosen] = []
+    for one, least, most in chosen:
+        found = counts[id(one)]
+        if most is not None and found is not None:
+            first = max(1, least, found.min_bytes)
+            if most // found.multiple_of * found.multiple_of < first:
+                kept[-1:] = [(*last[:2], most) for last in kept[-1:]]
+                continue
+        if kept and kept[-1][0] is one:
+            kept[-1] = (*kept[-1][:2], most)
+        else:
+            kept.append((one, least if kept else chosen[0][1], most))
+    return kept or chosen
 
 
 def _parts(chosen: _Chosen, counts: ExportCounts | None) -> list[_Chosen]:

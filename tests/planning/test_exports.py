@@ -22,7 +22,7 @@ from syncoll.planning import (
     export_plan,
     plan_sizes,
 )
-from syncoll.planning.exports import _export
+from syncoll.planning.exports import _export, _usable
 from syncoll.plugins import (
     CheckedExport,
     ExportCounts,
@@ -188,6 +188,18 @@ def test_large_files_are_a_plan_only_if_no_other_is_left(points: list[StoredAlgo
     ]
     made = export_plan(points, MODEL, Spy(most=3, large=0).record(), {})
     assert [one.algorithm for one in made.exports] == points[:2]
+
+
+def test_ranges_without_a_message_of_the_runtime_join_others(points: list[StoredAlgorithm]) -> None:
+    """Messages are multiples of 8 bytes, and the first two ranges end at 2."""
+    spy = Spy(most=4)
+    made = export_plan(points, CostModel(Fraction(1), Fraction(1)), spy.record(), {})
+    assert [(one.name, one.min_bytes) for one in spy.asked] == [(name(7, 4), 0)]
+    assert made.refused == ()
+    a, b = points[:2]
+    counts = {id(a): ExportCounts(multiple_of=8), id(b): ExportCounts(multiple_of=64)}
+    ranges = [(a, 0, 99), (b, 100, 120), (a, 121, 500), (b, 501, None)]
+    assert _usable(ranges, counts) == [(a, 0, 500), (b, 501, None)]
 
 
 def test_small_messages_have_files_of_their_own(points: list[StoredAlgorithm]) -> None:
