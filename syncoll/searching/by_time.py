@@ -74,7 +74,7 @@ def timed(
         models = goal.runtime.models(goal.network, Semantics())
         members = members_for(frontier, models, sizes)
         cut = [*points, *members, *rivals]
-        for one in cut:
+        for one in sorted(cut, key=lambda one: one.algorithm.num_listed):  # members are large
             race.enter(one)
         for one in sorted(cut, key=race.nearness):
             race.cut(one)

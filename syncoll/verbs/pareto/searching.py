@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncoll import documents, values
+from syncoll.clock import is_counted
 from syncoll.deadline import Deadline
 from syncoll.documents.growing import GrowingFile
 from syncoll.errors import UsageError
@@ -34,6 +35,9 @@ __all__ = ["aimed", "require_possible", "searched"]
 _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER, _SHARE_BY_TIME = 0.75, 0.25, 0.7
 """Parts of a time limit with sizes: of the whole for the search, of the rest for ordering chunks,
 and of the rest for the comparison by time.  The remainder is for simulating the points."""
+
+_UNITS_BY_TIME = 3.0
+"""Units of work for the comparison by time, at least."""
 
 _SECONDS_BY_TIME, _SECONDS_OF_CLASSIC = 20.0, 5.0
 """For the comparison by time without a limit, and to construct a classic."""
@@ -91,6 +95,8 @@ def searched(
         found = points_by_urgency(found, goal.network, low, high, *limits)
         until_timed = after.sooner(_SECONDS_BY_TIME) if after.is_never else after
         until_timed = until_timed.share(_SHARE_BY_TIME)
+        if is_counted():  # a search may exceed its part of the work
+            until_timed = until_timed.granting(_UNITS_BY_TIME)
         rivals = [*box_algorithms(request.collective, goal.network)]
         rivals += _classics(session, request, until_timed)
         found = timed(found, goal, rivals, until_timed)
