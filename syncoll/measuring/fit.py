@@ -134,15 +134,10 @@ class _Rows:
         self._messages, self._sent = np.array([[(x.messages, x.sent) for x in y] for y in ways]).T
         self._size = np.array([float(one.size) for one in samples])
         self._gpus = np.array([one.gpus - 1.0 for one in samples])
-        self._runtime, names = runtime, {one.name for one in runtime.protocols}
-        own = {kind: runtime.protocols_for(kind) for kind in {one.kind for one in samples}}
-        used = [own[one.kind] for one in samples]
-        only = [[names & set(way.protocols) or names for way in each] for each in ways]
+        self._runtime, asked = runtime, list(zip(samples, ways, strict=True))
+        used = [[runtime.protocols_for(one.kind, way.name) for way in each] for one, each in asked]
         self._runs = [  # for each protocol ``[ways, samples]``
-            np.array(
-                [[x in a and x.name in way for way in b] for a, b in zip(used, only, strict=True)]
-            ).T
-            for x in runtime.protocols
+            np.array([[x in own for own in each] for each in used]).T for x in runtime.protocols
         ]
 
     def seconds(self, factors: FloatArray | None = None) -> FloatArray:

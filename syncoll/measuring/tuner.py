@@ -35,7 +35,7 @@ def tuner_rows(samples: Sequence[Sample], runtime: Runtime, boxes: Sequence[int]
         name = way.name.removeprefix("nccl_") + "_tree" * (way.name == "nvls" and len(boxes) > 1)
         alone = [replace(one, ways=one.ways[i : i + 1]) for one in samples]
         for one in runtime.protocols:
-            if one.name in (way.protocols or _PROTOCOLS):
+            if one.name in _PROTOCOLS and way.name not in one.without:
                 times = predicted(replace(runtime, protocols=(one,)), alone)
                 choices.append((times, f"{name},{one.name.lower()}"))
     rows: list[tuple[int, int, str]] = []

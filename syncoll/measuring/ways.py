@@ -61,14 +61,12 @@ class Way:
         loads: by the kind of links.
         messages: sends that leave a node over the busiest lane.
         sent: bytes that leave the busiest node for each byte of the message.
-        protocols: in which libraries run it; empty for all.
     """
 
     name: str
     loads: Mapping[Reach, Load]
     messages: int = 0
     sent: float = 0.0
-    protocols: tuple[str, ...] = ()
 
     @property
     def algbw(self) -> float:

@@ -87,6 +87,7 @@ _EXPECTED = {
     "whole": "a whole number of at least 1",
     "truth": "true or false",
     "kinds": f"a list of collectives: {', '.join(Kind)}",
+    "names": "a list of texts",
 }
 """By kind of a value the values of a file."""
 
@@ -112,6 +113,7 @@ _PROTOCOL = {
     "reduction": "cost",
     "collectives": "kinds",
     "in_switches": "truth",
+    "without": "names",
 }
 _REACH = {"factor": "number", "extra": "time", "share": "share", "rate": "rate"}
 
@@ -127,6 +129,9 @@ def _read(kind: str, value: object) -> Any:
     elif kind == "kinds":
         if isinstance(value, list) and all(one in list(Kind) for one in value):
             return tuple(map(Kind, value))
+    elif kind == "names":
+        if isinstance(value, list) and all(isinstance(one, str) for one in value):
+            return tuple(value)
     elif isinstance(value, int | Fraction) and kind != "truth":
         if kind == "whole" and isinstance(value, int) and value >= 1:
             return value
@@ -235,7 +240,7 @@ def runtime_text(one: Runtime, comments: Mapping[str, str] | None = None) -> str
 
 
 def _written(kind: str, value: Any) -> str:
-    if kind == "kinds":
+    if kind in ("kinds", "names"):
         return str(list(map(str, value))).replace("'", '"')
     if kind == "truth":
         return str(value).lower()

@@ -69,6 +69,7 @@ class Protocol:
         reduction: seconds for each byte that a node reduces.
         collectives: for which this protocol replaces the protocols without collectives.
         in_switches: whether switches copy and add up in it; otherwise each send counts.
+        without: classics that do not run in it.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Protocol:
     reduction: Fraction = Fraction(0)
     collectives: tuple[Kind, ...] = ()
     in_switches: bool = True
+    without: tuple[str, ...] = ()
 
     def network(self, network: PhysicalNetwork) -> PhysicalNetwork:
         """The latencies and bandwidths that sends meet in this protocol."""
@@ -209,11 +211,13 @@ class Runtime:
         each = [(one, one.network(network)) for one in self.protocols_for(kind)]
         return [Setting(x, there, x.semantics(semantics, call, there)) for x, there in each]
 
-    def protocols_for(self, kind: Kind | None) -> tuple[Protocol, ...]:
-        """The protocols of a collective; all of them for None."""
+    def protocols_for(self, kind: Kind | None, classic: str = "") -> tuple[Protocol, ...]:
+        """The protocols of a collective, all of them for None; those in which a classic runs, if
+        there are any."""
         own = tuple(one for one in self.protocols if kind in one.collectives)
         usual = (one for one in self.protocols if kind is None or not one.collectives)
-        return own or tuple(usual)
+        found = own or tuple(usual)
+        return tuple(one for one in found if classic not in one.without) or found
 
     def models(self, network: PhysicalNetwork, semantics: Semantics) -> list[CostModel]:
         """Times of steps and rounds in each protocol, for choices before a simulation."""

@@ -145,7 +145,7 @@ class SimulatedSeconds:
         return [known[size] for size in sizes]
 
     def settings(self, stored: StoredAlgorithm) -> list[Setting]:
-        """The protocols of an algorithm's collective, with their networks and degraded lanes.
+        """The protocols of an algorithm, with their networks and degraded lanes.
 
         If sends take turns, the protocols of libraries come with both orders: thread blocks are as
         fast as the better one.
@@ -163,7 +163,8 @@ class SimulatedSeconds:
                     for one in found
                 ]
             self._settings[kind] = found
-        return found
+        classic = stored.where.partition("[")[0]
+        return [one for one in found if classic not in one.protocol.without] or found
 
     def _computed(
         self,

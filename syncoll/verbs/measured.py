@@ -19,14 +19,8 @@ from syncoll.wording import argument
 
 __all__ = ["STARTS", "library_ways", "measured_runs", "networks_of"]
 
-_LIBRARY: dict[str, tuple[str, ...]] = {
-    "nccl_ring": (),
-    "nccl_tree": (),
-    "pairwise": (),
-    "nvls": ("Simple",),
-    "pat": ("Simple",),
-}
-"""The classics that libraries run, each with its protocols; without names, with all."""
+_LIBRARY = ("nccl_ring", "nccl_tree", "pairwise", "nvls", "pat")
+"""The classics that libraries run."""
 
 _SECONDS = 60.0
 """For each classic: a library's own algorithm must not be missing on a busy machine."""
@@ -128,6 +122,5 @@ def library_ways(
         own = [name for name in _LIBRARY if (name == "nvls") == topology.counts_copies]
         made, _ = session.classics(topology, collective, own, _SECONDS)
         for name, each in made.items():
-            way = way_of(StoredAlgorithm(*each[0], name), network, message)
-            found[name] = replace(way, protocols=_LIBRARY[name])
+            found[name] = way_of(StoredAlgorithm(*each[0], name), network, message)
     return tuple(found.values())

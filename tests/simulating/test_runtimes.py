@@ -1,5 +1,6 @@
 """Runtimes: their files, the kinds of links, and the networks of their protocols."""
 
+from dataclasses import replace
 from fractions import Fraction
 from importlib.resources import files
 
@@ -21,6 +22,7 @@ from syncoll.simulating import (
     Runtime,
     Semantics,
     Sharing,
+    SimulatedSeconds,
     Timing,
     compare,
     physical_network,
@@ -60,7 +62,8 @@ def test_every_number_of_a_shipped_runtime_has_its_source():
         text = (files("syncoll.simulating") / "runtimes" / f"{name}.toml").read_text("utf-8")
         for line in text.splitlines():
             key, equals, value = line.partition("=")
-            if equals and key.strip() not in ("format", "name", "source", "basis", "collectives"):
+            texts = ("format", "name", "source", "basis", "collectives", "without")
+            if equals and key.strip() not in texts:
                 assert " # " in value, line
 
 
@@ -186,7 +189,18 @@ def of(**costs: object) -> Runtime:
     return Runtime("mine", "my own", (Protocol("only", **costs),))  # type: ignore[arg-type]
 
 
+def test_nccl_leaves_sums_in_switches_to_simple():
+    nvls = classic("nvls", "allreduce", "dgx_h100(nvls=true)")
+    times = SimulatedSeconds(physical_network(nvls.instance.topology), Semantics(), 0, NCCL)
+    assert {one.protocol.name for one in times.settings(nvls)} == {"Simple"}
+    found = times.settings(replace(nvls, where="points[0]"))
+    assert {one.protocol.name for one in found} == {"LL", "LL128", "Simple"}
+    # A protocol that a person chooses runs it nevertheless.
+    assert [one.name for one in runtime("nccl:LL").protocols_for(None, "nvls")] == ["LL"]
+
+
 US = Fraction(1, 10**6)
+NCCL = runtime("nccl")
 ALPHA, RATE = 8 * US / 10, 64 * 10**9
 """Of mi300x, where each pair of 8 nodes has a link of its own."""
 
