@@ -10,28 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.planning import MessageMeasure
-from syncoll.simulating import (
-    Hop,
-    Order,
-    PhysicalNetwork,
-    Protocol,
-    Reach,
-    Semantics,
-    simulate_algorithm,
-    simulated_seconds,
-)
+from syncoll.simulating import PhysicalNetwork, Reach, Semantics
+from syncoll.simulating.asynchronous import asynchronous
+from syncoll.simulating.boxes import between_boxes
+from syncoll.simulating.workload import workload_of
 
 __all__ = ["Load", "Way", "way_of"]
 
-_MESSAGE, _STEP = 1 << 40, Fraction(1, 16)
-_USUAL = {Reach.BOX: Fraction(1), Reach.NETWORK: Fraction(2)}
-"""The factors of hops by which the longest path is chosen."""
+_MESSAGE = 1 << 40
+
+_FARTHER = 2
+"""The latency between boxes counts this many times when the longest path is chosen."""
+
+_LINK = 1e-12
+"""Seconds of each link there: of paths of one latency the one with the most links counts."""
 
 
 @dataclass(frozen=True)
@@ -76,34 +74,36 @@ class Way:
 
 def way_of(stored: StoredAlgorithm, network: PhysicalNetwork, message: MessageMeasure) -> Way:
     """The way of an algorithm on an intact network, under the name of its place."""
-    simulated = simulate_algorithm(stored, network, Semantics(), message.node_bytes(_MESSAGE))
-    passages, rates = simulated.passages, np.array([float(one.bandwidth) for one in network.lanes])
+    work = workload_of(stored.instance, stored.algorithm, network, symmetric=False)
+    chunk = message.node_bytes(_MESSAGE) / stored.chunks
+    passages = asynchronous(work, Semantics(), [chunk], in_detail=True).passages
+    assert passages is not None
+    rates = np.array([float(one.bandwidth) for one in network.lanes])
     bytes_of = np.bincount(passages.lane, weights=passages.size, minlength=len(rates)) / _MESSAGE
-
-    def path(**hops: Hop) -> float:
-        """Seconds of an empty message, if some hops cost more than usual."""
-        costs = {reach: hops.get(reach, Hop(_USUAL[reach])) for reach in Reach}
-        changed = Protocol("", hops=costs).network(network)
-        free = Semantics(order=Order.ARRIVALS)
-        return float(simulated_seconds(stored, changed, free, [Fraction(1, _MESSAGE)])[0])
-
-    halved = Protocol("", shares={Reach.BOX: Fraction(1), Reach.NETWORK: Fraction(1, 2)})
-    lanes = zip(halved.network(network).lanes, network.lanes, strict=True)
-    far = np.array([changed.bandwidth != lane.bandwidth for changed, lane in lanes])
-    plain, loads = path(), {}
-    for reach in Reach:
-        own = np.flatnonzero(far == (reach is Reach.NETWORK))
+    apart = np.array(between_boxes(network))
+    outside = np.zeros(len(rates), dtype=bool)
+    for kind in (True, False):  # a lane of both kinds is in the box
+        used = (network.routes[i] for i in np.flatnonzero(apart == kind).tolist())
+        outside[[on for strands in used for one in strands for on in one.lanes]] = kind
+    # By send, on its longest path: the total, then seconds and number of links by kind.
+    seconds, far = (
+        np.array([float(x) for x in network.link_latencies])[work.links],
+        apart[work.links],
+    )
+    each = [seconds * np.where(far, _FARTHER, 1) + _LINK]
+    each += [amount * (far == kind) for kind in (False, True) for amount in (seconds, 1.0)]
+    paths = np.stack(each, axis=1)
+    for send, (first, last) in enumerate(pairwise(work.first_need.tolist())):
+        if needs := work.needs[first:last].tolist():
+            paths[send] += paths[max(needs, key=lambda one: paths[one, 0])]
+    longest = paths[paths[:, 0].argmax(), 1:].reshape(2, 2).tolist()
+    loads = {}
+    for reach, path in zip(Reach, longest, strict=True):
+        own = np.flatnonzero(outside == (reach is Reach.NETWORK))
         if len(own):
             busy = int(own[(bytes_of / rates)[own].argmax()])
-            loads[reach] = Load(
-                (path(**{reach: Hop(_USUAL[reach] + _STEP)}) - plain) / float(_STEP),
-                round((path(**{reach: Hop(_USUAL[reach], _STEP)}) - plain) / float(_STEP), 6),
-                float(bytes_of[busy]),
-                float(rates[busy]),
-                network.lanes[busy].cables,
-            )
-    senders, receivers = simulated.sends[:, 1:3].T
-    links = network.topology.links_of(senders, receivers)
-    most = np.bincount(network.strand_lanes[network.first_strand[links], 0]).max()
-    chunk = float(message.node_bytes(_MESSAGE)) / stored.chunks / _MESSAGE
-    return Way(stored.where, loads, int(most), float(np.bincount(senders).max()) * chunk)
+            most = float(bytes_of[busy]), float(rates[busy]), network.lanes[busy].cables
+            loads[reach] = Load(*path, *most)
+    first_lanes = network.strand_lanes[network.first_strand[work.links], 0]
+    sent = float(np.bincount(work.sends[:, 1]).max() * chunk / _MESSAGE)
+    return Way(stored.where, loads, int(np.bincount(first_lanes).max()), sent)
