@@ -86,24 +86,21 @@ def way_of(stored: StoredAlgorithm, network: PhysicalNetwork, message: MessageMe
         used = (network.routes[i] for i in np.flatnonzero(apart == kind).tolist())
         outside[[on for strands in used for one in strands for on in one.lanes]] = kind
     # By send, on its longest path: the total, then seconds and number of links by kind.
-    seconds, far = (
-        np.array([float(x) for x in network.link_latencies])[work.links],
-        apart[work.links],
-    )
+    far, link_seconds = apart[work.links], np.array([float(x) for x in network.link_latencies])
+    seconds = link_seconds[work.links]
     each = [seconds * np.where(far, _FARTHER, 1) + _LINK]
     each += [amount * (far == kind) for kind in (False, True) for amount in (seconds, 1.0)]
     paths = np.stack(each, axis=1)
     for send, (first, last) in enumerate(pairwise(work.first_need.tolist())):
         if needs := work.needs[first:last].tolist():
             paths[send] += paths[max(needs, key=lambda one: paths[one, 0])]
-    longest = paths[paths[:, 0].argmax(), 1:].reshape(2, 2).tolist()
-    loads = {}
-    for reach, path in zip(Reach, longest, strict=True):
+    longest, loads = paths[paths[:, 0].argmax(), 1:].reshape(2, 2).tolist(), {}
+    for reach, (latency, hops) in zip(Reach, longest, strict=True):
         own = np.flatnonzero(outside == (reach is Reach.NETWORK))
         if len(own):
             busy = int(own[(bytes_of / rates)[own].argmax()])
             most = float(bytes_of[busy]), float(rates[busy]), network.lanes[busy].cables
-            loads[reach] = Load(*path, *most)
+            loads[reach] = Load(latency, hops, *most)
     first_lanes = network.strand_lanes[network.first_strand[work.links], 0]
     sent = float(np.bincount(work.sends[:, 1]).max() * chunk / _MESSAGE)
     return Way(stored.where, loads, int(np.bincount(first_lanes).max()), sent)
