@@ -140,7 +140,9 @@ def test_the_line_that_sets_up_and_tests() -> None:
     match = re.fullmatch(r"\.venv/bin/pip install -q -e '\.\[(.+)\]'", install)
     assert match is not None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert set(match[1].split(",")) == set(project["optional-dependencies"])
+    # Large libraries that tests do without.
+    extras = set(project["optional-dependencies"]) - {"jax", "torch"}
+    assert set(match[1].split(",")) == extras
     assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text("utf-8"), "taken from the README"
 
 
