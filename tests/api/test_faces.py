@@ -38,7 +38,7 @@ def told(document: Mapping[str, Any]) -> object:
     """A frontier's file without the parts that differ from run to run."""
     kept = {k: v for k, v in document.items() if k not in ("seconds", "digest", "search")}
     points = [
-        {k: v for k, v in point.items() if k not in ("seconds", "algorithm", "backend")}
+        {k: v for k, v in point.items() if k not in ("seconds", "algorithm", "backend", "messages")}
         for point in document["points"]
     ]
     return json.loads(json.dumps({**kept, "points": points}))
