@@ -157,13 +157,11 @@ class _Rows:
 
     def _of(self, one: Protocol, scale: FloatArray) -> FloatArray:
         """``[ways, samples]``: seconds in a protocol whose costs are scaled."""
+        hop = [astuple(one.hops[x]) for x in Reach]
+        factor, extra, share, most = np.array([[*x[:3], x[3] or np.inf] for x in hop], float).T
         hops, shares = scale[1 : 1 + len(Reach)], scale[1 + len(Reach) :]
-        factor = hops * [float(one.hops[x].factor) for x in Reach]
-        extra = hops * [float(one.hops[x].extra) for x in Reach]
-        share = np.minimum(1.0, shares * [float(one.shares[x]) for x in Reach])
-        most = shares * [
-            np.inf if one.rates[x] is None else float(one.rates[x] or 0) for x in Reach
-        ]
+        factor, extra, most = hops * factor, hops * extra, shares * most
+        share = np.minimum(1.0, shares * share)
         busy = (self._share / np.minimum(self._rate * share, self._cables * most)).max(axis=2).T
         if one.block_rate is not None:
             busy = np.maximum(busy, self._sent / float(one.block_rate * one.blocks))
@@ -221,7 +219,9 @@ def _scaled(one: Protocol, scale: FloatArray) -> Protocol:
     hop, share = (
         dict(zip(Reach, scale[i : i + len(Reach)], strict=True)) for i in (1, 1 + len(Reach))
     )
-    hops = {x: Hop(times(y.factor, hop[x]), times(y.extra, hop[x])) for x, y in one.hops.items()}
-    shares = {x: times(y, share[x], 1.0) for x, y in one.shares.items()}
-    rates = {x: None if y is None else times(y, share[x]) for x, y in one.rates.items()}
-    return replace(one, call=times(one.call, scale[0]), hops=hops, shares=shares, rates=rates)
+    hops = {}
+    for x, y in one.hops.items():
+        rate = None if y.rate is None else times(y.rate, share[x])
+        latency = times(y.factor, hop[x]), times(y.extra, hop[x])
+        hops[x] = Hop(*latency, times(y.share, share[x], 1.0), rate)
+    return replace(one, call=times(one.call, scale[0]), hops=hops)

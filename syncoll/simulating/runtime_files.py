@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -77,36 +78,59 @@ def given_runtime(
     return found.without_calls(), values.time_of("overhead", overhead)
 
 
-_EXPECTED = {
-    "text": "a text",
-    "time": "a text such as '5 us'",
-    "rate": "a text such as '300 GB/s'",
-    "cost": "a text such as '300 GB/s'",
-    "number": "a number of at least 0",
-    "share": "a number above 0",
-    "whole": "a whole number of at least 1",
-    "truth": "true or false",
-    "kinds": f"a list of collectives: {', '.join(Kind)}",
-    "names": "a list of texts",
-}
-"""By kind of a value the values of a file."""
+_Kinds = Mapping[str, Any]
+"""By key of a table the kind of its values, or the kinds of a table in it."""
 
-_TEXTS: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], str]]] = {
-    "text": (str, str),
-    "time": (parse_time, format_time),
-    "rate": (parse_bandwidth, format_bandwidth),
-    "cost": (lambda text: 1 / parse_bandwidth(text), lambda cost: format_bandwidth(1 / cost)),
-}
-"""By kind of a text its reader and its writer."""
+_REAL = int, Fraction
 
-_RUNTIME = {
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.6g}"
+
+
+def _rate(rate: Fraction) -> str:
+    return dumps(format_bandwidth(rate))
+
+
+_KINDS: Mapping[str, tuple[str, Any, Callable[[Any], Any], Callable[[Any], str]]] = {
+    "text": ("a text", str, lambda x: x or None, dumps),
+    "time": ("a text such as '5 us'", str, parse_time, lambda x: dumps(format_time(x))),
+    "rate": ("a text such as '300 GB/s'", str, parse_bandwidth, _rate),
+    "cost": (
+        "a text such as '300 GB/s'",
+        str,
+        lambda x: 1 / parse_bandwidth(x),
+        lambda x: _rate(1 / x),
+    ),
+    "number": ("a number of at least 0", _REAL, lambda x: Fraction(x) if x >= 0 else None, _short),
+    "share": ("a number above 0", _REAL, lambda x: Fraction(x) if x > 0 else None, _short),
+    "whole": ("a whole number of at least 1", int, lambda x: x if x > 0 else None, str),
+    "truth": ("true or false", bool, bool, dumps),
+    "kinds": (
+        f"a list of collectives: {', '.join(Kind)}",
+        list,
+        lambda x: tuple(map(Kind, x)),
+        dumps,
+    ),
+    "names": (
+        "a list of texts",
+        list,
+        lambda x: tuple(x) if all(isinstance(one, str) for one in x) else None,
+        dumps,
+    ),
+}
+"""By kind of a value: the values of a file in words, their type, a reader, which returns None for
+another value, and a writer."""
+
+_REACH: _Kinds = {"factor": "number", "extra": "time", "share": "share", "rate": "rate"}
+_RUNTIME: _Kinds = {
     **dict.fromkeys(("format", "name", "source"), "text"),
     "error": "number",
     "basis": "text",
     "per_gpu": "time",
     "gpus": "whole",
 }
-_PROTOCOL = {
+_PROTOCOL: _Kinds = {
     **dict.fromkeys(("call", "message", "summing"), "time"),
     "block_rate": "rate",
     "blocks": "whole",
@@ -114,31 +138,8 @@ _PROTOCOL = {
     "collectives": "kinds",
     "in_switches": "truth",
     "without": "names",
+    **dict.fromkeys(Reach, _REACH),
 }
-_REACH = {"factor": "number", "extra": "time", "share": "share", "rate": "rate"}
-
-
-def _read(kind: str, value: object) -> Any:
-    """A value of a file.  Raises `UsageError` if it is of another kind."""
-    if kind in _TEXTS:
-        if isinstance(value, str) and value:
-            return _TEXTS[kind][0](value)
-    elif isinstance(value, bool):
-        if kind == "truth":
-            return value
-    elif kind == "kinds":
-        if isinstance(value, list) and all(one in list(Kind) for one in value):
-            return tuple(map(Kind, value))
-    elif kind == "names":
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
-            return tuple(value)
-    elif isinstance(value, int | Fraction) and kind != "truth":
-        if kind == "whole" and isinstance(value, int) and value >= 1:
-            return value
-        if value > 0 or (kind == "number" and not value):
-            return Fraction(value)
-    shown = float(value) if isinstance(value, Fraction) else value
-    raise UsageError(f"{shown!r} is not {_EXPECTED[kind]}")
 
 
 class _File:
@@ -165,35 +166,35 @@ class _File:
                 raise self._error((), "format", f"{key} is missing")
         if not isinstance(protocols, dict) or not protocols:
             raise self._error((), "protocol", "no protocol; expected [protocol.NAME]")
-        made = tuple(self._protocol(name, one) for name, one in protocols.items())
-        return Runtime(protocols=made, **given)
+        made = []
+        for name, table in protocols.items():
+            costs = self._values(("protocol", name), table, _PROTOCOL)
+            hops = {reach: Hop(**costs.pop(reach, {})) for reach in Reach}
+            made.append(Protocol(name, hops=hops, **costs))
+        return Runtime(protocols=tuple(made), **given)
 
-    def _protocol(self, name: str, table: object) -> Protocol:
-        place = ("protocol", name)
-        every = dict(table) if isinstance(table, dict) else {}
-        reached = {reach: every.pop(reach, {}) for reach in Reach}
-        given = self._values(place, every if isinstance(table, dict) else table, _PROTOCOL)
-        hops, shares, rates = {}, {}, {}
-        for reach in Reach:
-            costs = self._values((*place, reach), reached[reach], _REACH)
-            shares[reach] = costs.pop("share", Fraction(1))
-            rates[reach] = costs.pop("rate", None)
-            hops[reach] = Hop(**costs)
-        return Protocol(name, hops=hops, shares=shares, rates=rates, **given)
-
-    def _values(
-        self, place: tuple[str, ...], table: object, kinds: Mapping[str, str]
-    ) -> dict[str, Any]:
+    def _values(self, place: tuple[str, ...], table: object, kinds: _Kinds) -> dict[str, Any]:
         if not isinstance(table, dict):
             raise self._error(place[:-1], place[-1], f"{table!r} is not a table")
-        found = {}
+        found: dict[str, Any] = {}
         for key, value in table.items():
-            if key not in kinds:
+            if (kind := kinds.get(key)) is None:
                 raise self._error(place, key, f"unknown key {key}; known are {', '.join(kinds)}")
+            if not isinstance(kind, str):
+                found[key] = self._values((*place, key), value, kind)
+                continue
+            expected, types, read, _ = _KINDS[kind]
+            usual = isinstance(value, types) and isinstance(value, bool) is (kind == "truth")
+            shown = float(value) if isinstance(value, Fraction) else value
+            why = f"{shown!r} is not {expected}"
             try:
-                found[key] = _read(kinds[key], value)
+                found[key] = read(value) if usual else None
+            except ValueError:
+                found[key] = None
             except UsageError as error:
-                raise self._error(place, key, f"{key}: {error}") from None
+                found[key], why = None, str(error)
+            if found[key] is None:
+                raise self._error(place, key, f"{key}: {why}")
         return found
 
     def _error(self, place: tuple[str, ...], key: str, why: str) -> FileFormatError:
@@ -216,7 +217,7 @@ def runtime_text(one: Runtime, comments: Mapping[str, str] | None = None) -> str
     """
     notes = comments or {}
 
-    def lines(place: str, value: object, kinds: Mapping[str, str], **more: Any) -> Iterator[str]:
+    def lines(place: str, value: object, kinds: _Kinds, **more: Any) -> Iterator[str]:
         """The fields that differ from their defaults."""
         given = more | {
             each.name: getattr(value, each.name)
@@ -226,22 +227,13 @@ def runtime_text(one: Runtime, comments: Mapping[str, str] | None = None) -> str
         for key, kind in kinds.items():
             if given.get(key) is not None:
                 note = notes.get(f"{place}{key}")
-                yield f"{key} = {_written(kind, given[key])}" + (f"  # {note}" if note else "")
+                yield f"{key} = {_KINDS[kind][-1](given[key])}" + (f"  # {note}" if note else "")
 
     found = [*lines("", one, _RUNTIME, format=FORMAT)]
     for protocol in one.protocols:
         place = f"protocol.{protocol.name}"
         found += ["", f"[{place}]", *lines(f"{place}.", protocol, _PROTOCOL)]
         for reach in Reach:
-            also = {"share": protocol.shares[reach], "rate": protocol.rates[reach]}
-            costs = lines(f"{place}.{reach}.", protocol.hops[reach], _REACH, **also)
+            costs = lines(f"{place}.{reach}.", protocol.hops[reach], _REACH)
             found += ["", f"[{place}.{reach}]", *costs]
     return "\n".join(found) + "\n"
-
-
-def _written(kind: str, value: Any) -> str:
-    if kind in ("kinds", "names"):
-        return str(list(map(str, value))).replace("'", '"')
-    if kind == "truth":
-        return str(value).lower()
-    return f'"{_TEXTS[kind][1](value)}"' if kind in _TEXTS else f"{float(value):.6g}"

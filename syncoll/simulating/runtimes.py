@@ -4,11 +4,6 @@ A runtime has protocols, and each message goes by the fastest of them.  A protoc
 into another, on which the simulation runs unchanged::
 
     time(size) = least over protocols of  call + per_gpu * (GPUs of a process - 1) + simulation
-    latency of a send = factor * latency of its link + extra
-    bandwidth of a lane = share * bandwidth, at most `rate` for each cable
-
-`wire` is the network without a library: no cost of a call, and links at their latency and
-bandwidth.
 """
 
 from __future__ import annotations
@@ -17,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from itertools import chain
 
 from syncoll.model import Counting
 from syncoll.planning import CostModel
@@ -41,15 +37,16 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Hop:
-    """The latency of a send, by that of its link: ``factor * latency + extra``, in seconds."""
+    """Sends over links of a kind: their latency is ``factor * latency + extra`` in seconds, and
+    their bandwidth a share of a lane's, at most `rate` bytes per second for each cable."""
 
     factor: Fraction = Fraction(1)
     extra: Fraction = Fraction(0)
+    share: Fraction = Fraction(1)
+    rate: Fraction | None = None
 
 
-_ANY_HOP = dict.fromkeys(Reach, Hop())
-_WHOLE = dict.fromkeys(Reach, Fraction(1))
-_NO_LIMIT: dict[Reach, Fraction | None] = dict.fromkeys(Reach)
+_PLAIN = dict.fromkeys(Reach, Hop())
 
 
 @dataclass(frozen=True)
@@ -59,9 +56,6 @@ class Protocol:
     Args:
         name: such as ``LL`` or ``Simple``.
         call: seconds of each call.
-        hops: the latency of a send.
-        shares: of the bandwidth of a lane.
-        rates: bytes per second of a cable of a lane, at most; None for no limit.
         block_rate: bytes per second that a thread block sends; None for no limit.
         blocks: number of thread blocks of a rank.
         message: seconds for which a message occupies its first lane, besides its bytes.
@@ -74,9 +68,7 @@ class Protocol:
 
     name: str
     call: Fraction = Fraction(0)
-    hops: Mapping[Reach, Hop] = field(default_factory=lambda: _ANY_HOP)
-    shares: Mapping[Reach, Fraction] = field(default_factory=lambda: _WHOLE)
-    rates: Mapping[Reach, Fraction | None] = field(default_factory=lambda: _NO_LIMIT)
+    hops: Mapping[Reach, Hop] = field(default_factory=lambda: _PLAIN)
     block_rate: Fraction | None = None
     blocks: int = 1
     message: Fraction = Fraction(0)
@@ -89,62 +81,40 @@ class Protocol:
     def network(self, network: PhysicalNetwork) -> PhysicalNetwork:
         """The latencies and bandwidths that sends meet in this protocol."""
         stated = [dict(lane.protocols).get(self.name) for lane in network.lanes]
-        free = (self.hops, self.shares, self.rates) == (_ANY_HOP, _WHOLE, _NO_LIMIT)
-        if free and self.in_switches and not any(time is not None for time in stated):
+        if self.hops == _PLAIN and self.in_switches and stated == [None] * len(stated):
             return network
-        apart = between_boxes(network)
-        kinds = [Reach.NETWORK if one else Reach.BOX for one in apart]
-        users: dict[int, set[Reach]] = {}
+        kinds = [Reach.NETWORK if far else Reach.BOX for far in between_boxes(network)]
+        users: list[set[Reach]] = [set() for _ in network.lanes]
         for kind, strands in zip(kinds, network.routes, strict=True):
-            for strand in strands:
-                for on in strand.lanes:
-                    users.setdefault(on, set()).add(kind)
-        lanes, factors = [], []
-        for index, lane in enumerate(network.lanes):
-            reached = users.get(index, {Reach.BOX})
+            for i in chain(*(strand.lanes for strand in strands)):
+                users[i].add(kind)
+        lanes, factors, fastest = [], [], Fraction(0)
+        for lane, time, used in zip(network.lanes, stated, users, strict=True):
             # A lane of both kinds is in the box: its sends go on to a card.
-            kind = Reach.BOX if Reach.BOX in reached else Reach.NETWORK
-            factors.append(min(self.hops[one].factor for one in reached))
-            if (latency := stated[index]) is None:
-                latency = lane.latency * factors[-1]
-            rate, most = lane.bandwidth * self.shares[kind], self.rates[kind]
-            rate = rate if most is None else min(rate, most * lane.cables)
+            hop = self.hops[Reach.NETWORK if used == {Reach.NETWORK} else Reach.BOX]
+            factors.append(min((self.hops[one].factor for one in used), default=hop.factor))
+            latency = lane.latency * factors[-1] if time is None else time
+            rate = lane.bandwidth * hop.share
+            rate = rate if hop.rate is None else min(rate, hop.rate * lane.cables)
             counts = lane.counts if self.in_switches else Counting.SENDS
             lanes.append(replace(lane, bandwidth=rate, latency=latency, counts=counts))
+            fastest = max(fastest, rate / lane.bandwidth)
         extra = []
         for kind, strands in zip(kinds, network.routes, strict=True):
-            hop = self.hops[kind]
-            rest = Fraction(0)
+            hop, rest = self.hops[kind], Fraction(0)
             for strand in strands:
                 own = [i for i in strand.lanes if stated[i] is None]
                 more = hop.extra if len(own) == len(strand.lanes) else Fraction(0)
-                for i in own:
-                    more += (hop.factor - factors[i]) * network.lanes[i].latency
+                more += sum((hop.factor - factors[i]) * network.lanes[i].latency for i in own)
                 rest = max(rest, more)
             extra.append(hop.factor * network.alpha + rest)
         least = min(extra, default=network.alpha)
-        pairs = zip(lanes, network.lanes, strict=True)
-        unit = network.unit * max(
-            (x.bandwidth / y.bandwidth for x, y in pairs), default=Fraction(1)
-        )
-        further = tuple(one - least for one in extra)
-        return replace(network, lanes=tuple(lanes), alpha=least, unit=unit, extra=further)
-
-    def semantics(
-        self, semantics: Semantics, call: Fraction, network: PhysicalNetwork
-    ) -> Semantics:
-        """The semantics with the costs of this protocol, on its network; `call` is the runtime's
-        own."""
-        rate = None if self.block_rate is None else self.block_rate * self.blocks
-        if rate is not None and rate >= network.widest_rank:
-            rate = None
         return replace(
-            semantics,
-            overhead=semantics.overhead + self.call + call,
-            message=semantics.message + self.message,
-            summing=semantics.summing + self.summing,
-            reduction=semantics.reduction or self.reduction,
-            rank_rate=semantics.rank_rate or rate,
+            network,
+            lanes=tuple(lanes),
+            alpha=least,
+            unit=network.unit * (fastest or 1),
+            extra=tuple(one - least for one in extra),
         )
 
 
@@ -207,9 +177,21 @@ class Runtime:
                 and its other costs come on top.
             kind: the collective; None for all protocols.
         """
-        semantics, call = semantics or Semantics(), self.per_gpu * (self.gpus - 1)
-        each = [(one, one.network(network)) for one in self.protocols_for(kind)]
-        return [Setting(x, there, x.semantics(semantics, call, there)) for x, there in each]
+        semantics, found = semantics or Semantics(), []
+        for one in self.protocols_for(kind):
+            there, rate = one.network(network), semantics.rank_rate
+            if one.block_rate is not None and one.block_rate * one.blocks < there.widest_rank:
+                rate = rate or one.block_rate * one.blocks
+            costs = replace(
+                semantics,
+                overhead=semantics.overhead + one.call + self.per_gpu * (self.gpus - 1),
+                message=semantics.message + one.message,
+                summing=semantics.summing + one.summing,
+                reduction=semantics.reduction or one.reduction,
+                rank_rate=rate,
+            )
+            found.append(Setting(one, there, costs))
+        return found
 
     def protocols_for(self, kind: Kind | None, classic: str = "") -> tuple[Protocol, ...]:
         """The protocols of a collective, all of them for None; those in which a classic runs, if

@@ -47,9 +47,15 @@ def changed(one: Runtime, call: float, hop: float, share: float) -> Runtime:
             replace(
                 x,
                 call=times(x.call, call),
-                hops={r: Hop(times(h.factor, hop), h.extra) for r, h in x.hops.items()},
-                shares={r: times(s, share) for r, s in x.shares.items()},
-                rates={r: s if s is None else times(s, share) for r, s in x.rates.items()},
+                hops={
+                    r: Hop(
+                        times(h.factor, hop),
+                        h.extra,
+                        times(h.share, share),
+                        None if h.rate is None else times(h.rate, share),
+                    )
+                    for r, h in x.hops.items()
+                },
             )
             for x in one.protocols
         ),

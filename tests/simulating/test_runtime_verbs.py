@@ -215,7 +215,7 @@ def test_bounds_know_the_shares_of_both_kinds_of_links() -> None:
     """The ports of a GPU bind: it sends 15/8 of the buffer within the box and to others."""
     network = physical_network(syncoll.topology("dgx_h100(boxes=2)"))
     simple = next(x for x in runtime("mscclpp").protocols if x.name == "Simple")
-    ports = 450 * simple.shares[Reach.BOX] + 50 * simple.shares[Reach.NETWORK]
+    ports = 450 * simple.hops[Reach.BOX].share + 50 * simple.hops[Reach.NETWORK].share
     (floor,) = floors_by_cuts(
         syncoll.collective("allreduce"), network, [1 << 34], runtime("mscclpp:Simple")
     )

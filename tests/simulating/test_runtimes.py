@@ -80,7 +80,7 @@ def test_values_of_a_file(tmp_path):
     fast = found.protocols[0]
     assert (found.error, found.gpus, fast.call) == (Fraction(1, 10), 3, Fraction(5, 10**6))
     assert fast.hops[Reach.BOX].extra == Fraction(1, 10**7)
-    assert (fast.shares[Reach.BOX], fast.rates[Reach.NETWORK]) == (Fraction(1, 2), 10**10)
+    assert (fast.hops[Reach.BOX].share, fast.hops[Reach.NETWORK].rate) == (Fraction(1, 2), 10**10)
     assert [x.name for x in runtime(f"{tmp_path}/mine.toml:peers").protocols] == ["peers"]
 
 
@@ -157,9 +157,8 @@ def test_a_protocol_scales_latencies_and_bandwidths_by_kind():
     ):
         assert after == before * hops[Reach.NETWORK if far else Reach.BOX].factor
     by_ends = {lane.ends: lane.bandwidth for lane in simple.network.lanes}
-    shares = simple.protocol.shares
-    assert by_ends[0, 16] == shares[Reach.BOX] * 300 * 10**9
-    assert by_ends[0, 18] == shares[Reach.NETWORK] * 25 * 10**9
+    assert by_ends[0, 16] == hops[Reach.BOX].share * 300 * 10**9
+    assert by_ends[0, 18] == hops[Reach.NETWORK].share * 25 * 10**9
 
 
 def test_a_rate_limits_each_cable_of_a_lane():
@@ -218,9 +217,8 @@ EACH = [{}, {"sharing": Sharing.FAIR}, {"timing": Timing.LOCKSTEP}]
 @pytest.mark.parametrize("semantics", EACH)
 def test_one_step_costs_a_call_a_hop_a_message_and_its_bytes(semantics: dict[str, object]):
     stored = classic("all_pairs", "allgather", "mi300x")
-    hops = dict.fromkeys(Reach, Hop(Fraction(2), US))
-    shares = dict.fromkeys(Reach, Fraction(1, 2))
-    how = of(call=5 * US, hops=hops, shares=shares, message=3 * US)
+    hops = dict.fromkeys(Reach, Hop(Fraction(2), US, Fraction(1, 2)))
+    how = of(call=5 * US, hops=hops, message=3 * US)
     expected = 5 * US + 2 * ALPHA + US + 3 * US + Fraction(1 << 20, RATE // 2)
     assert seconds(stored, how, **semantics) == pytest.approx(float(expected))
 
@@ -265,8 +263,8 @@ def test_neighbouring_chunks_are_one_message(semantics: dict[str, object]):
 
 def test_the_fastest_protocol_of_each_size_is_chosen():
     stored = classic("all_pairs", "allgather", "mi300x")
-    slow = dict.fromkeys(Reach, Fraction(1, 4))
-    both = Protocol("fast", shares=slow), Protocol("wide", call=20 * US)
+    slow = dict.fromkeys(Reach, Hop(share=Fraction(1, 4)))
+    both = Protocol("fast", hops=slow), Protocol("wide", call=20 * US)
     how = Runtime("mine", "my own", both)
     network = physical_network(stored.instance.topology)
     compared = compare([stored], {}, network, Semantics(), [1 << 10, 1 << 26], runtime=how)

@@ -54,7 +54,7 @@ class CalibrationResult(Result):
         costs = [
             {"protocol": one.name, ">call (us)": microseconds(one.call)}
             | {f">hop, {x}": f"{float(one.hops[x].factor):.3g}x" for x in Reach}
-            | {f">share, {x}": f"{float(one.shares[x]):.3g}" for x in Reach}
+            | {f">share, {x}": f"{float(one.hops[x].share):.3g}" for x in Reach}
             for one in self.runtime.protocols
         ]
         yield table(costs)

@@ -144,7 +144,7 @@ def aimed(
     node = tuple(map(message.node_bytes, sizes))
     # Each protocol has its latencies, and its shares of the bandwidth.
     settings = library.settings(network, kind=message.kind)
-    shares = [share for one in settings for share in one.protocol.shares.values()]
+    shares = [hop.share for one in settings for hop in one.protocol.hops.values()]
     low, high = min(node) / max(shares), max(node) / min(shares)
     most = max(one.network.greatest_latency for one in settings)
     least = min(one.network.least_latency for one in settings)
