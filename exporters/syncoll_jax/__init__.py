@@ -7,8 +7,8 @@ from syncoll.plugins import ExporterRecord, RunHere
 RECORD = ExporterRecord(
     name="jax",
     summary="a Python module of jax.lax.ppermute, for shard_map",
-    load="syncoll_jax.writer:JaxExporter",
-    load_checker="syncoll_jax.checker:JaxChecker",
+    load="syncoll_jax.format:EXPORTER",
+    load_checker="syncoll_jax.checker:CHECKER",
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-jax " in head,
     runs=RunHere("syncoll_jax.ranks:start", "jax"),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from syncoll.runtime import TableExporter
 from syncoll_tables import ModuleFormat, Table, python_table, replay_source
 
-__all__ = ["FORMAT"]
+__all__ = ["EXPORTER", "FORMAT"]
 
 _RESULTS = {
     "allgather": "The blocks `x` of all devices, one after the other.",
@@ -49,3 +50,4 @@ def _parts(table: Table, name: str) -> dict[str, str]:
 
 
 FORMAT = ModuleFormat("jax", Path(__file__).with_name("module.py.txt"), _parts)
+EXPORTER = TableExporter(FORMAT.text, ".py")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from syncoll_tables import COMMENTS, ModuleFormat, Table, rows_text, sizes_of
+from syncoll.runtime import TableExporter
+from syncoll_tables import ModuleFormat, Table, parts_of, rows_text, sizes_of
 
-__all__ = ["FORMAT"]
+__all__ = ["EXPORTER", "FORMAT"]
 
 
 class _Call(NamedTuple):
@@ -157,10 +158,7 @@ def _parts(table: Table, name: str) -> dict[str, str]:
     }
     lines = ["enum {", *(f"    {word} = {value}," for word, value in constants.items()), "};"]
     lines.append(f"#define DIGEST {number:#x}u")
-    for (word, comment), rows in zip(
-        COMMENTS.items(), (table.places, table.messages, table.sums), strict=True
-    ):
-        width = {"PLACES": 4, "MESSAGES": 7, "SUMS": 6}[word]
+    for word, (comment, width, rows) in parts_of(table).items():
         body = rows_text((*rows, (-2, *[0] * (width - 1))), "{}")
         lines.append(f"/* {comment} */\nstatic const int {word}[][{width}] = {{\n{body}\n}};")
     prototype = f"int {name}(\n    {call.parameters})"
@@ -176,3 +174,4 @@ def _parts(table: Table, name: str) -> dict[str, str]:
 
 
 FORMAT = ModuleFormat("mpi-c", Path(__file__).with_name("module.c.txt"), _parts, " * ")
+EXPORTER = TableExporter(FORMAT.text, ".c")

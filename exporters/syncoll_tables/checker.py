@@ -41,23 +41,23 @@ class TableChecker:
         instance: Instance | None = None,
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`."""
-        ((where, content),) = files.items()
+        (content,) = files.values()
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise VerificationError(f"{where}: byte {error.start} is not UTF-8") from None
-        table, function = _read(text, where, self.format.name)
+            raise VerificationError(f"byte {error.start} is not UTF-8") from None
+        table, function = _read(text, self.format.name)
         try:
             replay(table.nodes, table.combining, table.places, table.messages, table.sums)
         except ValueError as error:
-            raise VerificationError(f"{where}: {error}") from None
+            raise VerificationError(str(error)) from None
         before, after = self.format.text(table, function, "@HEAD@").split("@HEAD@")
         head = text.removeprefix(before).removesuffix(after)
         if len(head) + len(before) + len(after) != len(text) or '"""' in head or "*/" in head:
             raise VerificationError(
-                f"{where}: its code or its table differs from the exported one; export it again"
+                "its code or its table differs from the exported one; export it again"
             )
-        spec = _specification(table, where)
+        spec = _specification(table)
         if instance is not None:
             spec.require_same(instance)
         messages = {row[:4] for row in table.messages}
@@ -72,36 +72,34 @@ class TableChecker:
         )
 
 
-def _read(text: str, where: str, name: str) -> tuple[Table, str]:
+def _read(text: str, name: str) -> tuple[Table, str]:
     """The table, and the name of the function."""
     head = _HEADER.search(text)
     if head is None or head[1] != name:
-        raise VerificationError(f"{where}: its first line has no syncoll-{name} 1")
+        raise VerificationError(f"its first line has no syncoll-{name} 1")
     nodes, chunks, blocks, share, root, combining = map(int, head[4].split())
     if head[3] not in (*STANDARD, _CUSTOM):
-        raise VerificationError(f"{where}: there is no collective {head[3]}")
+        raise VerificationError(f"there is no collective {head[3]}")
     numbers = 0 < nodes <= _MOST_NODES and chunks > 0 and blocks > 0 and share > 0
     if not (numbers and -1 <= root < nodes and combining in (0, 1)):
-        raise VerificationError(f"{where}: the numbers of its first line are out of range")
+        raise VerificationError("the numbers of its first line are out of range")
     found: dict[str, Rows] = {}
     for match in _TABLE.finditer(text):
         rows = (tuple(map(int, row.split(", "))) for row in _ROW.findall(match[2]))
         found.setdefault(match[1], tuple(row for row in rows if row[0] != _END))
     for table, width in _WIDTHS.items():
         if table not in found or any(len(row) != width for row in found[table]):
-            raise VerificationError(
-                f"{where}: {table} is missing, or a row has not {width} numbers"
-            )
+            raise VerificationError(f"{table} is missing, or a row has not {width} numbers")
     for rank, holds, chunk, count in found["PLACES"]:
         if not (
             0 <= rank < nodes and 0 <= holds < 4 and chunk >= 0 and 0 < count <= chunks - chunk
         ):
-            raise VerificationError(f"{where}: a row of PLACES is out of range, for rank {rank}")
+            raise VerificationError(f"a row of PLACES is out of range, for rank {rank}")
     what = head[3], None if root < 0 else root, nodes, chunks, blocks, share, bool(combining)
     return Table(*what, *(found[table] for table in _WIDTHS)), head[2]
 
 
-def _specification(table: Table, where: str) -> OwnSpecification:
+def _specification(table: Table) -> OwnSpecification:
     """The collective whose buffers the table has; VerificationError if it is another one."""
     inputs, outputs = (
         tuple(
@@ -124,14 +122,14 @@ def _specification(table: Table, where: str) -> OwnSpecification:
             first = min(inputs[rank], default=0)
             block = tuple(range(first, first + table.share)) if inputs[rank] else ()
             if inputs[rank] != block or outputs[rank] != block or first % table.share:
-                raise VerificationError(f"{where}: rank {rank} has other chunks than its group")
+                raise VerificationError(f"rank {rank} has other chunks than its group")
         return _Groups(table.kind, table.combining, inputs, outputs)
     spec = Specification(table.kind, table.nodes, table.share, table.root)
     cut = OwnSpecification(table.kind, spec.combining, spec.inputs, spec.outputs).in_pieces(
         table.share
     )
     if (cut.inputs, cut.outputs, cut.combining) != (inputs, outputs, table.combining):
-        raise VerificationError(f"{where}: its chunks do not make it {table.kind}")
+        raise VerificationError(f"its chunks do not make it {table.kind}")
     return spec
 
 

@@ -11,9 +11,9 @@ from textwrap import indent
 from syncoll_tables.replay import digest
 
 __all__ = [
-    "COMMENTS",
     "ModuleFormat",
     "Table",
+    "parts_of",
     "python_table",
     "replay_source",
     "rows_text",
@@ -27,7 +27,7 @@ Rows = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Table:
-    """The table of an algorithm, with the fields of `syncoll.runtime.MessageTable`."""
+    """The table of a file, with the fields of `syncoll.runtime.MessageTable`."""
 
     kind: str
     root: int | None
@@ -92,12 +92,21 @@ def rows_text(rows: Iterable[Sequence[int]], brackets: str = "()") -> str:
     return "\n".join(lines)
 
 
-COMMENTS = {
+_COLUMNS = {
     "PLACES": "rank, 0 input 1 output 2 both 3 scratch, first chunk, chunks",
     "MESSAGES": "step, source, destination, tag, slots sent, slots stored, slots",
-    "SUMS": "step, rank, slots of the sum, of both parts (-1: a copy), slots",
+    "SUMS": "step, rank, slots of the sum, of a part, of the other (-1: a copy), slots",
 }
-"""The columns of the tables."""
+
+
+def parts_of(table: Table) -> dict[str, tuple[str, int, Rows]]:
+    """The columns, their number and the rows of each part."""
+    return {
+        name: (columns, columns.count(", ") + 1, rows)
+        for (name, columns), rows in zip(
+            _COLUMNS.items(), (table.places, table.messages, table.sums), strict=True
+        )
+    }
 
 
 def python_table(table: Table) -> str:
@@ -110,9 +119,7 @@ def python_table(table: Table) -> str:
         f"STEPS, LARGEST, DIGEST = {steps}, {largest}, {number:#x}",
         f"COMBINING, IN_PLACE = {table.combining}, {in_place}",
     ]
-    for (name, comment), rows in zip(
-        COMMENTS.items(), (table.places, table.messages, table.sums), strict=True
-    ):
+    for name, (comment, _, rows) in parts_of(table).items():
         lines.append(f"# {comment}\n{name} = [\n{rows_text(rows)}\n]" if rows else f"{name} = []")
     return "\n".join(lines)
 

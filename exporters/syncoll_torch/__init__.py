@@ -7,8 +7,8 @@ from syncoll.plugins import ExporterRecord, RunHere
 RECORD = ExporterRecord(
     name="torch",
     summary="a Python module of torch.distributed's sends and receives, on any backend",
-    load="syncoll_torch.writer:TorchExporter",
-    load_checker="syncoll_torch.checker:TorchChecker",
+    load="syncoll_torch.format:EXPORTER",
+    load_checker="syncoll_torch.checker:CHECKER",
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-torch " in head,
     runs=RunHere("syncoll_torch.ranks:start", "torch"),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from syncoll.runtime import TableExporter
 from syncoll_tables import ModuleFormat, Table, python_table, replay_source
 
-__all__ = ["FORMAT"]
+__all__ = ["EXPORTER", "FORMAT"]
 
 _ALIAS_SAFE = ("allgather", "broadcast", "gather", "scatter")
 
@@ -52,3 +53,4 @@ _RAISES = """    With `async_op` it returns a `Handle`.  Raises ValueError if th
 
 
 FORMAT = ModuleFormat("torch", Path(__file__).with_name("module.py.txt"), _parts)
+EXPORTER = TableExporter(FORMAT.text, ".py")

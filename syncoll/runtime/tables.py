@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 from textwrap import fill
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model.groups import chunks_of, groups_of
-from syncoll.plugins import ExportRequest
+from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime.graphs import MessageRuns, chunk_numbers
 from syncoll.runtime.layout import Buffer, Kind, Layout, Slot, layout_of
 from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation, lower
@@ -34,6 +34,7 @@ __all__ = [
     "MessageTable",
     "PlaceRow",
     "SumRow",
+    "TableExporter",
     "function_of",
     "head_of",
     "table_of",
@@ -191,6 +192,25 @@ def head_of(request: ExportRequest, table: MessageTable) -> str:
     ]
     text = "\n".join(fill(line, _WIDTH, break_long_words=False) for line in lines)
     return re.sub(r'["*\\@]', "'", text)
+
+
+@dataclass(frozen=True)
+class TableExporter:
+    """Writes an algorithm as one file with its table.
+
+    Args:
+        text: the file, of a table, the name of its function, and a head.
+        suffix: of the file's name.
+    """
+
+    text: Callable[[Any, str, str], str]
+    suffix: str
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        """See `syncoll.plugins.Exporter`."""
+        table = table_of(request)
+        text = self.text(table, function_of(request, table), head_of(request, table))
+        return Exported({f"{request.name}{self.suffix}": text.encode()})
 
 
 class _Rows:
