@@ -59,9 +59,9 @@ def _stated(network: PhysicalNetwork) -> Sequence[Fraction]:
 
 def _apart(network: PhysicalNetwork, costs: Sequence[Fraction]) -> tuple[bool, ...]:
     """Whether each link joins two clusters; empty if there are no clusters."""
-    if not costs or not min(costs):
+    if not (limit := _SLOWER * min(costs, default=Fraction(0))):
         return ()
-    near = np.array([cost < _SLOWER * min(costs) for cost in costs])
+    near = np.array([cost < limit for cost in costs])
     box = connected_by(network.topology, near)
     sizes = np.unique(box, return_counts=True)[1]
     if len(sizes) < 2 or sizes.min() < 2:
