@@ -40,7 +40,7 @@ def by_arrival(work: Workload, semantics: Semantics) -> Workload:
         needs=place[needs],
         adds=work.adds[order],
         together=None if work.together is None else work.together[:, order],
-        begins=None if work.begins is None else work.begins[order],
+        begins=work.begins[order],
     )
 
 
@@ -48,8 +48,7 @@ def _ready(work: Workload, semantics: Semantics) -> FloatArray:
     """``[M]``: seconds at which the data of each send is there, if bytes took no time."""
     latencies = np.array([float(one) for one in work.network.link_latencies])
     takes = latencies[work.links] + float(semantics.summing) * work.adds
-    if work.begins is not None:
-        takes += float(semantics.message) * work.begins
+    takes += float(semantics.message) * work.begins
     starts = semantics.starts(work.network.topology.num_nodes)
     ready = np.array([float(one) for one in starts])[work.sends[:, 1]]
     there = np.empty(len(work))

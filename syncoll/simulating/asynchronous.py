@@ -46,7 +46,7 @@ class _Run:
         self.last_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[1])
         adding = [semantics.reduction * size + semantics.summing for size in sizes]
         self.adding = np.array([[float(one)] for one in adding])
-        self.added = network.added_latencies
+        self.added = np.array(network.added, float)
         self.message = float(semantics.message)
         self.lanes = LaneState(network, len(sizes), work.lane_of)
         nodes = network.topology.num_nodes
@@ -128,7 +128,7 @@ class _Run:
                 # The thread blocks of a node serve the cables that it uses in a step evenly.
                 part = float(self.semantics.rank_rate) / self.work.concurrent[batch[owner[active]]]
                 takes = np.maximum(takes, wire / part)
-            if not hop and self.work.begins is not None:
+            if not hop and self.message:
                 takes = takes + self.message * self.work.begins[batch[owner[active]]]
             enough = tail[:, active] - takes
             if hop and self.semantics.switching is Switching.STORE_AND_FORWARD:

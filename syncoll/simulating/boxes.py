@@ -8,14 +8,16 @@ that only much narrower links join.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from syncoll.arrays import IntArray
+from syncoll.errors import UsageError
 from syncoll.model.width_clusters import connected_by, shared_memory_boxes
-from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.network import PhysicalNetwork, physical_network
 
 __all__ = ["between_boxes"]
 
@@ -32,38 +34,30 @@ part of the bandwidth of the widest."""
 def between_boxes(network: PhysicalNetwork) -> tuple[bool, ...]:
     """For each link of the topology whether it leads from box to box."""
     box = shared_memory_boxes(network.topology)
-    if (box != box[0]).any():
-        return tuple(bool(box[a] != box[b]) for a, b in network.topology.links)
-    latencies = _stated(network)
-    if any(one >= _FAR for one in latencies):
-        return tuple(one >= _FAR for one in latencies)
-    rates = [min(network.lanes[i].cable_bandwidth for i in x[0].lanes) for x in network.routes]
-    for costs in (latencies,) if latencies else ([1 / rate for rate in rates],):
-        if found := _apart(network, costs):
-            return found
-    return (False,) * len(network.routes)
+    if (box == box[0]).all():
+        latencies = _stated(network)
+        if any(one >= _FAR for one in latencies):
+            return tuple(one >= _FAR for one in latencies)
+        rates = (min(network.lanes[i].cable_bandwidth for i in x[0].lanes) for x in network.routes)
+        box = _clusters(network, latencies or [1 / rate for rate in rates])
+    return tuple(bool(box[a] != box[b]) for a, b in network.topology.links)
 
 
 def _stated(network: PhysicalNetwork) -> Sequence[Fraction]:
     """The latency of each link, as the topology states it; empty if it does not."""
-    fabric = network.topology.fabric
-    if network.states_latency or fabric is None or not fabric.states_latencies:
-        return network.link_latencies if network.states_latency else ()
-    known = {(x.source, x.destination): x.latency or Fraction(0) for x in fabric.links}
-    lanes = tuple(
-        replace(lane, latency=known[lane.ends] if lane.ends else Fraction(0))
-        for lane in network.lanes
-    )
-    return replace(network, lanes=lanes, alpha=Fraction(0)).link_latencies
+    with suppress(UsageError):
+        if not network.states_latency:
+            network = physical_network(network.topology, None, network.unit)
+        return network.link_latencies
+    return ()
 
 
-def _apart(network: PhysicalNetwork, costs: Sequence[Fraction]) -> tuple[bool, ...]:
-    """Whether each link joins two clusters; empty if there are no clusters."""
+def _clusters(network: PhysicalNetwork, costs: Sequence[Fraction]) -> IntArray:
+    """``[P]``: the cluster of each node."""
+    together = np.zeros(network.topology.num_nodes, dtype=np.int64)
     if not (limit := _SLOWER * min(costs, default=Fraction(0))):
-        return ()
+        return together
     near = np.array([cost < limit for cost in costs])
     box = connected_by(network.topology, near)
     sizes = np.unique(box, return_counts=True)[1]
-    if len(sizes) < 2 or sizes.min() < 2:
-        return ()
-    return tuple(bool(box[a] != box[b]) for a, b in network.topology.links)
+    return together if len(sizes) < 2 or sizes.min() < 2 else box

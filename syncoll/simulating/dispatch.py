@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -26,6 +26,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm
+from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import Setting
 from syncoll.simulating.semantics import Semantics
@@ -36,15 +37,6 @@ __all__ = ["TimedLanes", "dispatched", "stepped", "with_sends"]
 
 _TURNS = 3
 """Runs forward, each after a run backward; limits work."""
-
-
-@dataclass(frozen=True)
-class _Hop:
-    """A passage over a lane: its number, seconds of the bytes, and its latency."""
-
-    lane: int
-    takes: float
-    latency: float
 
 
 class TimedLanes:
@@ -66,14 +58,15 @@ class TimedLanes:
         wire = [float(semantics.wire_bytes(size * share)) for share in network.shares]
         rates, latencies = network.cable_bandwidths.tolist(), network.latencies.tolist()
         kinds = iter(network.strand_share.tolist())
-        self.ways: list[list[list[_Hop]]] = []
+        # For each strand of a link its lanes, each with the seconds of the bytes and the latency.
+        self.ways: list[list[list[tuple[int, float, float]]]] = []
         for strands in network.routes:
             self.ways.append([])
             for strand in strands:
                 bytes_sent = wire[next(kinds)]
-                hops = [_Hop(i, bytes_sent / rates[i], latencies[i]) for i in strand.lanes]
+                hops = [(i, bytes_sent / rates[i], latencies[i]) for i in strand.lanes]
                 self.ways[-1].append(hops[::-1] if backward else hops)
-        self._added = network.added_latencies.tolist()
+        self._added = list(map(float, network.added))
         self._free = [[0.0] * lane.cables for lane in network.lanes]
         self._turn = [0] * len(network.lanes)
 
@@ -88,17 +81,17 @@ class TimedLanes:
         left, arrived = float("inf"), 0.0
         for hops in self.ways[link]:
             head, tail = ready, 0.0
-            for hop in hops:
-                cables = self._free[hop.lane]
-                cable = self._turn[hop.lane] % len(cables)
+            for place, (lane, takes, latency) in enumerate(hops):
+                cables = self._free[lane]
+                cable = self._turn[lane] % len(cables)
                 begin = max(head, cables[cable])
-                end = max(begin, tail - hop.takes) + hop.takes
+                end = max(begin, tail - takes) + takes
                 if take:
                     cables[cable] = end
-                    self._turn[hop.lane] += 1
-                if hop is hops[0]:
+                    self._turn[lane] += 1
+                if not place:
                     left = min(left, begin)
-                head, tail = begin + hop.latency, end + hop.latency
+                head, tail = begin + latency, end + latency
             arrived = max(arrived, tail)
         return left, arrived + self._added[link]
 
@@ -167,16 +160,10 @@ def dispatched(
         urgency = arrived
         if until.left() <= 0:
             break
-    steps = stepped(network, work.sends, work.links, needs, best)
-    place = np.lexsort(algorithm.sends.T[::-1])  # `work` has them in another order
-    back = np.lexsort(work.sends.T[::-1])
-    sends = work.sends.copy()
-    sends[:, 3] = steps
-    carried = algorithm.contributions
+    sends, carried = work.sends.copy(), algorithm.contributions
+    sends[:, 3] = stepped(network, sends, work.links, needs, best)
     if carried is not None:
-        found = np.empty_like(carried)
-        found[back] = carried[place]
-        carried = found
+        carried = carried[in_turn(algorithm.sends, stored.instance.topology.num_nodes)]
     return with_sends(stored.instance, sends, carried, stored.where)
 
 

@@ -96,10 +96,9 @@ class _Run:
         self.room = np.append(room, np.inf)
         self.latency = np.append(network.latencies, 0.0)[network.strand_lanes].sum(axis=1).tolist()
         adding = float(semantics.reduction * size + semantics.summing)
-        added = network.added_latencies[work.links]
+        added = np.array(network.added, float)[work.links]
         self.after = (added + np.where(work.adds, adding, 0.0)).tolist()
-        begins = np.zeros(len(work)) if work.begins is None else work.begins
-        self.setup = (float(semantics.message) * begins).tolist()
+        self.setup = (float(semantics.message) * work.begins).tolist()
         self.starts = [float(x) for x in semantics.starts(network.topology.num_nodes)]
         count = len(work)
         self.left, self.arrived = [np.nan] * count, [-np.inf] * count

@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding import bound_at_once
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
-from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork
+from syncoll.certificates.flows_over_time import FlowsOverTime, Passage, TimedNetwork
 from syncoll.model import UNREACHABLE, Collective, Instance, Topology, ranges
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
@@ -34,9 +36,8 @@ from syncoll.simulating.comparison import Comparison
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Timing
-from syncoll.simulating.timed_network import timed_network
 
-__all__ = ["floor_proofs", "floors", "floors_by_cuts", "with_floors"]
+__all__ = ["floor_proofs", "floors", "floors_by_cuts", "timed_network", "with_floors"]
 
 _MOST_CLASSES = 1 << 14
 """With more kinds of chunks, latencies only count by the least number of steps."""
@@ -46,6 +47,9 @@ _LATENCIES = 0.01, 25.0
 
 _PARTS, _WIDE = 1 << 12, Fraction(1 << 20)
 """Parts of a chunk per round to which bandwidths are rounded, and the bandwidth of no lane."""
+
+_TICKS = 10**15
+"""Latencies are rounded down to femtoseconds."""
 
 _ROUNDING = 1 - 1e-9
 """Rounds sums of floating-point numbers down, so that floors remain lower bounds."""
@@ -76,49 +80,40 @@ def floors(
     shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
     if not least_cost and instance.chunks:
         least_cost = bound_at_once(instance.topology, shape).rounds / instance.chunks
-    links, rounded = np.array([float(x) for x in network.link_latencies]), list(map(float, sizes))
+    links, amounts = np.array([float(x) for x in network.link_latencies]), np.array(sizes, float)
     if not len(links):
         return (0.0,) * len(sizes)
-    lanes, least = [float(lane.latency) for lane in network.lanes], float(links.min())
-    far = max(_farthest(instance, links), least_steps * least) * _ROUNDING
-    busy = _busy(network)
+    least, busy = float(links.min()), _busy(network)
+    far = max(_farthest(instance, links), least_steps * least)
     per_round = float(busy.min()) / float(network.unit)
-    last = float(network.alpha) + min(lanes)
     rate, proved = float(least_cost) * per_round, list(by_steps)
     if instance.chunks and busy.min() < busy.max() * _ROUNDING:
         cut = bound_at_once(_narrowed(network, busy), shape).rounds / instance.chunks
         rate = max(rate, float(cut / network.unit))
-    found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in rounded]
+    found = np.full(len(sizes), far)
+    if rate:
+        last = float(network.alpha) + min(float(lane.latency) for lane in network.lanes)
+        found = np.maximum(found, last + rate * amounts)
     alone = all(len(strand.lanes) == 1 for strands in network.routes for strand in strands)
     for most, cost in proved:
         if alone or most == 1:
-            taken = (least + float(cost) * per_round * size for size in rounded)
-            found = [
-                max(one, min((most + 1) * least, seconds) * _ROUNDING)
-                for one, seconds in zip(found, taken, strict=True)
-            ]
+            taken = least + float(cost) * per_round * amounts
+            found = np.maximum(found, np.minimum((most + 1) * least, taken))
+    if lockstep:
+        # A step with sends takes at least the least latency, and its rounds at the bounds' rate.
+        steps = np.array([least_steps, *(most + 1 for most, _ in proved)])
+        costs = [float(x / network.unit) for x in (*(cost for _, cost in proved), least_cost)]
+        found = np.maximum(found, (steps * least + np.outer(amounts, costs)).min(axis=1))
+    found *= _ROUNDING
     if flows and instance.chunks and len(shape.classes) <= _MOST_CLASSES:
         low, high = (far * share for share in _LATENCIES)
-        some = [i for i, size in enumerate(rounded) if low <= rate * size <= high]
-        given = [Fraction(sizes[i]) for i in some], [Fraction(found[i]) for i in some]
+        some = np.flatnonzero((low <= rate * amounts) & (rate * amounts <= high)).tolist()
+        given = [Fraction(sizes[i]) for i in some], [Fraction(float(found[i])) for i in some]
         proofs = flows_over_time(timed_network(network), shape, *given)
         for i, proof in zip(some, proofs, strict=True):
-            found[i] = (
-                found[i] if proof is None else max(found[i], float(proof.deadline) * _ROUNDING)
-            )
-    if not lockstep:
-        return tuple(found)
-    # A step with sends takes at least the least latency, and its rounds at the bounds' rate.
-    every: list[tuple[int, Fraction]] = []
-    steps = least_steps
-    for most, cost in proved:
-        every.append((steps, cost))
-        steps = most + 1
-    every.append((steps, least_cost))
-    latencies = np.array([number for number, _ in every]) * least
-    rates = np.array([float(cost / network.unit) for _, cost in every])
-    in_steps = [float((latencies + rates * size).min()) * _ROUNDING for size in rounded]
-    return tuple(map(max, found, in_steps))
+            if proof is not None:
+                found[i] = max(found[i], float(proof.deadline) * _ROUNDING)
+    return tuple(found.tolist())
 
 
 def floors_by_cuts(
@@ -147,26 +142,17 @@ def _least(
 
 def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
     """A comparison with lower bounds, for which the claims of a frontier are used."""
-    least_steps, least_cost, by_steps = 0, Fraction(0), list[tuple[int, Fraction]]()
+    claims: dict[str, Any] = {"lockstep": compared.semantics.timing is Timing.LOCKSTEP}
     if frontier is not None and frontier.evidence is not None:
-        least_steps = frontier.least_steps
+        claims["least_steps"] = frontier.least_steps
         if frontier.max_chunks is None:
-            least_cost, proofs = frontier.least_bandwidth, frontier.evidence.proofs
-            by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
+            proofs = frontier.evidence.proofs
+            claims["least_cost"] = frontier.least_bandwidth
+            claims["by_steps"] = [(x.steps, x.bound) for x in proofs if x.bound_chunks is None]
     instance = compared.algorithms[0].algorithm.instance
     node = [compared.message.node_bytes(size) for size in compared.sizes]
 
-    def of(network: PhysicalNetwork) -> tuple[float, ...]:
-        return floors(
-            instance,
-            network,
-            node,
-            least_steps=least_steps,
-            least_cost=least_cost,
-            by_steps=by_steps,
-            lockstep=compared.semantics.timing is Timing.LOCKSTEP,
-        )
-
+    of = partial(floors, instance, sizes=node, **claims)
     return replace(compared, floors=_least(compared.settings, of))
 
 
@@ -182,6 +168,34 @@ def floor_proofs(
         for size, proof in zip(sizes, found, strict=True):
             if proof is not None:
                 yield setting.protocol.name, network, size, proof
+
+
+def timed_network(network: PhysicalNetwork) -> TimedNetwork:
+    """The ways of all sends.
+
+    Places are the nodes, and the ends of lanes on the way.  Lanes into one switch end at one place,
+    where data may change from the way of one send to that of another; more ways weaken a bound.
+    The alpha of a send is a part of the passage of its last lane.
+    """
+    nodes, place = network.topology.num_nodes, dict[tuple[bool, int], int]()
+    seconds: dict[tuple[int, int, int], Fraction] = {}
+    links = network.topology.links
+    for link, strands, added in zip(links, network.routes, network.added, strict=True):
+        for strand in strands:
+            tail = link[0]
+            for number in strand.lanes:
+                lane = network.lanes[number]
+                head, passes = link[1], lane.latency + added
+                if number != strand.lanes[-1]:
+                    ends = lane.ends if lane.ends and lane.ends[1] >= nodes else None
+                    key = (True, ends[1]) if ends else (False, number)
+                    head, passes = place.setdefault(key, nodes + len(place)), lane.latency
+                known = seconds.get((tail, head, number), passes)
+                seconds[tail, head, number] = min(known, passes)
+                tail = head
+    passages = [Passage(*at, Fraction(int(x * _TICKS), _TICKS)) for at, x in seconds.items()]
+    rates = tuple(lane.bandwidth for lane in network.lanes)
+    return TimedNetwork(nodes, nodes + len(place), tuple(sorted(passages)), rates)
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:

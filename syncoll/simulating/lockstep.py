@@ -50,7 +50,7 @@ def step_seconds(
             blocks = sends * wire / semantics.rank_rate
             slowed[step] = max(slowed.get(step, Fraction(0)), blocks)
     first = network.strand_lanes[network.first_strand[work.links], 0]
-    messages = [0] * steps if work.begins is None else _most(work, first, work.begins)
+    messages = _most(work, first, work.begins)
     return [
         (kinds[worst[step]] if worst[step] >= 0 else network.alpha)
         + max(rounds[step] * wire / network.unit, slowed.get(step, Fraction(0)))

@@ -140,19 +140,14 @@ class PhysicalNetwork:
     def link_latencies(self) -> tuple[Fraction, ...]:
         """``[L]``: seconds from a send's last byte leaving to its arrival, by the longest way."""
         return tuple(
-            self.alpha
-            + extra
-            + max(sum((self.lanes[i].latency for i in x.lanes), Fraction(0)) for x in strands)
-            for strands, extra in zip(
-                self.routes, self.extra or (Fraction(0),) * len(self.routes), strict=True
-            )
+            added + max(sum((self.lanes[i].latency for i in x.lanes), Fraction(0)) for x in strands)
+            for added, strands in zip(self.added, self.routes, strict=True)
         )
 
     @cached_property
-    def added_latencies(self) -> FloatArray:
+    def added(self) -> tuple[Fraction, ...]:
         """``[L]``: seconds of the sends of each link in addition to its lanes' latencies."""
-        extra = self.extra or (Fraction(0),) * len(self.routes)
-        return np.array([float(self.alpha + one) for one in extra])
+        return tuple(self.alpha + one for one in self.extra) or (self.alpha,) * len(self.routes)
 
     @property
     def least_latency(self) -> Fraction:

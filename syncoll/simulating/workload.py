@@ -53,7 +53,7 @@ class Workload:
         together: ``[3, M]``, for each kind of lane equal numbers for sends that pass as one; None
             if every send counts on every lane.
         lane_kind: ``[lanes]``, the row of `together` for each lane.
-        begins: ``[M]``: whether a send is the first of its message; None if messages cost nothing.
+        begins: ``[M]``: whether a send is the first of a message that costs something.
     """
 
     network: PhysicalNetwork
@@ -68,7 +68,7 @@ class Workload:
     copies: int
     together: IntArray | None
     lane_kind: IntArray
-    begins: BoolArray | None = None
+    begins: BoolArray
 
     def passing(
         self, sends: IntArray, lanes: IntArray, kinds: IntArray
@@ -178,7 +178,9 @@ def workload_of(
         # Sends of different steps or chunks never count as one.
         together = np.stack([np.arange(len(sends)), counted.values[order], counted.sums[order]])
     steps, needed = (first_step, first_need, needs), (adds, lane_of, copies)
-    begins = starts_of_messages(algorithm, instance.table)[order] if messages else None
+    begins = np.zeros(len(sends), dtype=bool)
+    if messages:
+        begins = starts_of_messages(algorithm, instance.table)[order]
     lanes = together, kinds_of_lanes(network)
     return Workload(network, sends, links, connections, *steps, *needed, *lanes, begins)
 
@@ -261,7 +263,7 @@ def _lane_classes(
     number[source * nodes + destination] = np.arange(len(source))
     images = [number[one[source] * nodes + one[destination]] for one in generators]
     added = np.zeros(len(source))
-    added[network.strand_lanes[network.first_strand[:-1], 0]] = network.added_latencies
+    added[network.strand_lanes[network.first_strand[:-1], 0]] = network.added
     figures = (network.latencies, network.cable_bandwidths, network.cables, added)
     for image in images:
         if (image < 0).any() or any((one[image] != one).any() for one in figures):

@@ -24,17 +24,8 @@ from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.model.grains import in_rounds
 from syncoll.progress import tracked
-from syncoll.results import (
-    BY_CUTTING,
-    Evidence,
-    Frontier,
-    OpenClaim,
-    Part,
-    Point,
-    Proof,
-    Refuted,
-    Scope,
-)
+from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
+from syncoll.results.family import Part
 from syncoll.results.frontier import better_left, known_cost, open_regions
 from syncoll.results.proof import covers
 from syncoll.trust.families import require_consistent

@@ -19,8 +19,7 @@ from syncoll.cli.main import main
 from syncoll.documents.floors import floors_document, read_floors
 from syncoll.errors import SyncollError
 from syncoll.model import Topology
-from syncoll.simulating import physical_network
-from syncoll.simulating.timed_network import timed_network
+from syncoll.simulating import physical_network, timed_network
 from syncoll_check import FileError, WrongError, check
 from tests.docs.mutations import mutated
 

@@ -15,9 +15,8 @@ from syncoll.certificates import ChunkClasses, DemandView
 from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
-from syncoll.simulating import floors, physical_network
+from syncoll.simulating import floors, physical_network, timed_network
 from syncoll.simulating.network import Lane, PhysicalNetwork, Strand
-from syncoll.simulating.timed_network import timed_network
 from tests.oracles.timed_schedules import least_time
 
 BYTES = 6
