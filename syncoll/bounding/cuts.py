@@ -29,10 +29,7 @@ _MOST_COVERS = 2_000
 
 
 def find_cut(
-    topology: Topology,
-    demands: Sequence[Demand],
-    at_least: Fraction,
-    prices: Priced | None = None,
+    topology: Topology, demands: Sequence[Demand], at_least: Fraction, prices: Priced | None = None
 ) -> Priced | None:
     """A cut that proves `at_least`, around as few nodes as possible; None when no candidate proves
     as much.

@@ -80,10 +80,7 @@ def _of_all_bounds(quotient: Quotient, prices: dict[Place, Fraction]) -> dict[Pl
 
 
 def _copy_shares(
-    relaxation: Relaxation,
-    duals: FloatArray,
-    rounding: Rounding,
-    price: dict[Place, Fraction],
+    relaxation: Relaxation, duals: FloatArray, rounding: Rounding, price: dict[Place, Fraction]
 ) -> list[Share]:
     """Shares of copied demands, cut where they add up to more than the price."""
     if not relaxation.copy_rows:

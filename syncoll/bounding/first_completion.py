@@ -22,13 +22,7 @@ from syncoll.bounding.network import QUICK, TimeExpandedNetwork
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import WHOLE_SENDS, Rounding, excess, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
-from syncoll.certificates.completions import (
-    CompletionCase,
-    Completions,
-    Send,
-    Way,
-    first_complete,
-)
+from syncoll.certificates.completions import CompletionCase, Completions, Send, Way, first_complete
 from syncoll.certificates.link_prices import LinkPrices, Place, Prices
 from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline

@@ -41,12 +41,7 @@ from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, ProgramRows
 
-__all__ = [
-    "Commodity",
-    "Relaxation",
-    "RelaxationKind",
-    "SolvedRelaxation",
-]
+__all__ = ["Commodity", "Relaxation", "RelaxationKind", "SolvedRelaxation"]
 
 _BYTES_PER_COLUMN = 1_000
 """Bytes for each flow variable, a third above the measured 640 to 770: rows, their reduction by
@@ -238,10 +233,7 @@ class Relaxation:
         self.copy_rows.append((commodity, arcs, rows))
 
     def solve(
-        self,
-        seconds: float | None = None,
-        most_columns: int | None = None,
-        at_least: float = -1.0,
+        self, seconds: float | None = None, most_columns: int | None = None, at_least: float = -1.0
     ) -> SolvedRelaxation | None:
         """The optimum in floating point, and prices for about that bound; None if it was given up,
         or no optimum was found in time.

@@ -326,10 +326,7 @@ def _of(steps: int | None) -> str:
 
 
 def with_cut(
-    topology: Topology,
-    demands: Sequence[Demand],
-    bound: RoundsBound,
-    seconds: float | None = None,
+    topology: Topology, demands: Sequence[Demand], bound: RoundsBound, seconds: float | None = None
 ) -> RoundsBound:
     """Replaces a bound for any number of steps by an equal cut, if there is one: it is easier to
     read."""

@@ -53,8 +53,7 @@ class TimedCut:
     def lengthened(self, layer: int, times: int) -> TimedCut:
         """The cut for more steps, with the layer repeated in the new ones."""
         return TimedCut(
-            self.destination,
-            np.insert(self.inside, [layer] * times, self.inside[layer], axis=0),
+            self.destination, np.insert(self.inside, [layer] * times, self.inside[layer], axis=0)
         )
 
 

@@ -15,12 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from syncoll.documents.json_text import (
-    JsonTextError,
-    collected_later,
-    compact_text,
-    parse_json,
-)
+from syncoll.documents.json_text import JsonTextError, collected_later, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
 from syncoll.documents.versions import brought

@@ -76,8 +76,7 @@ class ProofRecord(ClosedRecord, frozen=True):
     """
 
     scope: Annotated[
-        str,
-        Meta(pattern="^(all|open|chunks<=[0-9]+( and rounds<=[0-9/]+)?|rounds<=[0-9/]+)$"),
+        str, Meta(pattern="^(all|open|chunks<=[0-9]+( and rounds<=[0-9/]+)?|rounds<=[0-9/]+)$")
     ]
     bound: Fraction
     method: Method

@@ -16,14 +16,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = [
-    "JsonTextError",
-    "collected_later",
-    "compact_text",
-    "parse_json",
-    "shown",
-    "to_text",
-]
+__all__ = ["JsonTextError", "collected_later", "compact_text", "parse_json", "shown", "to_text"]
 
 _WIDEST = 60
 _LONG = 64

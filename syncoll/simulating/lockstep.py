@@ -104,11 +104,7 @@ def _slowed(
 
 
 def lockstep(
-    work: Workload,
-    semantics: Semantics,
-    size: Fraction,
-    steps: Sequence[Fraction],
-    begin: Fraction,
+    work: Workload, semantics: Semantics, size: Fraction, steps: Sequence[Fraction], begin: Fraction
 ) -> Movements:
     """The movements of all sends, given the bytes of a chunk, the seconds of each step, and the
     begin of the first; each lane takes the sends of a step one after the other."""

@@ -124,12 +124,7 @@ def without_sums(topology: Topology) -> Topology:
 
 
 def _violations(
-    instance: Instance,
-    algorithm: Algorithm,
-    limit: int,
-    *,
-    in_order: bool,
-    summed: bool = False,
+    instance: Instance, algorithm: Algorithm, limit: int, *, in_order: bool, summed: bool = False
 ) -> list[Violation]:
     """The errors if switches add up all that they can (`summed`), or nothing."""
     own, watched = algorithm, np.arange(instance.num_chunks)

@@ -30,10 +30,7 @@ _WORDS_AT_ONCE = 1 << 24
 
 
 def not_summed(
-    instance: Instance,
-    algorithm: Algorithm,
-    chunks: IntArray,
-    arrivals: Arrivals | None = None,
+    instance: Instance, algorithm: Algorithm, chunks: IntArray, arrivals: Arrivals | None = None
 ) -> IntArray:
     """The chunks, of ``[K]``, that one sum for each node does not prove to be right.  The algorithm
     has only their sends, and the data that nodes receive is `arrivals`, by default the sends."""

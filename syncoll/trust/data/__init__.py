@@ -4,14 +4,7 @@ It is also the readable semantics: `execute` of nodes and steps, `definition` of
 """
 
 from syncoll.trust.data.execute import Execution, Mismatch, execute
-from syncoll.trust.data.workload import (
-    BFLOAT16,
-    DTYPES,
-    ReduceOp,
-    Workload,
-    dtype_of,
-    name_of,
-)
+from syncoll.trust.data.workload import BFLOAT16, DTYPES, ReduceOp, Workload, dtype_of, name_of
 
 __all__ = [
     "BFLOAT16",
