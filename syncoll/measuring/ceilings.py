@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from syncoll.certificates import RoundsBound
 from syncoll.errors import UsageError
 from syncoll.measuring.fit import Sample
 from syncoll.measuring.logs import Run
 from syncoll.measuring.ways import Way
-from syncoll.model import Collective, Fabric, Topology
+from syncoll.model import Collective, Fabric
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.planning import message_of_collective
+from syncoll.results import LowerBounds
 from syncoll.runtime import Kind
 from syncoll.simulating import PhysicalNetwork, bus_factor, floors
 
@@ -40,7 +41,7 @@ class Ceiling:
     """A proved limit on the rate of a collective.
 
     Args:
-        topology: the machine, or its variant whose switches add up.
+        machine: the name, or that of its variant whose switches add up.
         bandwidth: the proved bound on R/C.
         algbw: bytes of the message per second, at most, without latencies.
         seconds: for each size at least.
@@ -48,7 +49,7 @@ class Ceiling:
         more: why a better bound may be provable; empty if none is.
     """
 
-    topology: Topology
+    machine: str
     bandwidth: Fraction
     algbw: float
     seconds: tuple[float, ...]
@@ -58,7 +59,7 @@ class Ceiling:
     def document(self, factor: float) -> dict[str, Any]:
         """The limit as JSON; `factor`: busbw over algbw."""
         rates = {"algbw": self.algbw, "busbw": self.algbw * factor, "binding": dict(self.binding)}
-        return {"machine": self.topology.name, "bandwidth": str(self.bandwidth), **rates}
+        return {"machine": self.machine, "bandwidth": str(self.bandwidth), **rates}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,31 +67,35 @@ class Measurement:
     """A run of a log on its machine.
 
     Args:
+        log: its name.
         machine: in a command.
+        networks: of the machine, and of its variant whose switches add up, if any.
+        library: the ways of algorithms that libraries run.
         times: sizes in bytes with their seconds, ascending.
     """
 
     run: Run
+    log: str
     collective: Collective
-    topology: Topology
     machine: str
+    networks: tuple[PhysicalNetwork, ...]
+    library: tuple[Way, ...]
     times: tuple[tuple[int, float], ...]
 
     @cached_property
     def kind(self) -> Kind:
         """The collective, as runtimes name it."""
-        return message_of_collective(self.collective, self.topology.num_nodes).kind
+        return message_of_collective(self.collective, self.networks[0].topology.num_nodes).kind
 
     @cached_property
     def boxes(self) -> list[int]:
         """The number of GPUs in each box."""
-        label = shared_memory_boxes(self.topology).tolist()
-        return [label.count(one) for one in sorted(set(label))]
+        return [*Counter(shared_memory_boxes(self.networks[0].topology).tolist()).values()]
 
     @property
     def factor(self) -> float:
         """busbw over algbw; 1 for a collective that nccl-tests does not know."""
-        return float(bus_factor(self.kind, self.topology.num_nodes) or 1)
+        return float(bus_factor(self.kind, sum(self.boxes)) or 1)
 
     @property
     def algbw(self) -> float:
@@ -104,14 +109,19 @@ class Measurement:
         slow = [i for i, (x, y) in enumerate(self.times) if x / y < _SETTLED * self.algbw]
         return self.times[max(slow, default=-1) + 1][0]
 
-    def samples(self, ways: Sequence[Way], name: str) -> list[Sample]:
+    @property
+    def without_sums(self) -> tuple[Way, ...]:
+        """The ways of algorithms that need no sums in switches."""
+        return tuple(way for way in self.library if way.name != "nvls")
+
+    @property
+    def samples(self) -> list[Sample]:
         """The rows for a fit.  The switches add up if the run is too fast for other ways."""
-        plain = tuple(way for way in ways if way.name != "nvls")
-        best = max((way.algbw for way in plain), default=0.0)
-        used = tuple(ways) if max(x / y for x, y in self.times) > ABOVE * best else plain
-        if not used:
-            raise UsageError(f"{name}: libraries run no known algorithm for {self.kind} here")
-        return [Sample(*one, used, self.kind, self.run.per_process, name) for one in self.times]
+        best = max((way.algbw for way in self.without_sums), default=0.0)
+        fast = max(x / y for x, y in self.times) > ABOVE * best
+        if not (used := self.library if fast else self.without_sums):
+            raise UsageError(f"{self.log}: libraries run no known algorithm for {self.kind} here")
+        return [Sample(*one, used, self.kind, self.run.per_process, self.log) for one in self.times]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,38 +131,31 @@ class RunCeilings(Measurement):
     Args:
         plain: the ceiling without sums in switches.
         summed: the ceiling with them, if the machine or a variant has them, and if it is higher.
-        library: the ways of algorithms that libraries run.
     """
 
     plain: Ceiling
     summed: Ceiling | None
-    library: tuple[Way, ...]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """For each size seconds, and in bytes per second algbw, busbw and the ceilings of busbw."""
-
         names, found = ("size", "seconds", "algbw", "busbw", "ceiling", "with_sums"), []
         for number, (size, seconds) in enumerate(self.times):
-            algbw, limits = size / seconds, (self.plain, self.summed)
-            most = [one and self.factor * size / one.seconds[number] for one in limits]
-            row = (size, seconds, algbw, self.factor * algbw, *most)
-            found.append(dict(zip(names, row, strict=True)))
+            limits = [one and size / one.seconds[number] for one in (self.plain, self.summed)]
+            busbw = [one and self.factor * one for one in (size / seconds, *limits)]
+            found.append(dict(zip(names, (size, seconds, size / seconds, *busbw), strict=True)))
         return found
 
     @property
     def best(self) -> Way | None:
-        """The library's algorithm whose limit is the next above the measured rate.
-
-        Algorithms that need sums in switches do not count.
-        """
-        own = [way for way in self.library if way.name != "nvls"]
-        above = [way for way in own if self.algbw <= way.algbw * ABOVE]
+        """The library's algorithm without sums in switches whose limit is the next above the
+        measured rate."""
+        above = [way for way in self.without_sums if self.algbw <= way.algbw * ABOVE]
         return min(above, key=lambda way: way.algbw, default=None)
 
 
 def ceiling_of(
-    collective: Collective, network: PhysicalNetwork, bound: RoundsBound, sizes: Sequence[int]
+    collective: Collective, network: PhysicalNetwork, bounds: LowerBounds, sizes: Sequence[int]
 ) -> Ceiling:
     """The ceiling by a proved bound on R for any number of steps and the collective's least C.
 
@@ -161,18 +164,19 @@ def ceiling_of(
         sizes: of messages.
     """
     topology, nodes = network.topology, network.topology.num_nodes
-    message, chunks = message_of_collective(collective, nodes), collective.least_chunks(nodes) or 1
+    message, chunks = message_of_collective(collective, nodes), bounds.chunks
     instance = collective.instantiate(topology, chunks=chunks, steps=nodes, rounds=nodes)
-    least, binding = Fraction(bound.rounds) / chunks, dict[str, float]()
     asked = [message.node_bytes(size) for size in (*sizes, _LARGE)]
-    *seconds, last = floors(instance, network, asked, least_cost=least)
-    priced = [topology.bounds[number] for number, _, _ in bound.link_prices(topology)]
+    *seconds, last = floors(instance, network, asked, least_cost=bounds.bandwidth)
+    binding = dict[str, float]()
+    priced = [topology.bounds[i] for i, _, _ in bounds.any_steps.link_prices(topology)]
     for one in sorted(priced, key=lambda one: -one.chunks_per_round):
         # A label without the number of its node: "NVLinks of GPU 3" are NVLinks.
         label = re.sub(r" (?:of|to|from) (?:GPU|node|box) ?\d+|\d+ (?=NVL)", "", one.label)
         label = re.sub(r" to NVSwitches|^(?:to|from) an? |\s*\d+$", "", label)
         binding.setdefault(label or "links", float(one.chunks_per_round * network.unit))
-    return Ceiling(topology, least, _LARGE / last, tuple(seconds), binding)
+    rates = bounds.bandwidth, _LARGE / last, tuple(seconds)
+    return Ceiling(topology.name, *rates, binding, bounds.more)
 
 
 def with_sums(fabric: Fabric) -> Fabric | None:

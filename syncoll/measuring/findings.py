@@ -36,21 +36,20 @@ def findings(found: RunCeilings) -> Iterator[str]:
     """The findings of a run."""
     if found.run.remark:
         yield found.run.remark
-    soon = [x for x in found.times if x[1] < _LEAST_SECONDS and found.run.program != "osu"]
-    if soon:
+    least, machine = (found.summed or found.plain).seconds, found.machine
+    shown = [f"{format_size(x)} in {microseconds(y)} us" for x, y in found.times]
+    soon = [y < _LEAST_SECONDS and found.run.program != "osu" for _, y in found.times]
+    below = [y * ABOVE < limit for (_, y), limit in zip(found.times, least, strict=True)]
+    if True in soon:
         yield (
-            f"{format_size(soon[0][0])} in {microseconds(soon[0][1])} us: no runtime comes near "
-            "(the best public one takes 5.9 us). The calls overlap, so the measurement is wrong."
+            f"{shown[soon.index(True)]}: no runtime comes near (the best public one takes 5.9 us). "
+            "The calls overlap, so the measurement is wrong."
         )
-    least = (found.summed or found.plain).seconds
-    for (size, seconds), limit in zip(found.times, least, strict=True):
-        if seconds * ABOVE < limit and (size, seconds) not in soon:
-            yield (
-                f"{format_size(size)} in {microseconds(seconds)} us is less than the proved least "
-                f"on {found.machine}: its links are faster than described, the log is of another "
-                "machine or collective, or calls overlap."
-            )
-            break
+    if wrong := [row for row, x, y in zip(shown, below, soon, strict=True) if x and not y]:
+        yield (
+            f"{wrong[0]} is less than the proved least on {machine}: its links are faster than "
+            "described, the log is of another machine or collective, or calls overlap."
+        )
     if found.times[-1][0] >= _LARGE:
         yield from _rate(found)
     for (a, s), (b, t) in pairwise(found.times):
@@ -66,7 +65,7 @@ def findings(found: RunCeilings) -> Iterator[str]:
 def _rate(found: RunCeilings) -> Iterator[str]:
     """The rate at the largest size, against the ceilings and the library's own algorithms."""
     rate, plain, summed, best = found.algbw, found.plain, found.summed, found.best
-    reached, several = rate / plain.algbw, len(found.boxes) > 1
+    reached, several, gpus = rate / plain.algbw, len(found.boxes) > 1, sum(found.boxes)
     without = " without sums in switches" if summed else ""
     if reached > ABOVE:
         if summed and rate <= summed.algbw * ABOVE:
@@ -77,14 +76,16 @@ def _rate(found: RunCeilings) -> Iterator[str]:
                     "0.85 * 15/16 of the links."
                 )
         return
-    name = best.name.removeprefix("nccl_") if best else ""
-    share = rate / best.algbw if best else 1.0
+    name, share = "algorithm", 1.0
+    if best:
+        name, share = best.name.removeprefix("nccl_"), rate / best.algbw
     if reached >= GOOD:
         yield f"Good for any algorithm{without}: {reached:.0%} of the proved ceiling."
     elif best and share >= GOOD:
+        why = _WHY.get(best.name, "") if several else ""
         yield (
             f"Nothing is broken: the library's {name} is at {share:.0%} of its own limit of "
-            f"{gigabytes(best.algbw * found.factor)} GB/s busbw{_WHY.get(best.name, '')}. "
+            f"{gigabytes(best.algbw * found.factor)} GB/s busbw{why}. "
             f"Another algorithm may be up to {1 / reached:.3g} times as fast."
         )
     elif reached < _LITTLE:
@@ -93,18 +94,19 @@ def _rate(found: RunCeilings) -> Iterator[str]:
             "each GPU is slow (no direct access to the card, a single stream), not the algorithm."
         )
     else:
-        yield f"{share:.0%} of the limit of the library's {name}: " + (
-            "look at the spine and the rails."
-            if several
-            else "without peer access every pair of GPUs goes through the host."
-            if any("PCIe" in one.label for one in plain.topology.bounds)
-            else "busbw counts one direction, and both are in use."
-        )
+        pcie = any("PCIe" in one.label for one in found.networks[0].topology.bounds)
+        why = "busbw counts one direction, and both are in use"
+        if several:
+            why = "look at the spine and the rails"
+        elif pcie:
+            why = "without peer access every pair of GPUs goes through the host"
+        yield f"{share:.0%} of the limit of the library's {name}: {why}."
     if summed and found.kind is Kind.ALLREDUCE and not several:
-        if sum(found.boxes) <= _RING_GPUS:
-            yield f"NCCL runs a ring on {sum(found.boxes)} GPUs: it uses NVLS from 5 on."
-        else:
-            yield "No sign of sums in switches (NVLS): with them the limit is higher."
+        yield (
+            f"NCCL runs a ring on {gpus} GPUs: it uses NVLS from 5 on."
+            if gpus <= _RING_GPUS
+            else "No sign of sums in switches (NVLS): with them the limit is higher."
+        )
 
 
 def common_findings(runs: Sequence[RunCeilings]) -> Iterator[str]:

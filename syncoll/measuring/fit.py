@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -146,29 +147,42 @@ class _Rows:
         Args:
             factors: ``[1 + protocols, costs]``, logarithms for all protocols, and for each.
         """
-        found = np.full(len(self._size), np.inf)
-        for number, one in enumerate(self._runtime.protocols):
-            scale = (
-                np.ones(_NUM_COSTS) if factors is None else np.exp(factors[0] + factors[number + 1])
-            )
-            each = np.where(self._runs[number], self._of(one, scale), np.inf)
+        protocols, found = self._runtime.protocols, np.full(len(self._size), np.inf)
+        if factors is None:
+            factors = np.zeros((1 + len(protocols), _NUM_COSTS))
+        for one, own, runs in zip(protocols, factors[1:], self._runs, strict=True):
+            each = np.where(runs, self._of(one, np.exp(factors[0] + own)), np.inf)
             found = np.minimum(found, each.min(axis=0))
         return found + float(self._runtime.per_gpu) * self._gpus
 
     def _of(self, one: Protocol, scale: FloatArray) -> FloatArray:
         """``[ways, samples]``: seconds in a protocol whose costs are scaled."""
-        hop = [astuple(one.hops[x]) for x in Reach]
-        factor, extra, share, most = np.array([[*x[:3], x[3] or np.inf] for x in hop], float).T
-        hops, shares = scale[1 : 1 + len(Reach)], scale[1 + len(Reach) :]
-        factor, extra, most = hops * factor, hops * extra, shares * most
-        share = np.minimum(1.0, shares * share)
+        call, (factor, extra, share, most) = _costs(one, scale)
         busy = (self._share / np.minimum(self._rate * share, self._cables * most)).max(axis=2).T
         if one.block_rate is not None:
             busy = np.maximum(busy, self._sent / float(one.block_rate * one.blocks))
         path = (self._latency * factor + self._hops * extra).sum(axis=2).T
-        call = float(one.call) * scale[0] + float(one.message) * self._messages
-        found: FloatArray = call + path + busy * self._size
+        found: FloatArray = call + float(one.message) * self._messages + path + busy * self._size
         return found
+
+
+def _costs(one: Protocol, scale: FloatArray) -> tuple[float, FloatArray]:
+    """The call, and ``[4, kinds of links]``: factor, extra, share and rate, times `scale`."""
+    hops = [one.hops[reach] for reach in Reach]
+    costs = np.array([[x.factor, x.extra, x.share, x.rate or np.inf] for x in hops], float).T
+    costs *= scale[1:].reshape(2, -1).repeat(2, axis=0)
+    costs[2] = np.minimum(1.0, costs[2])
+    return float(one.call) * float(scale[0]), costs
+
+
+def scaled(one: Protocol, scale: FloatArray) -> Protocol:
+    """A protocol with its costs times their factors, with four digits."""
+    call, costs = _costs(one, scale)
+    exact: list[list[Any]] = [
+        [Fraction(f"{x:.4g}") if x < np.inf else None for x in row] for row in costs.T.tolist()
+    ]
+    hops = {reach: Hop(*row) for reach, row in zip(Reach, exact, strict=True)}
+    return replace(one, call=Fraction(f"{call:.4g}"), hops=hops)
 
 
 def fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
@@ -184,7 +198,7 @@ def fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
 
     factors = least_squares(distances, np.zeros(usual.size)).reshape(usual.shape)
     scales = np.exp(factors[0] + factors[1:])
-    made = (_scaled(one, scale) for one, scale in zip(start.protocols, scales, strict=True))
+    made = (scaled(one, scale) for one, scale in zip(start.protocols, scales, strict=True))
     return replace(start, protocols=tuple(made))
 
 
@@ -208,20 +222,3 @@ def least_squares(distances: Callable[[FloatArray], FloatArray], begin: FloatArr
         if float(away @ away) > least * (1 - _ENOUGH):
             break
     return found
-
-
-def _scaled(one: Protocol, scale: FloatArray) -> Protocol:
-    """A protocol with its costs times their factors, with four digits."""
-
-    def times(value: Fraction, factor: float, most: float = np.inf) -> Fraction:
-        return Fraction(f"{min(most, float(value) * factor):.4g}")
-
-    hop, share = (
-        dict(zip(Reach, scale[i : i + len(Reach)], strict=True)) for i in (1, 1 + len(Reach))
-    )
-    hops = {}
-    for x, y in one.hops.items():
-        rate = None if y.rate is None else times(y.rate, share[x])
-        latency = times(y.factor, hop[x]), times(y.extra, hop[x])
-        hops[x] = Hop(*latency, times(y.share, share[x], 1.0), rate)
-    return replace(one, call=times(one.call, scale[0]), hops=hops)

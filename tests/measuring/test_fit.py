@@ -13,53 +13,27 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
 from syncoll.measuring import Load, Sample, Way, fit, predicted
+from syncoll.measuring.fit import scaled
 from syncoll.runtime import Kind
-from syncoll.simulating import Hop, Reach, Runtime, runtime
+from syncoll.simulating import Reach, Runtime, runtime
 
 from .tables import Row, nccl_tests
 
 RING = Way(
     "nccl_ring",
-    {
-        Reach.BOX: Load(13e-6, 26, 1.64, 450e9),
-        Reach.NETWORK: Load(11e-6, 4, 0.234, 50e9),
-    },
+    {Reach.BOX: Load(13e-6, 26, 1.64, 450e9), Reach.NETWORK: Load(11e-6, 4, 0.234, 50e9)},
 )
 TREE = Way(
     "nccl_tree",
-    {
-        Reach.BOX: Load(6.6e-6, 14, 1.75, 450e9),
-        Reach.NETWORK: Load(5.4e-6, 2, 0.125, 50e9),
-    },
+    {Reach.BOX: Load(6.6e-6, 14, 1.75, 450e9), Reach.NETWORK: Load(5.4e-6, 2, 0.125, 50e9)},
 )
 SIZES = [1 << i for i in range(10, 33)]
 
 
 def changed(one: Runtime, call: float, hop: float, share: float) -> Runtime:
     """A runtime with costs times some factors."""
-
-    def times(value: Fraction, factor: float) -> Fraction:
-        return Fraction(float(value) * factor)
-
-    return replace(
-        one,
-        protocols=tuple(
-            replace(
-                x,
-                call=times(x.call, call),
-                hops={
-                    r: Hop(
-                        times(h.factor, hop),
-                        h.extra,
-                        times(h.share, share),
-                        None if h.rate is None else times(h.rate, share),
-                    )
-                    for r, h in x.hops.items()
-                },
-            )
-            for x in one.protocols
-        ),
-    )
+    factors = np.array([call, hop, hop, share, share])
+    return replace(one, protocols=tuple(scaled(x, factors) for x in one.protocols))
 
 
 def measured(one: Runtime, sizes: list[int]) -> list[Sample]:
@@ -85,9 +59,7 @@ def test_three_rows_suffice() -> None:
     found = fit(measured(machine, [4096, 1 << 20, 1 << 28]), start)
     others = measured(machine, SIZES)
     before, after = (
-        np.median(
-            [abs(a / b.seconds - 1) for a, b in zip(predicted(x, others), others, strict=True)]
-        )
+        np.median(np.abs(predicted(x, others) / [one.seconds for one in others] - 1))
         for x in (start, found.runtime)
     )
     assert after < before / 2
@@ -116,16 +88,8 @@ def test_gpus_of_one_process_cost_a_call_each() -> None:
     assert eight - one.seconds == pytest.approx(7 * float(start.per_gpu))
 
 
-ROWS: list[Row] = [
-    (1 << 10, 21.0),
-    (1 << 14, 23.0),
-    (1 << 18, 35.0),
-    (1 << 22, 60.0),
-    (1 << 24, 130.0),
-    (1 << 26, 390.0),
-    (1 << 28, 1350.0),
-    (1 << 30, 5000.0),
-]
+TIMES = {10: 21.0, 14: 23.0, 18: 35.0, 22: 60.0, 24: 130.0, 26: 390.0, 28: 1350.0, 30: 5000.0}
+ROWS: list[Row] = [(1 << i, time) for i, time in TIMES.items()]
 
 
 def test_a_calibrated_runtime_is_a_file_for_other_commands(

@@ -12,7 +12,7 @@ rccl-tests, mscclpp-test or the OSU micro-benchmarks, also pasted from a termina
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from syncoll.verbs.asking import Progress, Where, session_for, verb
 from syncoll.verbs.declaration import Shell
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from syncoll.measuring.fit import fit as fitted
     from syncoll.simulating import runtime as runtime_of
     from syncoll.verbs.calibrate.result import CalibrationResult
-    from syncoll.verbs.measured import STARTS, library_ways, measured_runs, networks_of
+    from syncoll.verbs.measured import STARTS, measured_runs
 
 __all__ = ["calibrate"]
 
@@ -68,14 +68,9 @@ def calibrate(
     Raises:
         UsageError: if a log cannot be read, contradicts the machine, or there are too few rows.
     """
-    session, how = session_for(), (machine, collective, ranks, column)
+    session, how = session_for(), (machine, collective, ranks, column, (alpha, beta))
     files = [logs] if isinstance(logs, str | Path) else list(logs)
-    read = {str(file): measured_runs(session, file, *how) for file in files}
-    start = runtime or STARTS[next(one.run.program for each in read.values() for one in each)]
-    known, samples = dict[tuple[str, str], Any](), []
-    for file, one in ((file, one) for file, each in read.items() for one in each):
-        if (key := (one.machine, one.collective.name)) not in known:
-            networks = networks_of(session, one.topology, alpha, beta)
-            known[key] = library_ways(session, one.collective, networks)
-        samples += one.samples(known[key], file)
-    return CalibrationResult(fitted(samples, runtime_of(start)), tuple(read))
+    runs = [one for file in files for one in measured_runs(session, file, *how)]
+    start = runtime_of(runtime or STARTS[runs[0].run.program])
+    samples = [row for one in runs for row in one.samples]
+    return CalibrationResult(fitted(samples, start), tuple(map(str, files)))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from syncoll.verbs.asking import Progress, Where, deadline_of, reading, session_for, verb
+from syncoll.verbs.asking import Progress, Where, deadline_of, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def ceiling(
         UsageError: if the log cannot be read, or contradicts the machine.
     """
     session, until = session_for(), deadline_of(time_limit)
-    with reading(until):
-        runs = measured_runs(session, log, machine, collective, ranks, column)
+    about = machine, collective, ranks, column, (alpha, beta)
+    runs = measured_runs(session, log, *about, until)
     with session.limited():
-        found = [ceilings_of(session, one, until, alpha, beta) for one in runs]
+        found = [ceilings_of(session, one, until) for one in runs]
     return CeilingResult(tuple(found), str(log), column, runtime, to)

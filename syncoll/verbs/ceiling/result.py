@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from syncoll.pages.page import PageParts, paged, table
 from syncoll.session import Session
 from syncoll.simulating import runtime
 from syncoll.units import format_size, gigabytes, microseconds
-from syncoll.verbs.measured import STARTS, library_ways, networks_of
+from syncoll.verbs.measured import STARTS
 from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
@@ -117,8 +117,7 @@ class CeilingResult(Result):
         lines = [TUNER_COLUMNS]
         for run in self.runs:
             start = runtime(self.runtime or STARTS[run.run.program])
-            samples = run.samples(run.library, self.log)
-            lines += tuner_rows(samples, fit(samples, start).runtime, run.boxes)
+            lines += tuner_rows(run.samples, fit(run.samples, start).runtime, run.boxes)
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -131,12 +130,9 @@ class CeilingResult(Result):
 
 def _shown(row: Mapping[str, Any]) -> dict[str, object]:
     """A row of the table."""
-    rates = {f">{name}": gigabytes(row[name]) for name in ("algbw", "busbw", "ceiling")}
-    shown: dict[str, object] = {
-        ">size": format_size(row["size"]),
-        ">time (us)": microseconds(row["seconds"]),
-        **rates,
-    }
+    shown: dict[str, object] = {">size": format_size(row["size"])}
+    shown[">time (us)"] = microseconds(row["seconds"])
+    shown |= {f">{name}": gigabytes(row[name]) for name in ("algbw", "busbw", "ceiling")}
     shown[">reached"] = f"{row['busbw'] / row['ceiling']:.1%}"
     if row["with_sums"] is not None:
         shown[">with sums"] = gigabytes(row["with_sums"])
@@ -144,20 +140,15 @@ def _shown(row: Mapping[str, Any]) -> dict[str, object]:
     return shown
 
 
-def ceilings_of(
-    session: Session, measured: Measurement, until: Deadline, alpha: object, beta: object
-) -> RunCeilings:
+def ceilings_of(session: Session, measured: Measurement, until: Deadline) -> RunCeilings:
     """The ceilings of a run, proved anew."""
     collective, further, found = measured.collective, session.further_bounds(), list[Ceiling]()
-    networks = networks_of(session, measured.topology, alpha, beta)
-    for one in networks:
+    sizes = [size for size, _ in measured.times]
+    for one in measured.networks:
         bounds = lower_bounds(one.topology, collective, max_steps=0, until=until, further=further)
         if bounds.interrupted:
             raise KeyboardInterrupt
-        sizes = [size for size, _ in measured.times]
-        proved = ceiling_of(collective, one, bounds.any_steps, sizes)
-        found.append(replace(proved, more=bounds.more))
+        found.append(ceiling_of(collective, one, bounds, sizes))
     above = found[-1] if found[-1].algbw > 1.001 * found[0].algbw else None
-    library = library_ways(session, collective, networks)
     given = {one.name: getattr(measured, one.name) for one in fields(measured)}
-    return RunCeilings(**given, plain=found[0], summed=above, library=library)
+    return RunCeilings(**given, plain=found[0], summed=above)
