@@ -20,15 +20,7 @@ from syncoll.mpi.program import (
     split,
 )
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import (
-    Kind,
-    Layout,
-    LoweredAlgorithm,
-    MessageRuns,
-    StandardCollective,
-    kind_of,
-    lower,
-)
+from syncoll.runtime import Kind, Layout, StandardCollective, kind_of, layout_of, table_of
 from syncoll.trust.data import ReduceOp
 from syncoll.trust.data.workload import Array
 from syncoll.wording import counted
@@ -37,8 +29,6 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 __all__ = ["MpiCollective"]
-
-_HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
 
 class MpiCollective:
@@ -65,14 +55,11 @@ class MpiCollective:
         """P, the size of its communicators."""
         self.working: str = ""
         """The current activity of a running call, for other threads."""
-        self._lowered: dict[bool, tuple[LoweredAlgorithm, MessageRuns]] = {}
-        self._bound: tuple[tuple[int, np.dtype[Any], bool], RankProgram, Array] | None = None
-        self._lower(in_place=False)
-
-    @property
-    def layout(self) -> Layout:
+        self.layout: Layout = layout_of(self.instance, in_place=False)
         """Place of each chunk in the buffers of each rank."""
-        return self._lower(in_place=False)[0].layout
+        request = ExportRequest("mpi", self.instance.collective, self.instance, self.algorithm)
+        self._table = table_of(request, groups=False)
+        self._bound: tuple[tuple[int, np.dtype[Any]], RankProgram, Array] | None = None
 
     def shares(self, total: int) -> BufferShares:
         """The number of elements of each rank's buffers.
@@ -128,8 +115,9 @@ class MpiCollective:
         in_place = self._is_in_place(rank, buffers)
         if total is None:
             total = self._total(rank, buffers)
-        program, scratch = self._bind(rank, total, buffers, in_place=in_place)
-        arrays = (*self._arrays(buffers, in_place=in_place), scratch)
+        self._require_lengths(rank, total, buffers, in_place=in_place)
+        program, scratch = self._bind(rank, total, buffers.dtype)
+        arrays = (*self._arrays(rank, total, buffers, in_place=in_place), scratch)
 
         def view(region: Region) -> Array:
             return arrays[region.buffer][region.start : region.stop]
@@ -167,21 +155,7 @@ class MpiCollective:
                     else:
                         one, other = local.sources
                         reduced.into(view(local.target), view(one), view(other))
-        if in_place and self.collective.kind is Kind.REDUCESCATTER:
-            # The lowered algorithm has the result at the rank's part; MPI expects it in front.
-            before = int(split(total, self.num_ranks)[:rank].sum())
-            length = int(split(total, self.num_ranks)[rank])
-            arrays[0][:length] = arrays[0][before : before + length].copy()
         self.working = ""
-
-    def _lower(self, *, in_place: bool) -> tuple[LoweredAlgorithm, MessageRuns]:
-        if in_place not in self._lowered:
-            request = ExportRequest(
-                "mpi", self.instance.collective, self.instance, self.algorithm, in_place
-            )
-            lowered = lower(request, zero_copy=True)
-            self._lowered[in_place] = lowered, MessageRuns.in_(lowered)
-        return self._lowered[in_place]
 
     def _is_in_place(self, rank: int, buffers: Buffers) -> bool:
         """Whether a rank with both input and output passes one buffer for both."""
@@ -235,16 +209,12 @@ class MpiCollective:
             "total, the elements of the whole, at every rank"
         )
 
-    def _bind(
-        self, rank: int, total: int, buffers: Buffers, *, in_place: bool
-    ) -> tuple[RankProgram, Array]:
+    def _bind(self, rank: int, total: int, dtype: np.dtype[Any]) -> tuple[RankProgram, Array]:
         """The rank's program for data of this length, and its scratch; the last one is cached."""
-        self._require_lengths(rank, total, buffers, in_place=in_place)
-        key = total, buffers.dtype, in_place
+        key = total, dtype
         if self._bound is None or self._bound[0] != key:
-            lowered, runs = self._lower(in_place=in_place)
-            program = program_of(lowered, runs, rank, shares_of(lowered.layout, total))
-            self._bound = key, program, np.empty(program.scratch, buffers.dtype)
+            program = program_of(self._table, rank, total)
+            self._bound = key, program, np.empty(program.scratch, dtype)
         return self._bound[1:]
 
     def _require_lengths(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> None:
@@ -271,14 +241,25 @@ class MpiCollective:
                     f"elements between {counted(self.num_ranks, 'rank')} expects {wanted}"
                 )
 
-    def _arrays(self, buffers: Buffers, *, in_place: bool) -> tuple[Array, Array]:
+    def _arrays(
+        self, rank: int, total: int, buffers: Buffers, *, in_place: bool
+    ) -> tuple[Array, Array]:
         """The arrays for the input and the output of the rank's program."""
         nothing = np.empty(0, buffers.dtype)
         send = nothing if buffers.send is None else buffers.send
         receive = nothing if buffers.receive is None else buffers.receive
         kind = self.collective.kind
-        if in_place and kind not in _HELD_IN_OUTPUT and kind is not Kind.SCATTER:
-            send = receive  # in place the program's regions are in the input
+        if self._table.in_place:
+            if not in_place and self.layout.output_chunks[rank]:  # it works in the output
+                receive[:] = send
+        elif in_place and kind is Kind.SCATTER:
+            receive = np.empty(split(total, self.num_ranks)[rank], buffers.dtype)
+        elif in_place and kind in (Kind.ALLGATHER, Kind.GATHER):
+            shares = split(total, self.num_ranks)
+            start = int(shares[:rank].sum())
+            send = receive[start : start + int(shares[rank])]
+        elif in_place:  # of alltoall and reducescatter the result would overwrite the input
+            send = receive if kind is Kind.BROADCAST else receive.copy()
         return send, receive
 
 

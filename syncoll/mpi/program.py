@@ -1,9 +1,8 @@
 """The operations of one rank, with the elements that each operation touches.
 
-`syncoll.runtime.lower` lists the sends, receives, reductions and copies of every rank, in slots of
-whole chunks.  Lowered for zero copy, no message is received into a slot that is read in the same
-step.  So all messages of a step are concurrent, between buffers; reductions and copies follow when
-all have arrived.  Neighbouring chunks are one message, and one reduction or copy.
+A `syncoll.runtime.MessageTable` has the messages, sums and copies of every rank in slots of whole
+chunks.  All messages of a step are concurrent, between buffers; sums and copies follow when all
+have arrived.  Neighbouring chunks are one message, and one sum or copy.
 
 A rank that has begun a step has posted all of its messages, and a message only waits until the two
 ranks at its ends begin its step.  So the ranks that are furthest behind can always continue, and no
@@ -12,21 +11,15 @@ order of arrival leads to a deadlock.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    Kind,
-    Layout,
-    LoweredAlgorithm,
-    MessageRuns,
-    Slot,
-)
+from syncoll.runtime import Buffer, Kind, Layout, MessageTable, chunk_numbers
 
 __all__ = [
     "BufferShares",
@@ -40,9 +33,6 @@ __all__ = [
     "shares_of",
     "split",
 ]
-
-_WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE, Kind.CUSTOM)
-_OWNED_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER)
 
 
 def split(total: int, parts: int) -> IntArray:
@@ -66,29 +56,22 @@ def shares_of(layout: Layout, total: int) -> BufferShares:
     It is cut as by ``numpy.array_split``, the first parts one element longer than the others: first
     among ranks, if each has a share of its own, and then each share into its chunks.
     """
-    chunks = _chunks(layout, total)
+    whole, count = layout.collective, len(layout.inputs)
+    blocks, share = (count, 1) if whole.kind is Kind.CUSTOM else (whole.blocks, whole.share)
+    chunks = _lengths(chunk_numbers(layout), total, blocks, share)
     inputs = np.where(layout.inputs >= 0, chunks[:, None], 0).sum(axis=0)
     outputs = np.where(layout.outputs >= 0, chunks[:, None], 0).sum(axis=0)
     return BufferShares(total, chunks, inputs, outputs)
 
 
-def _chunks(layout: Layout, total: int) -> IntArray:
-    collective, number = layout.collective, len(layout.inputs)
-    if collective.kind in _WHOLE:
-        return split(total, number)
-    places = layout.inputs if collective.kind in _OWNED_BY_SOURCE else layout.outputs
-    owner = (places >= 0).argmax(axis=1)
-    share = split(total, collective.num_nodes)[owner]
-    place = places[np.arange(number), owner] % collective.share
-    lengths: IntArray = share // collective.share + (place < share % collective.share)
+def _lengths(numbers: IntArray, total: int, blocks: int, share: int) -> IntArray:
+    """The elements of chunks with these numbers of a `MessageTable`."""
+    block = split(total, blocks)[numbers // share % blocks]
+    lengths: IntArray = block // share + (numbers % share < block % share)
     return lengths
 
 
-_BUFFERS = (Buffer.INPUT, Buffer.OUTPUT, Buffer.SCRATCH)
-
-
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """Elements of a rank's buffer: 0 for the input, 1 for the output, 2 for scratch."""
 
     buffer: int
@@ -108,20 +91,19 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Local:
-    """A reduction of two regions, or a copy of one."""
+    """A sum of two regions, or a copy of one."""
 
-    sources: tuple[Region, ...]
     target: Region
+    sources: tuple[Region, ...]
 
 
-@dataclass(frozen=True)
-class RankStep:
-    """Concurrent transfers, then reductions and copies; step -1 is before the first."""
+class RankStep(NamedTuple):
+    """Concurrent transfers, then sums and copies; step -1 is before the first."""
 
     number: int
-    receives: tuple[Transfer, ...]
-    sends: tuple[Transfer, ...]
-    locals: tuple[Local, ...]
+    receives: list[Transfer]
+    sends: list[Transfer]
+    locals: list[Local]
 
 
 @dataclass(frozen=True)
@@ -132,117 +114,46 @@ class RankProgram:
     scratch: int
 
 
-def program_of(
-    lowered: LoweredAlgorithm, runs: MessageRuns, rank: int, shares: BufferShares
-) -> RankProgram:
-    """The program of a rank for data of one length; empty chunks are left out."""
-    mine = lowered.ranks[rank].operations
-    regions = _regions(lowered, runs, rank, shares)
-    busy = [one for one in mine if shares.chunks[one.chunk]]
-    steps = []
-    for number, group in groupby(busy, lambda one: one.step):
-        moved: dict[tuple[Action, int], list[tuple[int, Region]]] = {}
-        locals_: list[Local] = []
-        for one in group:
-            if one.message is None:
-                assert one.target is not None
-                sources = tuple(regions[slot] for slot in one.sources)
-                _append(locals_, Local(sources, regions[one.target]))
-                continue
-            receiving = one.action is Action.RECEIVE
-            assert not receiving or all(mine[d.operation].step < number for d in one.dependencies)
-            slot = one.target if receiving else one.sources[0]
-            assert slot is not None
-            key = one.action, runs.of[one.message]
-            moved.setdefault(key, []).append((int(runs.place[one.chunk]), regions[slot]))
-        receives, sends = (
-            tuple(
-                _transfer(lowered, runs, rank, run, parts)
-                for (action, run), parts in moved.items()
-                if action is which
-            )
-            for which in (Action.RECEIVE, Action.SEND)
-        )
-        steps.append(RankStep(number, receives, sends, tuple(locals_)))
-    scratch = [r.stop for slot, r in regions.items() if slot.buffer is Buffer.SCRATCH]
-    return RankProgram(tuple(steps), max(scratch, default=0))
+def program_of(table: MessageTable, rank: int, total: int) -> RankProgram:
+    """The program of a rank for a total of elements; empty chunks are left out."""
+    lengths = _lengths(np.arange(table.chunks), total, table.blocks, table.share).tolist()
+    slots, ends = list[Region](), [0, 0, 0]
+    for place in table.places:
+        if place.rank == rank:
+            buffer = (0, 1, 1, 2)[place.holds]
+            for length in lengths[place.chunk : place.chunk + place.slots]:
+                slots.append(Region(buffer, ends[buffer], ends[buffer] + length))
+                ends[buffer] += length
+    steps: dict[int, tuple[list[Transfer], list[Transfer], list[Local]]] = {}
+    mine = (row for row in table.messages if rank in (row.source, row.destination))
+    for (step, source, destination, tag), rows in groupby(mine, lambda row: row[:4]):
+        sends, peer = source == rank, source + destination - rank
+        spans = [(row.sent if sends else row.stored, row.slots) for row in rows]
+        regions = _joined([one for first, count in spans for one in slots[first : first + count]])
+        if regions:
+            transfer = Transfer(tuple(one for (one,) in regions), peer, tag)
+            received, sent, _ = steps.setdefault(step, ([], [], []))
+            (sent if sends else received).append(transfer)
+    for row in table.sums:
+        if row.rank == rank:
+            parts = [first for first in (row.target, row.one, row.other) if first >= 0]
+            joined = _joined(*(slots[first : first + row.slots] for first in parts))
+            locals_ = steps.setdefault(row.step, ([], [], []))[2]
+            locals_.extend(Local(target, tuple(sources)) for target, *sources in joined)
+    ordered = (RankStep(step, *steps[step]) for step in sorted(steps))
+    return RankProgram(tuple(ordered), ends[2])
 
 
-def _transfer(
-    lowered: LoweredAlgorithm,
-    runs: MessageRuns,
-    rank: int,
-    run: int,
-    parts: list[tuple[int, Region]],
-) -> Transfer:
-    """A message of regions, each with the place of its chunk."""
-    first = lowered.messages[runs.members[run][0]]
-    peer = first.destination if first.source == rank else first.source
-    joined: list[Region] = []
-    for _, region in sorted(parts, key=lambda part: part[0]):
-        if joined and _adjoin(joined[-1], region):
-            joined[-1] = _joined(joined[-1], region)
-        else:
-            joined.append(region)
-    return Transfer(tuple(joined), peer, runs.tags[run])
-
-
-def _append(locals_: list[Local], local: Local) -> None:
-    """Appends a reduction or copy, or makes the last one longer."""
-    if locals_ and len(locals_[-1].sources) == len(local.sources):
-        last = locals_[-1]
-        pairs = list(zip((*last.sources, last.target), (*local.sources, local.target), strict=True))
-        if all(_adjoin(one, two) for one, two in pairs):
-            *sources, target = (_joined(one, two) for one, two in pairs)
-            if not any(_overlap(source, target) for source in sources):
-                locals_[-1] = Local(tuple(sources), target)
-                return
-    locals_.append(local)
-
-
-def _adjoin(one: Region, two: Region) -> bool:
-    return one.buffer == two.buffer and one.stop == two.start
-
-
-def _joined(one: Region, two: Region) -> Region:
-    return Region(one.buffer, one.start, two.stop)
-
-
-def _overlap(source: Region, target: Region) -> bool:
-    """Whether they overlap without being equal: then one element's result is another's source."""
-    apart = source.buffer != target.buffer or min(source.stop, target.stop) <= max(
-        source.start, target.start
-    )
-    return not apart and source != target
-
-
-def _regions(
-    lowered: LoweredAlgorithm, runs: MessageRuns, rank: int, shares: BufferShares
-) -> dict[Slot, Region]:
-    """The place of each slot; the slots of a buffer are consecutive, and in scratch the slots of
-    one message are neighbours."""
-    layout, operations = lowered.layout, lowered.ranks[rank].operations
-    arrivals: dict[Slot, tuple[int, int]] = {}
-    lengths: dict[Slot, int] = {}
-    for buffer, places in ((Buffer.INPUT, layout.inputs), (Buffer.OUTPUT, layout.outputs)):
-        for chunk in np.flatnonzero(places[:, rank] >= 0).tolist():
-            lengths[Slot(buffer, int(places[chunk, rank]))] = int(shares.chunks[chunk])
-    for one in operations:
-        for slot in (*one.sources, *([] if one.target is None else [one.target])):
-            length = int(shares.chunks[one.chunk])
-            assert lengths.setdefault(slot, length) == length, "a slot is of one chunk's length"
-        if one.action is Action.RECEIVE and one.target is not None:
-            assert one.message is not None
-            if one.target.buffer is Buffer.SCRATCH:
-                arrivals[one.target] = runs.of[one.message], int(runs.place[one.chunk])
-    starts = dict.fromkeys(_BUFFERS, 0)
-    result = {}
-    last = len(runs.members), 0
-    for slot in sorted(lengths, key=lambda slot: (slot.buffer, arrivals.get(slot, last), slot)):
-        start = starts[slot.buffer]
-        starts[slot.buffer] = stop = start + lengths[slot]
-        result[slot] = Region(_BUFFERS.index(slot.buffer), start, stop)
-    return result
+def _joined(*columns: Iterable[Region]) -> list[tuple[Region, ...]]:
+    """Rows of regions of equal lengths; rows that are neighbours in all columns become one."""
+    found: list[tuple[Region, ...]] = []
+    for row in zip(*columns, strict=True):
+        pairs = list(zip(found[-1], row, strict=True)) if found else []
+        if pairs and all(one.buffer == two.buffer and one.stop == two.start for one, two in pairs):
+            found[-1] = tuple(one._replace(stop=two.stop) for one, two in pairs)
+        elif row[0].start < row[0].stop:
+            found.append(row)
+    return found
 
 
 def chunk_at(layout: Layout, rank: int, shares: BufferShares, element: int) -> int:

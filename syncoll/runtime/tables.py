@@ -119,10 +119,10 @@ class MessageTable:
 _IN_PLACE = (Kind.ALLREDUCE, Kind.REDUCE)
 
 
-def table_of(request: ExportRequest) -> MessageTable:
+def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
     """The table of an algorithm: allreduce and reduce in place, others out of place.
 
-    Raises as `lower`.
+    Allreduces of `groups` are one allreduce, or a custom collective.  Raises as `lower`.
     """
     instance = request.instance
     layout = layout_of(instance, in_place=False)
@@ -131,11 +131,11 @@ def table_of(request: ExportRequest) -> MessageTable:
     if layout.collective.kind is Kind.CUSTOM:
         share, blocks = 1, instance.num_chunks
     whole = layout.collective
-    if instance.combining and (instance.pre == instance.post).all():  # allreduces of groups
-        groups = [chunks_of(instance, nodes) for nodes in groups_of(instance)]
-        if len({len(chunks) for chunks in groups}) == 1:
-            share, blocks = len(groups[0]), 1
-            numbers = np.argsort(np.concatenate(groups)).astype(np.int64)
+    if groups and instance.combining and (instance.pre == instance.post).all():
+        each = [chunks_of(instance, nodes) for nodes in groups_of(instance)]
+        if len({len(chunks) for chunks in each}) == 1:
+            share, blocks = len(each[0]), 1
+            numbers = np.argsort(np.concatenate(each)).astype(np.int64)
             whole = replace(whole, kind=Kind.ALLREDUCE, share=share)
     in_place = whole.kind in _IN_PLACE
     request = replace(request, in_place=in_place)

@@ -20,6 +20,7 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
 from syncoll.mpi import communicators, launcher
+from syncoll.mpi.rank import write_text
 
 pytest.importorskip("mpi4py", reason="the extra [mpi] is not installed")
 
@@ -176,15 +177,6 @@ class Background:
                     self.ranks.append(child)
         return len(self.ranks) == 3
 
-    def wait_until_busy(self) -> None:
-        """Waits until all ranks have begun: starting takes a fraction of this time."""
-        began = [sum(rank.cpu_times()[:2]) for rank in self.ranks]
-        while any(
-            sum(rank.cpu_times()[:2]) < before + 0.6
-            for rank, before in zip(self.ranks, began, strict=True)
-        ):
-            time.sleep(0.05)
-
     def result(self) -> tuple[int, str]:
         """Exit code and errors."""
         _, err = self.process.communicate(timeout=120)
@@ -220,6 +212,8 @@ def begin(stored: Path, tmp_path: Path) -> Iterator[Callable[..., Background]]:
 
 def test_ctrl_c_ends_all_ranks(begin: Callable[..., Background]) -> None:
     running = begin(*ENDLESS)
+    for rank in running.ranks[1:]:  # they cannot end by themselves
+        rank.suspend()
     os.killpg(running.process.pid, signal.SIGINT)
     assert running.result() == (130, "syncoll: interrupted\n")
     running.require_all_gone()
@@ -236,18 +230,20 @@ def test_a_rank_that_dies_ends_the_others(begin: Callable[..., Background]) -> N
     running.require_all_gone()
 
 
-@pytest.mark.slow
-def test_ranks_that_hang_are_named_and_ended(begin: Callable[..., Background]) -> None:
-    running = begin(*ENDLESS, "--time-limit", "6s")
-    running.wait_until_busy()
-    for rank in running.ranks[1:]:
-        rank.suspend()
-    code, err = running.result()
+def test_ranks_that_hang_are_named(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = launcher._start
+
+    def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
+        write_text(folder / "late.0", "algorithm with 65536 bytes")
+        return plain(command, folder)
+
+    monkeypatch.setattr(launcher, "_start", start)
+    monkeypatch.setattr(launcher, "_GRACE_SECONDS", -1e9)  # the time is up at once
+    code, _, err = say("--via", "mpi", *ENDLESS, "--time-limit", "6s")
     assert code == 3
     assert "the time limit of 6 s passed" in err
     assert err.count("no answer; it is stopped or hangs") == 2
-    assert err.count("algorithm with 65536 bytes") == 1
-    running.require_all_gone()
+    assert err.count("rank 0: algorithm with 65536 bytes") == 1
 
 
 def test_ranks_do_not_outlive_the_command(begin: Callable[..., Background]) -> None:

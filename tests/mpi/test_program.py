@@ -10,6 +10,7 @@ import pytest
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
+from syncoll.mpi.buffers import Buffers
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.program import Region, chunk_at, program_of
 from syncoll.runtime import Kind
@@ -27,13 +28,14 @@ def run(
     A message is copied when its sender posts it or when its receiver takes it, at random: MPI may
     do either.
     """
-    lowered, runs = collective._lower(in_place=False)
     shares = collective.shares(total)
     ranks = range(collective.num_ranks)
-    programs = [program_of(lowered, runs, rank, shares) for rank in ranks]
-    arrays = [
-        (inputs[r], np.full(shares.outputs[r], -1), np.full(programs[r].scratch, -1)) for r in ranks
-    ]
+    programs = [program_of(collective._table, rank, total) for rank in ranks]
+    arrays = []
+    for r in ranks:
+        buffers = Buffers(inputs[r], np.full(shares.outputs[r], -1), inputs[r].dtype)
+        own = collective._arrays(r, total, buffers, in_place=False)
+        arrays.append((*own, np.full(programs[r].scratch, -1)))
 
     def view(rank: int, region: Region) -> Array:
         return arrays[rank][region.buffer][region.start : region.stop]
@@ -183,9 +185,8 @@ def test_neighbouring_chunks_are_one_message() -> None:
     ]
     instance = Instance(ring(nodes), "x", chunks, 3, 12, pre, np.ones_like(pre))
     collective = MpiCollective(Algorithm((4, 4, 4), np.array(sends)), instance)
-    lowered, runs = collective._lower(in_place=False)
     for rank in range(nodes):
-        program = program_of(lowered, runs, rank, collective.shares(160))
+        program = program_of(collective._table, rank, 160)
         assert program.scratch == 0
         steps = [step for step in program.steps if step.number >= 0]
         assert [(len(step.sends), len(step.receives)) for step in steps] == [(1, 1)] * 3
