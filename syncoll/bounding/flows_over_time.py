@@ -1,15 +1,13 @@
 """Finds prices of lanes over time by linear programs; see `syncoll.certificates.flows_over_time`.
 
 A program is about a deadline, and minimises the share of the room that flows from the sources at
-time 0 need; the duals of the room are the prices.  They tell the most bytes that may arrive by the
+time 0 need; the duals of the room are the prices.  They bound the bytes that arrive by the
 deadline, so a search among deadlines finds the latest one for each size.
 
 Intervals begin when data from some source can be at some place, and when data at some place must
-leave to be in time.  In between all ways are open, and one interval is enough.
-
-Lanes that colour refinement does not distinguish are priced alike, and a flow to one destination
-stands for the flows to all destinations of its colour.  Where they differ nevertheless the prices
-prove less, but never too much, because only the exact check counts.
+leave to be in time.  Lanes that colour refinement does not distinguish are priced alike, and a flow
+to one destination stands for the flows to all destinations of its colour.  Where they differ
+nevertheless the prices prove less, but never too much, because only the exact check counts.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import ceil
 
 import numpy as np
 
@@ -45,7 +43,7 @@ _NEAR = Fraction(201, 200)
 _LARGEST_PRICE = 10**9
 
 _TICKS = 10**15
-"""Deadlines are whole numbers of femtoseconds."""
+"""Times are whole numbers of femtoseconds."""
 
 
 def flows_over_time(
@@ -97,7 +95,7 @@ class _Demands:
         reading: tuple[DemandView, int | None],
         end: int | None = None,
     ) -> None:
-        self._given, self._shape, self._reading, self._end = network, shape, reading, end
+        self._given, self._shape, self._reading = network, shape, reading
         self._network = network.reversed() if reading[0].mirrored else network
         self.demands: DemandList = shape.demands(*reading)
         paying = defaultdict[int, list[int]](list)
@@ -118,7 +116,7 @@ class _Demands:
         kinds: list[list[object]] = [[i < network.nodes] for i in range(network.places)]
         for end, amounts in self._flows.items():
             kinds[end].append(tuple(sorted(amounts.values())))
-            for source, amount in sorted(amounts.items()):
+            for source, amount in amounts.items():
                 kinds[source].append(amount)
         words = hashes([*map(tuple, kinds), *((rate,) for rate in network.rates)])
         seconds = {x: 2 * i for i, x in enumerate(sorted({one.seconds for one in passages}))}
@@ -134,40 +132,36 @@ class _Demands:
         repetitions; and the longest from a source to its destination."""
         import igraph
 
-        passages = self._network.passages
-        unit = lcm(*(one.seconds.denominator for one in passages))
-        graph = igraph.Graph(
-            self._network.places, [(one.tail, one.head) for one in passages], directed=True
+        passages, flows = self._network.passages, self._flows.items()
+        links = [(one.tail, one.head) for one in passages]
+        graph = igraph.Graph(self._network.places, links, directed=True)
+        away = np.array(graph.distances(weights=[float(x.seconds * _TICKS) for x in passages]))
+        pairs = [(source, end) for end, amounts in flows for source in amounts]
+        sources, ends = map(list, map(set, zip(*pairs, strict=True)))
+        first, last, far = (
+            [Fraction(round(x), _TICKS) for x in np.unique(part[np.isfinite(part)]).tolist()]
+            for part in (away[sources], away[:, ends], away[tuple(zip(*pairs, strict=True))])
         )
-        away = np.array(graph.distances(weights=[float(one.seconds * unit) for one in passages]))
-        sources = sorted({source for amounts in self._flows.values() for source in amounts})
-        first, last = (
-            [Fraction(round(x), unit) for x in np.unique(part[np.isfinite(part)]).tolist()]
-            for part in (away[sources], away[:, list(self._flows)])
-        )
-        far = max(away[source, end] for end, amounts in self._flows.items() for source in amounts)
-        return first[:_MOST_LATENCIES], last[:_MOST_LATENCIES], Fraction(round(far), unit)
+        return first[:_MOST_LATENCIES], last[:_MOST_LATENCIES], far[-1]
 
     def latest(self, size: Fraction, known: Fraction) -> FlowsOverTime | None:
         """The proof of the latest deadline that a size does not meet, if it is later than a known
         one."""
         if not self._payments:
             return None
-        low = max(known, self._latencies[2]) * _NEAR
+        low = Fraction(ceil(max(known, self._latencies[2]) * _NEAR * _TICKS), _TICKS)
         for number in range(_MOST_PROGRAMS):
             least = [t for t, (most, _) in self._known.items() if most < size and t >= low]
             above = [t for t, (most, _) in self._known.items() if most >= size]
             low, high = max(least, default=low), min(above, default=None)
             if high is not None and high <= low * _NEAR:
                 break
-            deadline = low
-            if least:
-                deadline = low * 2
-                if high is not None:  # by turns where a line meets the size, and halfway
-                    a, b = self._known[low][0], self._known[high][0]
-                    part = (size - a) / (b - a) if number % 2 else Fraction(1, 2)
-                    deadline = min(max(low + (high - low) * part, low * _NEAR), high / _NEAR)
-                deadline = Fraction(round(deadline * _TICKS), _TICKS)
+            deadline = low * 2 if least else low
+            if least and high is not None:  # by turns where a line meets the size, and halfway
+                a, b = self._known[low][0], self._known[high][0]
+                part = (size - a) / (b - a) if number % 2 else Fraction(1, 2)
+                deadline = min(max(low + (high - low) * part, low * _NEAR), high / _NEAR)
+            deadline = Fraction(round(deadline * _TICKS), _TICKS)
             if deadline in self._known or not self._solve(deadline, float(size)):
                 break
         most, proof = self._known.get(low, (size, None))

@@ -5,16 +5,12 @@ deadline the lanes have room for
 
     sum over lanes and intervals of  price * bytes per second of the lane * seconds of the interval.
 
-Each byte of a chunk moves along lanes from a source to a destination.  It enters a lane when it has
-passed the one before, a latency later, and it may wait anywhere.  So it pays at least the cheapest
-way through time (Ford & Fulkerson 1958; Fleischer & Skutella 2007 for several flows).  A chunk that
-is copied or added up on its way crosses these lanes nevertheless, and chunks use distinct room.  So
-if chunks pay more than the room is worth, they are not all there at the deadline.
-
-The bound holds if lanes are shared in turn or fairly, since none exceeds its rate; for cut-through,
-since a byte need not wait for its chunk; and with headers, costs of messages and sums, and late
-nodes, which only take more time.  Intervals need not match latencies: a byte counts as entering at
-the start of an interval, so it arrives no later than in the schedule, and ways only get cheaper.
+Each byte of a chunk moves along lanes from a source to a destination, and pays at least the
+cheapest way through time (Ford & Fulkerson 1958; Fleischer & Skutella 2007 for several flows).  If
+chunks pay more than the room is worth, they are not all there at the deadline.
+docs/certificates.md, "Flows over time", has the argument: it holds for chunks of any size, however
+lanes are shared.  Intervals need not match latencies: a byte counts as entering at the start of an
+interval, so it arrives no later than in the schedule, and ways only get cheaper.
 
 A `DemandView` that is mirrored runs backwards in time from the deadline, on reversed lanes.
 """
@@ -22,7 +18,7 @@ A `DemandView` that is mirrored runs backwards in time from the deadline, on rev
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -160,11 +156,9 @@ class FlowsOverTime:
         return first
 
 
-def arrivals(times: Sequence[Fraction], seconds: Iterable[Fraction]) -> IntArray:
+def arrivals(times: Sequence[Fraction], seconds: Sequence[Fraction]) -> IntArray:
     """``[intervals, passages]``: the interval in which a byte arrives that enters at the start of
     an interval; after the deadline the number of intervals."""
-    listed = list(seconds)
-    different = {one: i for i, one in enumerate(dict.fromkeys(listed))}
-    table = [[bisect_right(times, start + one) - 1 for one in different] for start in times[:-1]]
-    found = np.array(table, dtype=np.int64).reshape(len(times) - 1, len(different))
-    return found[:, [different[one] for one in listed]]
+    table = {one: [bisect_right(times, at + one) - 1 for at in times[:-1]] for one in {*seconds}}
+    found = np.array([table[one] for one in seconds], dtype=np.int64)
+    return found.reshape(len(seconds), -1).T

@@ -213,17 +213,9 @@ def compare(
         chosen = times.chosen(one, node)
         protocols = tuple(setting.protocol.name for _, setting in chosen)
         timed.append(Timed(one, tuple(seconds for seconds, _ in chosen), classic, protocols))
-    count = len(algorithms)
-    return Comparison(
-        network,
-        semantics,
-        tuple(sizes),
-        message,
-        tuple(timed[:count]),
-        tuple(timed[count:]),
-        dict(left_out or {}),
-        runtime=runtime,
-    )
+    own, rivals = tuple(timed[: len(algorithms)]), tuple(timed[len(algorithms) :])
+    how = network, semantics, tuple(sizes), message
+    return Comparison(*how, own, rivals, dict(left_out or {}), runtime=runtime)
 
 
 def _fastest(group: Sequence[Timed], seconds: Callable[[Timed], Fraction]) -> Timed:

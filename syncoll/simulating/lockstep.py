@@ -46,9 +46,9 @@ def step_seconds(
     adding[work.sends[work.adds, 3]] = True
     slowed = _slowed(work, intact, semantics, size)
     if semantics.rank_rate is not None:
-        for step, sends in enumerate(_most(work, work.sends[:, 1], np.ones(len(work), dtype=bool))):
-            blocks = sends * wire / semantics.rank_rate
-            slowed[step] = max(slowed.get(step, Fraction(0)), blocks)
+        every = np.ones(len(work), dtype=bool)
+        for step, sends in enumerate(_most(work, work.sends[:, 1], every)):
+            slowed[step] = max(slowed[step], sends * wire / semantics.rank_rate)
     first = network.strand_lanes[network.first_strand[work.links], 0]
     messages = _most(work, first, work.begins)
     return [
@@ -62,12 +62,11 @@ def step_seconds(
 
 def _most(work: Workload, keys: IntArray, chosen: BoolArray) -> list[int]:
     """For each step the most chosen sends with one key."""
-    steps = len(work.first_step) - 1
     pairs = np.column_stack([work.sends[chosen, 3], keys[chosen]])
     found, counts = np.unique(pairs, axis=0, return_counts=True)
-    most = np.zeros(steps, dtype=np.int64)
+    most = np.zeros(len(work.first_step) - 1, dtype=np.int64)
     np.maximum.at(most, found[:, 0], counts)
-    return list(map(int, most))
+    return most.tolist()
 
 
 def _slowed(

@@ -37,6 +37,8 @@ from syncoll.wording import counted
 
 __all__ = ["SimulatedSeconds", "Simulation", "simulate_algorithm", "simulated_seconds"]
 
+Sizes = Sequence[Fraction | int]
+
 _CELLS_AT_ONCE = 1 << 23
 """Sends times sizes that are computed together: a few hundred megabytes."""
 
@@ -113,16 +115,12 @@ class SimulatedSeconds:
         """Without the workloads, which are large and quick to rebuild."""
         return {**vars(self), "_work": {}}
 
-    def __call__(
-        self, stored: StoredAlgorithm, sizes: Sequence[Fraction | int]
-    ) -> tuple[Fraction, ...]:
+    def __call__(self, stored: StoredAlgorithm, sizes: Sizes) -> tuple[Fraction, ...]:
         """Seconds for each size of one node's data; exact in lockstep.  Raises `UsageError` if
         there are too many sends to list."""
         return tuple(seconds for seconds, _ in self.chosen(stored, sizes))
 
-    def chosen(
-        self, stored: StoredAlgorithm, sizes: Sequence[Fraction | int]
-    ) -> list[tuple[Fraction, Setting]]:
+    def chosen(self, stored: StoredAlgorithm, sizes: Sizes) -> list[tuple[Fraction, Setting]]:
         """For each size the seconds by the fastest protocol, and this protocol with its network."""
         if stored not in self._known and self._expected:
             report(len(self._known), self._expected, f"simulating {stored.where}")
@@ -167,31 +165,23 @@ class SimulatedSeconds:
         return [one for one in found if classic not in one.protocol.without] or found
 
     def _computed(
-        self,
-        stored: StoredAlgorithm,
-        work: Workload,
-        semantics: Semantics,
-        sizes: Sequence[Fraction | int],
+        self, stored: StoredAlgorithm, work: Workload, semantics: Semantics, sizes: Sizes
     ) -> list[Fraction]:
         chunks = [Fraction(size) / stored.chunks for size in sizes]
         if semantics.timing is Timing.LOCKSTEP:
             intact, rounds = self._intact, stored.algorithm.rounds_per_step
             steps = (step_seconds(work, rounds, intact, semantics, x) for x in chunks)
             return [sum(each, _begin(semantics)) for each in steps]
-        block = max(1, _CELLS_AT_ONCE // max(1, len(work)))
-        found: list[Fraction] = []
-        for i in range(0, len(chunks), block):
-            found += _totals(
-                _simulator(semantics)(work, semantics, chunks[i : i + block]), semantics
-            )
-        return found
+        block, run = max(1, _CELLS_AT_ONCE // max(1, len(work))), _simulator(semantics)
+        parts = (chunks[i : i + block] for i in range(0, len(chunks), block))
+        return [one for part in parts for one in _totals(run(work, semantics, part), semantics)]
 
 
 def simulated_seconds(
     stored: StoredAlgorithm,
     network: PhysicalNetwork,
     semantics: Semantics,
-    sizes: Sequence[Fraction | int],
+    sizes: Sizes,
     runtime: Runtime = WIRE,
 ) -> tuple[Fraction, ...]:
     """The time of an algorithm for each size of one node's data; exact in lockstep.  Raises
@@ -211,7 +201,7 @@ def simulate_algorithm(
     times = SimulatedSeconds(network, semantics, runtime=runtime)
     settings = times.settings(stored)
     chosen = settings[0] if len(settings) == 1 else times.chosen(stored, [size])[0][1]
-    semantics, degraded = chosen.semantics, chosen.network
+    semantics = chosen.semantics
     (work,) = _workloads(stored, [chosen])
     chunk = Fraction(size) / stored.chunks
     if semantics.timing is Timing.LOCKSTEP:
@@ -225,7 +215,7 @@ def simulate_algorithm(
         (total,) = _totals(moved, semantics)
     assert moved.passages is not None
     when = work.sends, moved.left[0], moved.arrived[0], moved.passages
-    how = degraded, semantics, size, total
+    how = chosen.network, semantics, size, total
     return Simulation(stored, *how, *when, work.copies, chosen.protocol.name)
 
 
