@@ -26,6 +26,9 @@ __all__ = ["Fit", "Sample", "decade_of", "fit", "fitted", "least_squares", "pred
 
 _LEAST_ROWS, _FOLDS = 3, 5
 
+_ROWS_FOR_ERROR = 8
+"""With fewer rows the error is the one of the runtime from which the fit starts."""
+
 _NOISE = 0.1
 """A distance of logarithms that is usual between a model and a measurement."""
 
@@ -61,11 +64,12 @@ class Sample:
     name: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A fitted runtime, and how well it does.
 
     Args:
+        runtime: with its source and its error.
         errors: |time / measured time - 1| of each sample.
         before: the same errors of the runtime from which the fit started.
         held_out: the same errors of fits to other samples.
@@ -84,12 +88,9 @@ class Fit:
 
     def by_decade(self) -> dict[str, float]:
         """The median error for messages of some sizes."""
-        words = [decade_of(one.size) for one in self.samples]
-        return {
-            word: float(np.median(self.errors[[one == word for one in words]]))
-            for _, word in _DECADES
-            if word in words
-        }
+        words = np.array([decade_of(one.size) for one in self.samples])
+        known = (word for _, word in _DECADES if word in words)
+        return {word: float(np.median(self.errors[words == word])) for word in known}
 
 
 def decade_of(size: int) -> str:
@@ -106,10 +107,17 @@ def fit(samples: Sequence[Sample], start: Runtime) -> Fit:
     if len(samples) < _LEAST_ROWS:
         rows = counted(len(samples), "row")
         raise UsageError(f"{rows} to fit costs to; expected at least {_LEAST_ROWS}")
-    made, parts, held = fitted(samples, start), _FOLDS, np.empty(len(samples))
-    for part in range(min(parts, len(samples))):
-        kept = [one for i, one in enumerate(samples) if i % parts != part]
-        held[part::parts] = _errors(fitted(kept, start), samples[part::parts])
+    made, held, number = fitted(samples, start), np.empty(len(samples)), len(samples)
+    for part in range(min(_FOLDS, number)):
+        kept = [one for i, one in enumerate(samples) if i % _FOLDS != part]
+        held[part::_FOLDS] = _errors(fitted(kept, start), samples[part::_FOLDS])
+    rows, logs = counted(number, "row"), ", ".join(dict.fromkeys(one.name for one in samples))
+    made = replace(
+        made,
+        source=f"{start.name} fitted to {rows} of {logs}",
+        error=Fraction(f"{np.median(held):.3g}") if number >= _ROWS_FOR_ERROR else start.error,
+        basis=f"calibrated on {rows} of the machine",
+    )
     return Fit(made, tuple(samples), _errors(made, samples), _errors(start, samples), held)
 
 

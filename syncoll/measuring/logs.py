@@ -22,6 +22,9 @@ __all__ = ["Column", "Run", "read_log"]
 
 Column = Literal["out-of-place", "in-place"]
 
+_Row = tuple[int, str | None, list[list[float | None]]]
+"""The size, the reduction if the row has a type, and by column time, rates and errors."""
+
 _NOISE = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]*\x07|[\r\x08]|^\s*\d{4}-\d\d-\d\d[T ]\S+\s+"
     r"|\bstd(?:out|err) [FP] |^\s*\[[\d,]+\]<std\w+>:|^\s*(?:\d+\s*[:|]|[A-Za-z][\w.-]*:)(?=[ #\d])"
@@ -94,16 +97,18 @@ def read_log(text: str, name: str, ranks: int | None = None) -> list[Run]:
         at = at if waiting else number
         if waiting:
             both = (waiting + line, f"{waiting} {line}") if _PLAIN.fullmatch(line) else ()
-            line = next((one for one in both if _cells(one)), "")
+            line = next((one for one in both if (row := _row(one, ())) and row[2]), "")
         elif tables[-1].times and _BEGINS.search(line):
             tables.append(_Table())
         tables[-1].read_header(line)
-        typed = _ROW.search(line) if not line.lstrip().startswith("#") else None
-        begun = typed is not None and not _cells(line)
-        if (waiting and not line) or not (begun or tables[-1].add(line, typed, at)):
+        row = _row(line, tables[-1].head)
+        wraps = row is not None and row[1] is not None and not row[2]
+        if (waiting and not line) or (row and not row[2] and not wraps):
             why = "the row lacks columns, or its time and its rate contradict each other"
             raise UsageError(f"{name}, line {at}: {why}; paste the table again")
-        waiting = line if begun else ""
+        waiting = line if wraps else ""
+        if row and not wraps:
+            tables[-1].add(row, at)
     runs = [one.run(ranks) for one in tables if one.times]
     if not runs:
         raise UsageError(
@@ -118,21 +123,30 @@ def _numbers(text: str) -> list[float | None]:
     return [None if one == "N/A" else float(one) for one in re.findall(_NUMBER, text)]
 
 
-def _cells(line: str) -> list[Sequence[float | None]]:
-    """Time, rates and errors of each column of a row with a type; nothing if some are missing, or a
-    rate is not the size over the time."""
-    match = _ROW.search(line)
-    cells = _numbers(match[3]) if match else []
-    cells = cells[len(cells) in (5, 9) :]  # the root
-    groups = [cells[i : i + 4] for i in range(0, len(cells), 4)] if len(cells) in (4, 8) else []
-    sound = match is not None and all(_agrees(int(match[1]), *one[:2]) for one in groups)
-    return list(groups) if sound else []
+def _row(line: str, head: Sequence[str]) -> _Row | None:
+    """A row; without columns if numbers are missing, or a rate is not the size over the time."""
+    typed, starts = None if line.lstrip().startswith("#") else _ROW.search(line), list[int]()
+    if typed:
+        size, cells, wide = int(typed[1]), _numbers(typed[3]), 4
+        cells = cells[len(cells) in (5, 9) :]  # the root
+        starts = [*range(0, len(cells), 4)] if len(cells) in (4, 8) else []
+    elif head and (words := _WITHOUT_TYPE.match(line)):
+        size, cells = parse_size(f"{words[1]}{words[2] or ''}"), _numbers(words[3] or "")
+        wide = 4 if "algbw" in head else 1
+        starts = [i - 1 for i, one in enumerate(head) if re.match(r"time|.*latency", one)]
+    else:
+        return None
+    groups = [cells[i : i + wide] for i in starts[: 2 if wide > 1 else 1]]
+    sound = all(len(one) >= min(wide, 2) and _agrees(size, *one[:2]) for one in groups)
+    return size, typed and (typed[2] or ""), groups if sound else []
 
 
-def _agrees(size: int, time: float | None, algbw: float | None) -> bool:
-    """Whether a rate in GB/s is the rate of a time in us, up to the rounding of both."""
-    rate = size / time / 1e3 if time else 0.0
-    return not time or algbw is None or abs(rate - algbw) <= 0.006 + _FAR * rate
+def _agrees(size: int, time: float | None, algbw: float | None = None) -> bool:
+    """Whether a time in us is one, and a rate in GB/s is its rate, up to the rounding of both."""
+    if not size or time is None or time <= 0:
+        return not size or time is None
+    rate = size / time / 1e3
+    return algbw is None or abs(rate - algbw) <= 0.006 + _FAR * rate
 
 
 @dataclass
@@ -182,26 +196,14 @@ class _Table:
         if titles[0] == "size" and len(titles) > 1:
             self.head = tuple(titles)
 
-    def add(self, line: str, typed: re.Match[str] | None, number: int) -> bool:
-        """Adds the row in a line, if any; false if it is broken."""
-        if typed is not None:
-            size, groups = int(typed[1]), _cells(line)
-            self.reductions.add(typed[2] or "")
-        elif (words := _WITHOUT_TYPE.match(line)) is None or not self.head:
-            return True
-        else:
-            size, cells = parse_size(f"{words[1]}{words[2] or ''}"), _numbers(words[3] or "")
-            heads = [i for i, one in enumerate(self.head) if re.match(r"time|.*latency", one)]
-            wide = 4 if "algbw" in self.head else 1
-            groups = [cells[i - 1 :][:wide] for i in heads[: 2 if wide > 1 else 1]]
-            if not heads or not all(groups) or (wide > 1 and not _agrees(size, *groups[0][:2])):
-                return False
-        times = [None if one[0] is None else one[0] / 1e6 for one in groups]
+    def add(self, row: _Row, line: int) -> None:
+        """Adds a row; a size of 0 shows only the reduction."""
+        size, redop, groups = row
+        self.reductions |= set() if redop is None else {redop}
         if size:
-            self.line = self.line or number
-            self.rates += [(one[1], one[2]) for one in groups if len(one) > 2 and one[1] and one[2]]
-            self.times.append((size, times))
-        return not size or all(time is None or time > 0 for time in times)
+            self.line = self.line or line
+            self.rates += [(x[1], x[2]) for x in groups if len(x) > 2 and x[1] and x[2]]
+            self.times.append((size, [None if x[0] is None else x[0] / 1e6 for x in groups]))
 
     def run(self, ranks: int | None) -> Run:
         """The finished run; the rows go before the command line."""
@@ -222,12 +224,13 @@ class _Table:
             found = found or (alone[0] if len(alone) == 1 else None)
         found = found or ranks
         scale = found if self.program == "osu" and kind in _BY_RANK and found else 1
-        order: list[Column] = ["out-of-place", "in-place"]
+        names: tuple[Column, Column] = ("out-of-place", "in-place")
         columns: dict[Column, tuple[tuple[int, float], ...]] = {}
-        for i, column in enumerate(order[::-1] if self.in_place_first else order):
-            pairs = [(size * scale, each[i]) for size, each in self.times if len(each) > i]
-            if own := sorted((size, time) for size, time in pairs if time is not None):
-                columns[column] = tuple(own)
+        for i, column in enumerate(names[::-1] if self.in_place_first else names):
+            known = [(size * scale, each[i]) for size, each in self.times if len(each) > i]
+            pairs = [(size, time) for size, time in known if time is not None]
+            if pairs:  # the least time of a size that the log has several times
+                columns[column] = tuple(sorted(dict(sorted(pairs, reverse=True)).items()))
         typed = "nccl-tests" if self.reductions else "mscclpp-test"
         return Run(self.program or typed, kind, found, per_process, self.line, columns, remark)
 

@@ -61,6 +61,12 @@ def test_rows_that_a_terminal_wrapped(width: int) -> None:
     assert [size for size, _ in run.times("in-place")] == [size for size, _ in ROWS]
 
 
+def test_a_repeated_size_counts_with_its_least_time() -> None:
+    (run,) = read_log(nccl_tests("all_reduce", [*ROWS, (1 << 20, 70.5)], 16), "log")
+    assert run.times("out-of-place")[1] == (1 << 20, 70.5 / 1e6)
+    assert len(run.times("in-place")) == len(ROWS)
+
+
 def test_several_runs_in_one_file() -> None:
     second = nccl_tests("reduce_scatter", ROWS[1:], 4)
     first, other = read_log(TABLE + second, "log")

@@ -20,7 +20,7 @@ from syncoll.verbs.declaration import Shell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from syncoll.measuring.fit import fit as fitted
+    from syncoll.measuring.fit import fit
     from syncoll.simulating import runtime as runtime_of
     from syncoll.verbs.calibrate.result import CalibrationResult
     from syncoll.verbs.measured import STARTS, measured_runs
@@ -73,4 +73,4 @@ def calibrate(
     runs = [one for file in files for one in measured_runs(session, file, *how)]
     start = runtime_of(runtime or STARTS[runs[0].run.program])
     samples = [row for one in runs for row in one.samples]
-    return CalibrationResult(fitted(samples, start), tuple(map(str, files)))
+    return CalibrationResult.of(fit(samples, start))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +11,16 @@ import numpy as np
 from syncoll.documents import write_atomically
 from syncoll.measuring import Fit
 from syncoll.pages.page import PageParts, paged, table
-from syncoll.simulating import Reach, Runtime, runtime_text
+from syncoll.simulating import Reach, runtime_text
 from syncoll.units import format_size, microseconds
 from syncoll.verbs.result import Result
-from syncoll.wording import counted
 
 __all__ = ["CalibrationResult"]
 
-_ROWS_FOR_ERROR = 8
-"""With fewer rows the error is the one of the runtime from which the fit starts."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationResult(Result):
-    """A fitted runtime, and how well it explains the measurements.
-
-    Args:
-        fit: with its samples and errors.
-        logs: the names of files.
-    """
-
-    fit: Fit
-    logs: tuple[str, ...]
-
-    @property
-    def runtime(self) -> Runtime:
-        """The fitted runtime, with its source and its error."""
-        fitted, rows = self.fit.runtime, counted(len(self.fit.samples), "row")
-        many = len(self.fit.samples) >= _ROWS_FOR_ERROR
-        return replace(
-            fitted,
-            source=f"{fitted.name} fitted to {rows} of {', '.join(self.logs)}",
-            error=Fraction(f"{np.median(self.fit.held_out):.3g}") if many else fitted.error,
-            basis=f"calibrated on {rows} of the machine",
-        )
+class CalibrationResult(Result, Fit):
+    """A fitted runtime, and how well it explains the measurements."""
 
     @paged
     def page(self) -> PageParts:
@@ -65,23 +40,22 @@ class CalibrationResult(Result):
             f"{found['held_out']:.1%}; before the fit {found['before']:.1%}"
         )
         yield ", ".join(f"{words} {one:.1%}" for words, one in found["by_size"].items())
-        for one in self.fit.outliers:
+        for one in self.outliers:
             row = f"{format_size(one.size)} in {microseconds(one.seconds)} us"
             yield f"{one.name}: {row} does not fit; a first row may be cold"
 
     def document(self) -> dict[str, Any]:
         """The content of the runtime's file, and the median errors."""
-        fit = self.fit
         return {
             "schema": "syncoll/calibration/1",
-            "logs": list(self.logs),
-            "rows": len(fit.samples),
+            "logs": [*dict.fromkeys(one.name for one in self.samples)],
+            "rows": len(self.samples),
             "runtime": runtime_text(self.runtime),
-            "error": float(np.median(fit.errors)),
-            "held_out": float(np.median(fit.held_out)),
-            "before": float(np.median(fit.before)),
-            "by_size": fit.by_decade(),
-            "outliers": [[one.size, one.seconds] for one in fit.outliers],
+            "error": float(np.median(self.errors)),
+            "held_out": float(np.median(self.held_out)),
+            "before": float(np.median(self.before)),
+            "by_size": self.by_decade(),
+            "outliers": [[one.size, one.seconds] for one in self.outliers],
         }
 
     def save(self, path: str | Path) -> None:

@@ -170,7 +170,7 @@ def plan(
         refused = {id(one) for one, _ in carried(won, record, **given)[1]} if record else set()
         if not refused:
             break
-        rivals = [one for one in rivals if id(one) not in refused]
+        rivals, won = [one for one in rivals if id(one) not in refused], []
     algorithms = [*algorithms, *won]
     if record is not None:
         given |= {"skip_refused": skip_refused, "simulated": times, "optional": won}
