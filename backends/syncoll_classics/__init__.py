@@ -11,6 +11,8 @@ _SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=
 _BY_DEFAULT = ("all_pairs", "ring")
 """Classics whose points are seldom dominated; see benchmarks/seeds.py."""
 
+_IN_LIBRARIES = ("nccl_ring", "nccl_tree", "nvls", "pairwise", "pat")
+
 _FIRST_SECONDS = {"all_pairs": 0.6, "ring": 0.05}
 """Seconds until the first algorithm on 64 nodes: all_pairs routes far more sends."""
 
@@ -26,6 +28,7 @@ def _record(name: str, summary: str, *options: Option) -> SeedRecord:
         by_default=name in _BY_DEFAULT,
         first_seconds=_FIRST_SECONDS.get(name, 0.2),
         classic=True,
+        in_libraries=name in _IN_LIBRARIES,
         counts_copies=name == "nvls",
     )
 

@@ -112,7 +112,7 @@ class Measurement:
     @property
     def without_sums(self) -> tuple[Way, ...]:
         """The ways of algorithms that need no sums in switches."""
-        return tuple(way for way in self.library if way.name != "nvls")
+        return tuple(way for way in self.library if not way.in_switches)
 
     @property
     def samples(self) -> list[Sample]:

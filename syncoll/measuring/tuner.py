@@ -32,7 +32,7 @@ def tuner_rows(samples: Sequence[Sample], runtime: Runtime, boxes: Sequence[int]
     """
     choices = []
     for i, way in enumerate(samples[0].ways if samples[0].kind in _KINDS else ()):
-        name = way.name.removeprefix("nccl_") + "_tree" * (way.name == "nvls" and len(boxes) > 1)
+        name = way.name.removeprefix("nccl_") + "_tree" * (way.in_switches and len(boxes) > 1)
         alone = [replace(one, ways=one.ways[i : i + 1]) for one in samples]
         for one in runtime.protocols:
             if one.name in _PROTOCOLS and way.name not in one.without:

@@ -59,12 +59,14 @@ class Way:
         loads: by the kind of links.
         messages: sends that leave a node over the busiest lane.
         sent: bytes that leave the busiest node for each byte of the message.
+        in_switches: whether switches add up.
     """
 
     name: str
     loads: Mapping[Reach, Load]
     messages: int = 0
     sent: float = 0.0
+    in_switches: bool = False
 
     @property
     def algbw(self) -> float:
@@ -103,4 +105,5 @@ def way_of(stored: StoredAlgorithm, network: PhysicalNetwork, message: MessageMe
             loads[reach] = Load(latency, hops, *most)
     first_lanes = network.strand_lanes[network.first_strand[work.links], 0]
     sent = float(np.bincount(work.sends[:, 1]).max() * chunk / _MESSAGE)
-    return Way(stored.where, loads, int(np.bincount(first_lanes).max()), sent)
+    messages = int(np.bincount(first_lanes).max())
+    return Way(stored.where, loads, messages, sent, network.topology.counts_copies)

@@ -415,6 +415,7 @@ class SeedRecord(Record):
             its own, in one turn.  Other seeds may also yield None and continue, but are stopped for
             good if they overrun a turn.
         classic: whether it is a published algorithm that simulations compare with.
+        in_libraries: whether libraries run it, so that measured times may be of it.
         counts_copies: whether it respects bounds that do not count every send
             (`syncoll.model.Counting`); others get the topology with every send counted.
     """
@@ -441,6 +442,7 @@ class SeedRecord(Record):
     weight: float = 1.0
     resumes: bool = False
     classic: bool = False
+    in_libraries: bool = False
     counts_copies: bool = False
 
     def __post_init__(self) -> None:

@@ -21,9 +21,6 @@ from syncoll.wording import argument
 
 __all__ = ["STARTS", "library_ways", "measured_runs"]
 
-_LIBRARY = ("nccl_ring", "nccl_tree", "pairwise", "nvls", "pat")
-"""The classics that libraries run."""
-
 _SECONDS = 60.0
 """For each classic: a library's own algorithm must not be missing on a busy machine."""
 
@@ -134,7 +131,11 @@ def library_ways(
     for network in networks:
         topology = network.topology
         message = message_of_collective(collective, topology.num_nodes)
-        own = [name for name in _LIBRARY if (name == "nvls") == topology.counts_copies]
+        own = [
+            one.name
+            for one in session.plugins.seeds.values()
+            if one.in_libraries and one.counts_copies == topology.counts_copies
+        ]
         made, _ = session.classics(topology, collective, own, _SECONDS)
         for name, each in made.items():
             found[name] = way_of(StoredAlgorithm(*each[0], name), network, message)

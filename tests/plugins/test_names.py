@@ -16,6 +16,9 @@ OTHER_MEANINGS = {
     "path": {"verbs"},  # of a file
     "ring": {"symmetry"},  # a factor of a product
     "pipelines": {"reporting"},  # how many a frontier has
+    "nccl_ring": {"measuring"},  # NCCL's, which a finding explains
+    "nccl_tree": {"measuring"},
+    "mscclpp": {"simulating", "verbs"},  # a runtime
     "highs": {"lowerings"},  # the high bounds of rows
     "syncoll": {  # the project
         *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
