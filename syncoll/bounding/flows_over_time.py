@@ -149,7 +149,7 @@ class _Demands:
         one."""
         if not self._payments:
             return None
-        low = Fraction(ceil(max(known, self._latencies[2]) * _NEAR * _TICKS), _TICKS)
+        low = max(known, self._latencies[2]) * _NEAR
         for number in range(_MOST_PROGRAMS):
             least = [t for t, (most, _) in self._known.items() if most < size and t >= low]
             above = [t for t, (most, _) in self._known.items() if most >= size]
@@ -157,15 +157,15 @@ class _Demands:
             if high is not None and high <= low * _NEAR:
                 break
             deadline = low * 2 if least else low
-            if least and high is not None:  # by turns where a line meets the size, and halfway
+            if least and high is not None:  # by turns before a line meets the size, and halfway
                 a, b = self._known[low][0], self._known[high][0]
                 part = (size - a) / (b - a) if number % 2 else Fraction(1, 2)
                 deadline = min(max(low + (high - low) * part, low * _NEAR), high / _NEAR)
-            deadline = Fraction(round(deadline * _TICKS), _TICKS)
+                deadline = Fraction(ceil(deadline * _TICKS) - 1, _TICKS)
             if deadline in self._known or not self._solve(deadline, float(size)):
                 break
-        most, proof = self._known.get(low, (size, None))
-        return proof if most < size else None
+        least = [t for t, (most, _) in self._known.items() if most < size and t >= low]
+        return self._known[max(least)][1] if least else None
 
     def _solve(self, deadline: Fraction, size: float) -> bool:
         """Adds the prices for a deadline to the known ones, and returns whether there are any."""
