@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-__all__ = ["Fields", "message_classes"]
-
-Fields = Mapping[str, tuple[int, str, bool]]
-"""Fields of a message by name: number, type, and whether they are repeated."""
+__all__ = ["message_classes"]
 
 
 def message_classes(
     package: str,
-    messages: Mapping[str, Fields],
+    messages: Mapping[str, str],
     *,
     syntax: Literal["proto2", "proto3"] = "proto3",
     union: str = "",
@@ -26,8 +23,9 @@ def message_classes(
     """The classes of some messages by their names.
 
     Args:
-        messages: types of fields are scalars, or names of other messages; an enumeration is written
-            as its ``int32``.
+        messages: fields such as ``1 name string, 2 attr Attribute*``, with a star if repeated.
+            Types are scalars, or names of other messages; an enumeration is written as its
+            ``int32``.
         syntax: the schema's own; by proto2 a 0 that was set is written, too.
         union: the message with only one field set, except the common ones; empty for none.
         last_common: the largest number of a common field.
@@ -40,14 +38,16 @@ def message_classes(
         message = file.message_type.add(name=name)
         if name == union:
             message.oneof_decl.add(name="value")
-        for field, (number, kind, repeated) in fields.items():
-            added = message.field.add(name=field, number=number)
-            added.label = kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL
+        for entry in fields.split(","):
+            number, field, kind = entry.split()
+            added = message.field.add(name=field, number=int(number))
+            added.label = kinds.LABEL_REPEATED if kind[-1] == "*" else kinds.LABEL_OPTIONAL
+            kind = kind.removesuffix("*")
             if kind in messages:
                 added.type, added.type_name = kinds.TYPE_MESSAGE, f".{package}.{kind}"
             else:
                 added.type = kinds.Type.Value(f"TYPE_{kind.upper()}")
-            if name == union and number > last_common:
+            if name == union and int(number) > last_common:
                 added.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)

@@ -21,7 +21,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll.protobuf import Fields, message_classes
+from syncoll.protobuf import message_classes
 from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
 __all__ = [
@@ -132,28 +132,19 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
 
 _SCALARS = "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64"
 _SCALARS += " bool string bytes"
-_ATTRIBUTE = {"name": (1, "string", False), "doc_string": (2, "string", False)}
-_MESSAGES: dict[str, Fields] = {
-    "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "Attribute", True)},
-    "Node": {
-        "id": (1, "uint64", False),
-        "name": (2, "string", False),
-        "type": (3, "int32", False),  # an enumeration, which is the same on the wire
-        "ctrl_deps": (4, "uint64", True),
-        "data_deps": (5, "uint64", True),
-        "start_time_micros": (6, "uint64", False),
-        "duration_micros": (7, "uint64", False),
-        "inputs": (8, "bytes", False),  # messages that are not read
-        "outputs": (9, "bytes", False),
-        "attr": (10, "Attribute", True),
-    },
-    "Attribute": _ATTRIBUTE,
+_MESSAGES = {
+    "GlobalMetadata": "1 version string, 2 attr Attribute*",
+    # The type is an enumeration, which is the same on the wire; inputs and outputs are messages
+    # that are not read.
+    "Node": "1 id uint64, 2 name string, 3 type int32, 4 ctrl_deps uint64*, 5 data_deps uint64*, "
+    "6 start_time_micros uint64, 7 duration_micros uint64, 8 inputs bytes, 9 outputs bytes, "
+    "10 attr Attribute*",
+    "Attribute": "1 name string, 2 doc_string string",
 }
 for _i, _kind in enumerate(_SCALARS.split()):
-    _MESSAGES[f"List_{_kind}"] = {"values": (1, _kind, True)}
-    _ATTRIBUTE[f"{_kind}_val"] = (3 + 2 * _i, _kind, False)
-    _ATTRIBUTE[f"{_kind}_list"] = (4 + 2 * _i, f"List_{_kind}", False)
-
+    _MESSAGES[f"List_{_kind}"] = f"1 values {_kind}*"
+    _MESSAGES["Attribute"] += f", {3 + 2 * _i} {_kind}_val {_kind}"
+    _MESSAGES["Attribute"] += f", {4 + 2 * _i} {_kind}_list List_{_kind}"
 
 _CLASSES = message_classes("read", _MESSAGES, union="Attribute", last_common=2)
 

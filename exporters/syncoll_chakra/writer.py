@@ -22,7 +22,7 @@ from google.protobuf.proto import serialize_length_prefixed
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import PLACE
-from syncoll.protobuf import Fields, message_classes
+from syncoll.protobuf import message_classes
 from syncoll.runtime import (
     Action,
     GraphNode,
@@ -48,25 +48,14 @@ class NodeType(IntEnum):
 
 
 # The part of schema/protobuf/et_def.proto of mlcommons/chakra that is written.
-_MESSAGES: dict[str, Fields] = {
-    "Uint64List": {"values": (1, "uint64", True)},
-    "AttributeProto": {
-        "name": (1, "string", False),
-        "int32_val": (7, "int32", False),
-        "int64_val": (9, "int64", False),
-        "uint64_list": (14, "Uint64List", False),
-        "bool_val": (27, "bool", False),
-        "string_val": (29, "string", False),
-    },
-    "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "AttributeProto", True)},
-    "Node": {
-        "id": (1, "uint64", False),
-        "name": (2, "string", False),
-        "type": (3, "int32", False),  # an enumeration, which is the same on the wire
-        "ctrl_deps": (4, "uint64", True),
-        "data_deps": (5, "uint64", True),
-        "attr": (10, "AttributeProto", True),
-    },
+_MESSAGES = {
+    "Uint64List": "1 values uint64*",
+    "AttributeProto": "1 name string, 7 int32_val int32, 9 int64_val int64, "
+    "14 uint64_list Uint64List, 27 bool_val bool, 29 string_val string",
+    "GlobalMetadata": "1 version string, 2 attr AttributeProto*",
+    # The type is an enumeration, which is the same on the wire.
+    "Node": "1 id uint64, 2 name string, 3 type int32, 4 ctrl_deps uint64*, 5 data_deps uint64*, "
+    "10 attr AttributeProto*",
 }
 _CLASSES = message_classes("ChakraProtoMsg", _MESSAGES, union="AttributeProto", last_common=1)
 

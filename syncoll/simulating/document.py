@@ -30,30 +30,24 @@ def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]
     network, topology, semantics = compared.network, compared.network.topology, compared.semantics
     slow = tuple(records.SlowRecord.of(one) for one in semantics.slow)
     late = tuple(records.LateRecord.of(one) for one in semantics.late)
+    lanes = records.NetworkRecord(
+        *(len(network.lanes), network.alpha, network.greatest_latency),
+        _origin(stated=network.states_latency),
+        network.unit,
+        _origin(stated=network.states_bandwidth),
+    )
+    left_out = (records.LeftOutClassicRecord(name, why) for name, why in compared.left_out.items())
     return written(
         records.SimulationRecord(
-            "syncoll/simulation/2",
-            __version__,
-            topology.name,
-            collective,
-            topology.num_nodes,
-            records.NetworkRecord(
-                len(network.lanes),
-                network.alpha,
-                network.greatest_latency,
-                _origin(stated=network.states_latency),
-                network.unit,
-                _origin(stated=network.states_bandwidth),
-            ),
+            *("syncoll/simulation/2", __version__, topology.name, collective, topology.num_nodes),
+            lanes,
             records.SemanticsRecord.of(semantics, slow=slow, late=late),
             MessageRecord.of(compared.message),
             "float",
             compared.redop,
             tuple(_timed(one, compared) for one in (*compared.algorithms, *compared.classics)),
             tuple(_best(number, compared) for number in range(len(compared.sizes))),
-            tuple(
-                records.LeftOutClassicRecord(name, why) for name, why in compared.left_out.items()
-            ),
+            tuple(left_out),
             runtime_record(compared.runtime),
         )
     )

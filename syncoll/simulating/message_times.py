@@ -59,14 +59,12 @@ class MessageTimes:
 
     def of_family(self, family: Family) -> list[Fraction]:
         """The seconds of the fastest member of a family, for each size."""
-        found = []
-        for size in self.sizes:
-            each = []
-            for model in self.models:
-                m = fastest_member(family, model.alpha, size / model.bandwidth)
-                each.append(model.seconds(family.steps.at(m), family.bandwidth(m), size))
-            found.append(min(each))
-        return found
+
+        def seconds(model: CostModel, size: Fraction) -> Fraction:
+            m = fastest_member(family, model.alpha, size / model.bandwidth)
+            return model.seconds(family.steps.at(m), family.bandwidth(m), size)
+
+        return [min(seconds(model, size) for model in self.models) for size in self.sizes]
 
     def _formula(self, steps: int, cost: Fraction, size: Fraction) -> Fraction:
         return min(model.seconds(steps, cost, size) for model in self.models)

@@ -21,7 +21,7 @@ from syncoll.arrays import FloatArray
 from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
 from syncoll.planning import message_of
-from syncoll.protobuf import Fields, message_classes
+from syncoll.protobuf import message_classes
 from syncoll.simulating.simulation import Simulation
 
 __all__ = ["MOST_PASSAGES", "trace_content"]
@@ -37,37 +37,17 @@ _BEGIN, _END, _COUNTER = 1, 2, 4
 _EXPLICIT = 3
 _NANOSECONDS = 1e9
 
-_MESSAGES: Mapping[str, Fields] = {
-    "CounterDescriptor": {"unit_name": (6, "string", False)},
-    "TrackDescriptor": {
-        "uuid": (1, "uint64", False),
-        "name": (2, "string", False),
-        "parent_uuid": (5, "uint64", False),
-        "counter": (8, "CounterDescriptor", False),
-        "child_ordering": (11, "int32", False),
-        "sibling_order_rank": (12, "int32", False),
-    },
-    "DebugAnnotation": {
-        "int_value": (4, "int64", False),
-        "double_value": (5, "double", False),
-        "name": (10, "string", False),
-    },
-    "TrackEvent": {
-        "debug_annotations": (4, "DebugAnnotation", True),
-        "type": (9, "int32", False),
-        "track_uuid": (11, "uint64", False),
-        "name": (23, "string", False),
-        "double_counter_value": (44, "double", False),
-        "flow_ids": (47, "fixed64", True),
-        "terminating_flow_ids": (48, "fixed64", True),
-    },
-    "TracePacket": {
-        "timestamp": (8, "uint64", False),
-        "trusted_packet_sequence_id": (10, "uint32", False),
-        "track_event": (11, "TrackEvent", False),
-        "track_descriptor": (60, "TrackDescriptor", False),
-    },
-    "Trace": {"packet": (1, "TracePacket", True)},
+_MESSAGES = {
+    "CounterDescriptor": "6 unit_name string",
+    "TrackDescriptor": "1 uuid uint64, 2 name string, 5 parent_uuid uint64, "
+    "8 counter CounterDescriptor, 11 child_ordering int32, 12 sibling_order_rank int32",
+    "DebugAnnotation": "4 int_value int64, 5 double_value double, 10 name string",
+    "TrackEvent": "4 debug_annotations DebugAnnotation*, 9 type int32, 11 track_uuid uint64, "
+    "23 name string, 44 double_counter_value double, 47 flow_ids fixed64*, "
+    "48 terminating_flow_ids fixed64*",
+    "TracePacket": "8 timestamp uint64, 10 trusted_packet_sequence_id uint32, "
+    "11 track_event TrackEvent, 60 track_descriptor TrackDescriptor",
+    "Trace": "1 packet TracePacket*",
 }
 
 
