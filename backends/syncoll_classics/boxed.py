@@ -8,9 +8,6 @@ Boxes have G GPUs each, with a network card for each GPU; card i of a box reache
 * Trees (``Tree`` and ``NVLSTree`` of NCCL): GPU i of each box is a node of two binary trees of
   boxes.  Below it are the other GPUs of its box, in a chain, or all at once where a switch adds up
   and copies.
-* PAT (Jeaugey, Efficient All-Gather and Reduce-Scatter at Scale, 2025): the binomial trees of all
-  sources at once, farthest ranks first.
-* Pairwise (Thakur et al. 2005): in step t rank i sends to rank i + t.
 """
 
 from __future__ import annotations
@@ -23,11 +20,10 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
-from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.exchanges import allreduce_trees
 from syncoll_classics.hamiltonian import Cycle, a_cycle
 
-__all__ = ["boxes_of", "boxes_that_sum", "card_rings", "pairs_in_turn", "trees_of_boxes"]
+__all__ = ["boxes_of", "boxes_that_sum", "card_rings", "trees_of_boxes"]
 
 Boxes = Sequence[Sequence[int]]
 
@@ -103,11 +99,3 @@ def trees_of_boxes(topology: Topology, boxes: Boxes, *, chains: bool) -> list[In
                 parents[order[0]] = boxes[parent][card] if parent >= 0 else -1
             found.append(parents)
     return found
-
-
-def pairs_in_turn(nodes: int) -> Dissemination:
-    """Every node sends to every other one, in step t to the one t + 1 places on."""
-    ranks = np.arange(nodes)
-    away = (ranks[None, :] - ranks[:, None]) % nodes
-    parents = np.where(away > 0, ranks[:, None], -1)
-    return Dissemination(parents, away - 1)

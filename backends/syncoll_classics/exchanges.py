@@ -14,10 +14,12 @@ With ranks 0 … P-1:
   passes many links in a step (`syncoll.routing.routed`).
 * Bruck (IEEE Trans. Parallel Distrib. Syst. 8(11), 1997): in step t rank i sends missing data to
   rank i - 2^t mod P; ceil(log2 P) steps for every P.
-* all-pairs: every node sends to every other; one step.
+* all-pairs: every node sends to every other; one step.  Pairwise (Thakur et al. 2005): in step t
+  rank i sends to rank i + t.
 * ring: chunks go round a Hamiltonian cycle, one way (P - 1 steps) or both ways at once (P div 2).
 * binomial tree: rank v (counted from the root) gets from v without its lowest 1; ceil(log2 P)
-  steps, farthest first.
+  steps, farthest first.  NCCL's PAT (Jeaugey, Efficient All-Gather and Reduce-Scatter at Scale,
+  2025) has the trees of all sources at once.
 * double binary tree (Sanders, Speck, Träff, 2009): two trees with half of the data each, in which
   each node is an inner node at most once.  In-order binary trees over 1 … n: odd numbers are
   leaves, as v's lowest 1 is its height.  The second tree is the first one mirrored (v to n + 1 - v)
@@ -103,13 +105,12 @@ def bruck(nodes: int, *, mirrored: bool = False) -> Dissemination:
     return Dissemination(parents, steps)
 
 
-def all_pairs(nodes: int) -> Dissemination:
-    """Every node sends to every other node, in one step."""
+def all_pairs(nodes: int, *, in_turn: bool = False) -> Dissemination:
+    """Every node sends to every other node: in one step, or `in_turn` to one a step."""
     ranks = np.arange(nodes)
-    parents = np.repeat(ranks[:, None], nodes, axis=1)
-    steps = np.zeros_like(parents)
-    parents[ranks, ranks] = steps[ranks, ranks] = -1
-    return Dissemination(parents, steps)
+    away = (ranks[None, :] - ranks[:, None]) % nodes
+    steps = (away if in_turn else np.minimum(away, 1)) - 1
+    return Dissemination(np.where(away > 0, ranks[:, None], -1), steps)
 
 
 def around(cycle: Sequence[int], forth: int) -> Dissemination:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import lcm
 
 import numpy as np
@@ -145,9 +145,7 @@ def _no_ring(ask: Ask) -> str:
 
 
 def _no_nccl_ring(ask: Ask) -> str:
-    if reason := _no_copies(ask):
-        return reason
-    return "" if boxed.card_rings(ask.topology) else _no_ring(ask)
+    return _no_copies(ask) or ("" if boxed.card_rings(ask.topology) else _no_ring(ask))
 
 
 def _no_copies(ask: Ask) -> str:
@@ -237,6 +235,7 @@ def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
 def _trees_of_boxes(
     ask: Ask, boxes: boxed.Boxes, words: str, *, chains: bool
 ) -> Iterator[Proposal]:
+    """Sums up trees over boxes and back; one node in each is a plain double binary tree."""
     size = len(boxes[0])
     count = size * min(2, len(boxes))
     across = max(exchanges.rooted(tree).num_steps for tree in exchanges.allreduce_trees(len(boxes)))
@@ -244,25 +243,28 @@ def _trees_of_boxes(
     # Built only for a size that `combine` admits.
     trees = cache(partial(boxed.trees_of_boxes, ask.topology, boxes, chains=chains))
 
+    @lru_cache(maxsize=2)
+    def tree(number: int) -> tuple[Dissemination, int]:
+        parents = trees()[number]
+        return exchanges.rooted(parents), int(parents.argmin())
+
     def moved(chunk: int) -> Carrying:
-        parents = trees()[chunk % count]
-        root = int(parents.argmin())
-        return up_and_down(chunk, exchanges.rooted(parents), root, height, chunk // count)
+        return up_and_down(chunk, *tree(chunk % count), height, chunk // count)
 
     for segments in ask.segments():
-        note = f"{words}, {counted(count, 'tree')}, {counted(segments, 'segment')}"
+        note = f"{words}{counted(count, 'tree')}, {counted(segments, 'segment')}"
         yield from ask.combine(count * segments, moved, 2 * ask.nodes, 2 * height, note)
 
 
 def _nccl_tree(ask: Ask) -> Iterator[Proposal]:
     boxes = boxed.boxes_of(ask.topology)
-    yield from _trees_of_boxes(ask, boxes, "chains in boxes", chains=True)
+    yield from _trees_of_boxes(ask, boxes, "chains in boxes, ", chains=True)
 
 
 def _nvls(ask: Ask) -> Iterator[Proposal]:
     boxes = boxed.boxes_that_sum(ask.topology)
     if ask.collective.combining:
-        yield from _trees_of_boxes(ask, boxes, "sums in switches", chains=False)
+        yield from _trees_of_boxes(ask, boxes, "sums in switches, ", chains=False)
     else:
         yield from ask.spread([exchanges.all_pairs(ask.nodes)], "copies in switches")
 
@@ -299,7 +301,7 @@ def _no_pairs(ask: Ask) -> str:
 
 
 def _pairwise(ask: Ask) -> Iterator[Proposal]:
-    yield from ask.spread([boxed.pairs_in_turn(ask.nodes)], "one peer a step")
+    yield from ask.spread([exchanges.all_pairs(ask.nodes, in_turn=True)], "one peer a step")
 
 
 def _no_power_of_two(ask: Ask) -> str:
@@ -354,20 +356,7 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
                 late=True,
             )
         return
-    parents = exchanges.allreduce_trees(ask.nodes)
-    trees = [exchanges.rooted(tree) for tree in parents]
-    roots = [int(np.flatnonzero(tree < 0)[0]) for tree in parents]
-    height = max(tree.num_steps for tree in trees)
-    for segments in ask.segments():
-        yield from ask.combine(
-            2 * segments,
-            lambda chunk: up_and_down(
-                chunk, trees[chunk % 2], roots[chunk % 2], height, chunk // 2
-            ),
-            2 * ask.nodes,
-            2 * height,
-            f"2 trees, {counted(segments, 'segment')}",
-        )
+    yield from _trees_of_boxes(ask, [[node] for node in range(ask.nodes)], "", chains=False)
 
 
 def _no_source(ask: Ask) -> str:

@@ -14,8 +14,8 @@ from syncoll.plugins import resolve_options
 from syncoll.routing import as_topology
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.spec import SpecLibrary
-from syncoll_classics.boxed import boxes_of, card_rings, pairs_in_turn, trees_of_boxes
-from syncoll_classics.exchanges import rooted
+from syncoll_classics.boxed import boxes_of, card_rings, trees_of_boxes
+from syncoll_classics.exchanges import all_pairs, rooted
 
 RECORDS = {record.name: record for record in syncoll_classics.RECORDS}
 
@@ -76,7 +76,7 @@ def test_trees_span_all_boxes_over_each_card(chains: bool, specs: SpecLibrary) -
 
 
 def test_pairs_meet_once_in_turn() -> None:
-    steps = pairs_in_turn(5).steps
+    steps = all_pairs(5, in_turn=True).steps
     for step in range(4):
         senders, receivers = np.nonzero(steps == step)
         assert sorted(senders) == sorted(receivers) == list(range(5))
