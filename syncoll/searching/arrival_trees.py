@@ -7,14 +7,13 @@ tiny networks has every schedule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
-from syncoll.model import Counting, Instance
+from syncoll.model import Instance
 from syncoll.simulating import Setting, TimedLanes, stepped, with_sends
 
 __all__ = ["MOST_OPTIONS", "by_arrival"]
@@ -27,81 +26,61 @@ _MOST_ARRIVALS = 32
 
 _EQUAL = 1 - 1e-9
 
+Sent = tuple[int, int, float]
+"""Link, chunk and departure."""
 
-@dataclass
+
 class _Search:
-    """The best schedule so far: its sends (link, chunk, departure), and when the last arrives."""
+    """Lists schedules up to the limits; `sends` are the fastest one's, if any."""
 
-    instance: Instance
-    lanes: TimedLanes
-    until: Deadline
-    options_left: int
-    least: float = float("inf")
-    sends: list[tuple[int, int, float]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        links = self.instance.topology.links
-        self.out = [[i for i, link in enumerate(links) if link[0] == n] for n in range(self.nodes)]
-        self.heads = [link[1] for link in links]
-        self.way = np.full((self.nodes, self.nodes), np.inf)
+    def __init__(self, instance: Instance, lanes: TimedLanes, until: Deadline) -> None:
+        self.links, self.until, self.options_left = instance.topology.links, until, MOST_OPTIONS
+        nodes = instance.topology.num_nodes
+        self.out = instance.topology.out_links
+        self.way = np.full((nodes, nodes), np.inf)
         np.fill_diagonal(self.way, 0)
-        for i, (a, b) in enumerate(links):
-            self.way[a, b] = min(self.way[a, b], self.lanes.pass_over(i, 0.0, take=False)[1])
-        for middle in range(self.nodes):
+        for i, (a, b) in enumerate(self.links):
+            self.way[a, b] = min(self.way[a, b], lanes.pass_over(i, 0.0, take=False)[1])
+        for middle in range(nodes):
             onward = self.way[:, middle, None] + self.way[None, middle]
             self.way = np.minimum(self.way, onward)
-
-    @property
-    def nodes(self) -> int:
-        """P."""
-        return self.instance.topology.num_nodes
+        pre, post = (
+            {(c, n) for c, n in np.argwhere(x).tolist()} for x in (instance.pre, instance.post)
+        )
+        self.wanted, self.least, self.sends = post - pre, float("inf"), list[Sent]()
+        self.extend(dict.fromkeys(sorted(pre), 0.0), lanes, [])
 
     def extend(
-        self,
-        has: dict[tuple[int, int], float],
-        lanes: TimedLanes,
-        sends: list[tuple[int, int, float]],
+        self, has: dict[tuple[int, int], float], lanes: TimedLanes, sends: list[Sent]
     ) -> None:
         """Lists the schedules that begin with some sends; `has`: when a node has a chunk."""
-        latest = max((has[c, self.heads[i]] for i, c, _ in sends), default=0.0)
-        bound, is_done = latest, True
-        for chunk, node in self.wanted:
-            if (chunk, node) not in has:
-                is_done = False
-                came = (t + self.way[n, node] for (c, n), t in has.items() if c == chunk)
-                bound = max(bound, float(min(came)))
+        bound = max((has[c, self.links[i][1]] for i, c, _ in sends), default=0.0)
+        missing = [one for one in self.wanted if one not in has]
+        for chunk, node in missing:
+            came = (t + self.way[n, node] for (c, n), t in has.items() if c == chunk)
+            bound = max(bound, float(min(came)))
         if bound >= self.least * _EQUAL:
             return
-        if is_done:
+        if not missing:
             self.least, self.sends = bound, sends
             return
         last = (sends[-1][2] * _EQUAL, sends[-1][0]) if sends else (0.0, -1)
         options = []
         for (chunk, node), ready in has.items():
             for link in self.out[node]:
-                if (chunk, self.heads[link]) not in has:
+                to = chunk, self.links[link][1]
+                if to not in has:
                     left, arrived = lanes.pass_over(link, ready, take=False)
                     if left * _EQUAL > last[0] or (left >= last[0] and link > last[1]):
-                        is_wanted = (chunk, self.heads[link]) in self.wanted
-                        options.append((arrived, not is_wanted, link, chunk, left))
+                        options.append((arrived, to not in self.wanted, link, chunk, left))
         self.options_left -= len(options)
         for arrived, _, link, chunk, left in sorted(options):
+            source, head = self.links[link]
             after = lanes.copied()
-            after.pass_over(link, has[chunk, self.instance.topology.links[link][0]])
-            then = {**has, (chunk, self.heads[link]): arrived}
-            self.extend(then, after, [*sends, (link, chunk, left)])
+            after.pass_over(link, has[chunk, source])
+            self.extend({**has, (chunk, head): arrived}, after, [*sends, (link, chunk, left)])
             if self.options_left < 0 or self.until.left() <= 0:
                 return
-
-    def run(self) -> None:
-        """Lists schedules until the limits."""
-        pre, post = (
-            {(chunk, node) for chunk, node in np.argwhere(x).tolist()}
-            for x in (self.instance.pre, self.instance.post)
-        )
-        self.wanted = post - pre
-        has = dict.fromkeys(sorted(pre), 0.0)
-        self.extend(has, self.lanes, [])
 
 
 def by_arrival(
@@ -110,22 +89,15 @@ def by_arrival(
     """The fastest schedule that was found for L bytes of a node's data; None for a collective with
     sums, lanes that copy, a large instance, or without time."""
     network, count = setting.network, int((instance.post & ~instance.pre).sum())
-    if (
-        instance.combining
-        or count > _MOST_ARRIVALS
-        or any(lane.counts is not Counting.SENDS for lane in network.lanes)
-    ):
+    if instance.combining or count > _MOST_ARRIVALS or network.topology.counts_copies:
         return None
     lanes = TimedLanes(network, setting.semantics, Fraction(size) / instance.chunks)
-    search = _Search(instance, lanes, until, MOST_OPTIONS)
-    search.run()
-    if not search.sends:
+    found = _Search(instance, lanes, until).sends
+    if not found:
         return None
-    links = [network.topology.links[link] for link, _, _ in search.sends]
-    rows = [(c, *ends, 0) for (_, c, _), ends in zip(search.sends, links, strict=True)]
+    rows = [(c, *network.topology.links[link], 0) for link, c, _ in found]
     place = {(c, b): i for i, (c, _, b, _) in enumerate(rows)}
     needs = [[place[c, a]] if (c, a) in place else [] for c, a, _, _ in rows]
-    sends = np.array(rows, dtype=np.int64)
-    used = np.array([link for link, _, _ in search.sends])
+    sends, used = np.array(rows, dtype=np.int64), np.array([link for link, _, _ in found])
     sends[:, 3] = stepped(network, sends, used, needs, range(len(rows)))
     return with_sends(instance, sends, None, "arrivals")

@@ -83,10 +83,9 @@ def timed(
             for chunks in sorted(kinds)[:2]:
                 race.arrive(kinds[chunks], number)
             race.order(number)
-    known = {id(one) for one in cut if one.where.startswith(("points", "families"))}
-    best = {id(one): one for one in race.best if one is not None and id(one) not in known}
+    known = {one for one in cut if one.where.startswith(("points", "families"))}
     parts, evidence = [], frontier.evidence
-    for one in best.values():
+    for one in dict.fromkeys(one for one in race.best if one is not None and one not in known):
         if evidence is not None and evidence.shape(one.chunks) is None:
             continue  # the file would not define its chunks
         require_valid(one.instance, one.algorithm)

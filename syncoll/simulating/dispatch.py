@@ -25,7 +25,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import Setting
@@ -112,7 +112,7 @@ def dispatched(
     algorithm, network = stored.algorithm, setting.network
     if isinstance(algorithm, OrbitAlgorithm) or not algorithm.num_sends or until.passed:
         return None
-    if any(lane.counts is not Counting.SENDS for lane in network.lanes):
+    if network.topology.counts_copies:
         return None
     work = workload_of(stored.instance, algorithm, network, symmetric=False)
     chunk, links = Fraction(size) / stored.chunks, work.links.tolist()
@@ -123,8 +123,7 @@ def dispatched(
         for one in earlier:
             followers[one].append(send)
     semantics = setting.semantics
-    adding = float(semantics.reduction * chunk + semantics.summing)
-    sums = [adding * one for one in work.adds.tolist()]
+    sums = (work.adds * float(semantics.reduction * chunk + semantics.summing)).tolist()
 
     def run(urgency: Sequence[float], *, backward: bool) -> tuple[list[int], list[float]]:
         """The sends by their start, and when each has arrived."""
@@ -202,25 +201,23 @@ def stepped(
     nodes = network.topology.num_nodes
     ways = [sorted({i for strand in one for i in strand.lanes[:1]}) for one in network.routes]
     later = [sorted({i for strand in one for i in strand.lanes[1:]}) for one in network.routes]
-    found = np.zeros(len(sends), dtype=np.int64)
-    last_step, last_key = [0] * len(network.lanes), [(-1, -1, -1)] * len(network.lanes)
+    found, rows = np.zeros(len(sends), dtype=np.int64), sends.tolist()
+    last = [(0, -1, -1, -1)] * len(network.lanes)
     pairs: dict[tuple[int, int], tuple[int, int]] = {}  # the sends of a pair in a step, and chunk
-    rows = sends.tolist()
     for send in order:
-        link = int(links[send])
-        chunk, source, destination, _ = rows[send]
-        lanes = *ways[link], *later[link]
-        step = max([*(int(found[one]) + 1 for one in needs[send]), *(last_step[i] for i in lanes)])
+        link, (chunk, source, destination, _) = int(links[send]), rows[send]
+        before = [int(found[one]) + 1 for one in needs[send]]
+        step = max([*before, *(last[i][0] for i in (*ways[link], *later[link]))])
         while True:
-            turn, before = pairs.get((link, step), (0, -1))
-            key = (turn, (destination - source) % nodes, source)
-            if before < chunk and all(last_step[i] < step or last_key[i] < key for i in ways[link]):
+            turn, lower = pairs.get((link, step), (0, -1))
+            key = step, turn, (destination - source) % nodes, source
+            if lower < chunk and all(last[i] < key for i in ways[link]):
                 break
             step += 1
         pairs[link, step] = turn + 1, chunk
         for i in ways[link]:
-            last_step[i], last_key[i] = step, key
+            last[i] = key
         for i in later[link]:
-            last_step[i] = max(last_step[i], step)
+            last[i] = max(last[i], (step, -1, -1, -1))
         found[send] = step
     return found
