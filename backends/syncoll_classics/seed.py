@@ -22,13 +22,7 @@ from syncoll_classics import boxed, exchanges, grid
 from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
 from syncoll_classics.demand import refusal
-from syncoll_classics.dissemination import (
-    Carrying,
-    Dissemination,
-    exchanged,
-    one_shot,
-    up_and_down,
-)
+from syncoll_classics.dissemination import Carrying, Dissemination, exchanged, one_shot, up_and_down
 from syncoll_classics.exchanges import swing_peers, torus_shape
 from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings

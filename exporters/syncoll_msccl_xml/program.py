@@ -35,13 +35,7 @@ from syncoll.runtime import (
 )
 from syncoll.runtime.places import Cut, Places, by_weight
 from syncoll_msccl_xml.blocks import ThreadBlock, blocks_of
-from syncoll_msccl_xml.connections import (
-    Connection,
-    Place,
-    channels_of,
-    order_of,
-    pairs_of,
-)
+from syncoll_msccl_xml.connections import Connection, Place, channels_of, order_of, pairs_of
 from syncoll_msccl_xml.instructions import (
     Apart,
     Name,

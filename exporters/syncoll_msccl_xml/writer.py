@@ -18,14 +18,7 @@ from syncoll.errors import ExportError
 from syncoll.model.groups import groups_of
 from syncoll.plugins import ExportCounts, Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import (
-    Buffer,
-    Kind,
-    Slot,
-    StandardCollective,
-    kind_of,
-    request_within,
-)
+from syncoll.runtime import Buffer, Kind, Slot, StandardCollective, kind_of, request_within
 from syncoll_msccl_xml.blocks import BlockStep, ThreadBlock
 from syncoll_msccl_xml.instructions import Stated, XmlInstruction
 from syncoll_msccl_xml.limits import (

@@ -153,11 +153,7 @@ class Collective:
 
     @classmethod
     def from_arrays(
-        cls,
-        name: str,
-        pre: npt.ArrayLike,
-        post: npt.ArrayLike,
-        sizes: npt.ArrayLike | None = None,
+        cls, name: str, pre: npt.ArrayLike, post: npt.ArrayLike, sizes: npt.ArrayLike | None = None
     ) -> Collective:
         """Builds a collective from Boolean arrays ``[chunk, node]`` for C = 1.
 

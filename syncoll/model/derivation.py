@@ -226,9 +226,7 @@ def _sequence(one: Instance, head: Algorithm, tail: Algorithm) -> Algorithm:
         assert head.contributions is not None
         carried = np.concatenate([head.contributions, one.pre[later[:, 0]]])
     return Algorithm(
-        head.rounds_per_step + tail.rounds_per_step,
-        np.concatenate([head.sends, later]),
-        carried,
+        head.rounds_per_step + tail.rounds_per_step, np.concatenate([head.sends, later]), carried
     )
 
 

@@ -122,12 +122,7 @@ class ArrivalSearch:
         return self._into(after, has, tables)
 
     def _descended(
-        self,
-        arrivals: IntArray,
-        has: BoolArray,
-        needs: BoolArray,
-        tables: _Tables,
-        until: Deadline,
+        self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: _Tables, until: Deadline
     ) -> IntArray:
         arrivals = arrivals.copy()
         live = np.arange(len(arrivals))

@@ -56,11 +56,7 @@ class Oracle(Protocol[C]):
     """Finds cheap columns; heuristically for algorithms, exactly for bounds."""
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[C]],
-        until: Deadline,
+        self, prices: FloatArray, pays: FloatArray, shared: Sequence[Sequence[C]], until: Deadline
     ) -> tuple[list[tuple[int, C]], FloatArray]:
         """Columns with the position of their demand, and the least cost found for each demand.
 

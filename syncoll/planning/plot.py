@@ -219,11 +219,7 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     figure.suptitle(title, fontsize=10)
     _curves(time, plan, grid, colours, lambda size, seconds: _float(seconds))
     _curves(
-        rate,
-        plan,
-        grid,
-        colours,
-        lambda size, seconds: _float(seconds and size / seconds / 10**9),
+        rate, plan, grid, colours, lambda size, seconds: _float(seconds and size / seconds / 10**9)
     )
     show_times(time)
     rate.set_ylabel("algorithm bandwidth, GB/s")

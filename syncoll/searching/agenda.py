@@ -24,15 +24,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.shares import SHORT_SECONDS
 
-__all__ = [
-    "OUT_OF_MEMORY",
-    "SAVE_SECONDS",
-    "SEEDS",
-    "SELDOM",
-    "Agenda",
-    "Engine",
-    "Work",
-]
+__all__ = ["OUT_OF_MEMORY", "SAVE_SECONDS", "SEEDS", "SELDOM", "Agenda", "Engine", "Work"]
 
 OUT_OF_MEMORY = "out of memory"
 """The reason in an open claim if memory ended the search."""

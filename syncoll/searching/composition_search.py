@@ -24,13 +24,7 @@ from syncoll.ledger.request import SearchRequest, Size, Strategy
 from syncoll.model import Collective
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Frontier
-from syncoll.searching.agenda import (
-    OUT_OF_MEMORY,
-    SAVE_SECONDS,
-    SEEDS,
-    SELDOM,
-    Work,
-)
+from syncoll.searching.agenda import OUT_OF_MEMORY, SAVE_SECONDS, SEEDS, SELDOM, Work
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.heuristics import SOON_SECONDS
 from syncoll.searching.parts import Part, PartSearch, SearchTask, same_problem

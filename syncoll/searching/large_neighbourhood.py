@@ -197,10 +197,7 @@ class LargeNeighbourhoods:
     def _is_optimal(self, incumbent: _Incumbent) -> bool:
         """Whether no improvement is possible with this number of steps or chunks."""
         instance = incumbent.instance
-        low, best = (
-            self.ledger.bounds.known(instance.steps),
-            self.ledger.best(instance.steps),
-        )
+        low, best = (self.ledger.bounds.known(instance.steps), self.ledger.best(instance.steps))
         if best is not None and best <= low:
             return True  # another one is optimal
         return Fraction(instance.rounds - 1, instance.chunks) < low

@@ -77,12 +77,7 @@ def _searched(
 ) -> Frontier | None:
     """The frontier of one term; None if its limits leave nothing, or no time is left."""
     asked = replace(
-        request,
-        collective=term,
-        max_rounds=None,
-        aim=None,
-        is_part=True,
-        time_limit=until.seconds,
+        request, collective=term, max_rounds=None, aim=None, is_part=True, time_limit=until.seconds
     )
     try:
         return frontiers.search(SearchTask(asked, until, proving=False))

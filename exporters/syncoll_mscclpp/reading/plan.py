@@ -42,11 +42,7 @@ class PlanReference(Record, frozen=True):
     switch: Index | None = field(name="switch_channel_id", default=None)
 
     def __post_init__(self) -> None:
-        given = {
-            "type": self.buffer,
-            "buffer_id": self.remote,
-            "switch_channel_id": self.switch,
-        }
+        given = {"type": self.buffer, "buffer_id": self.remote, "switch_channel_id": self.switch}
         names = [name for name, value in given.items() if value is not None]
         if len(names) != 1:
             raise ValueError(
