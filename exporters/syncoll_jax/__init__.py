@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncoll.plugins import ExporterRecord, RunHere
+from syncoll.plugins import ExporterRecord
 
 RECORD = ExporterRecord(
     name="jax",
@@ -10,6 +10,6 @@ RECORD = ExporterRecord(
     load="syncoll_jax.format:EXPORTER",
     load_checker="syncoll_jax.checker:CHECKER",
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-jax " in head,
-    runs=RunHere("syncoll_jax.ranks:start", "jax"),
+    runs="syncoll_jax.ranks:start",
 )
 RECORDS = (RECORD,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncoll.plugins import ExporterRecord, RunHere
+from syncoll.plugins import ExporterRecord
 
 RECORD = ExporterRecord(
     name="torch",
@@ -10,6 +10,6 @@ RECORD = ExporterRecord(
     load="syncoll_torch.format:EXPORTER",
     load_checker="syncoll_torch.checker:CHECKER",
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-torch " in head,
-    runs=RunHere("syncoll_torch.ranks:start", "torch"),
+    runs="syncoll_torch.ranks:start",
 )
 RECORDS = (RECORD,)

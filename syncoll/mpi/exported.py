@@ -38,17 +38,14 @@ def run_exported(job: Job, record: ExporterRecord, seconds: float) -> Result:
     """Exports the algorithms of a job, runs the files, and returns the measured times.
 
     Raises:
-        UsageError: if the exporter's files do not run here, or a package is missing.
+        UsageError: if the library is not installed.
         ExportError: if an algorithm cannot be exported.
         ExecutionError: if a process failed, or the time was up.
     """
-    how = record.runs
-    if how is None:
-        raise UsageError(f"the files of exporter {record.name} are not run here")
-    if find_spec(how.package) is None:
+    name = record.name
+    if find_spec(name) is None:
         raise UsageError(
-            f"running over {record.name} needs {how.package}; install it with `pip install "
-            f"'syncoll[{how.package}]'`"
+            f"running over {name} needs {name}; install it with `pip install 'syncoll[{name}]'`"
         )
     texts = []
     for one in job.work:
@@ -56,7 +53,7 @@ def run_exported(job: Job, record: ExporterRecord, seconds: float) -> Result:
         (content,) = export_verified(record, request, {}).exported.files.values()
         texts.append(content.decode())
     command = python_command(_START, "{folder}")
-    return supervised(job, (how.start, texts), command, record.name, seconds)
+    return supervised(job, (record.runs, texts), command, name, seconds)
 
 
 def main(name: str) -> None:

@@ -43,7 +43,6 @@ __all__ = [
     "ExporterRecord",
     "RankedCall",
     "Ranks",
-    "RunHere",
 ]
 
 MESSAGE_OPTIONS = (
@@ -258,23 +257,6 @@ def _are_links(value: object) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class RunHere:
-    """How exports are run on processes, or devices, of this machine.
-
-    Args:
-        start: ``package.module:function``; it is called with P and an empty folder in a process of
-            its own, may start others, and returns a `Ranks` in each.
-        package: the package that it needs, and the name of syncoll's extra with it.
-    """
-
-    start: str
-    package: str
-
-    def __post_init__(self) -> None:
-        fields.check_fields(self)
-
-
 class RankedCall(Protocol):
     """A collective with its buffers."""
 
@@ -374,7 +356,10 @@ class ExporterRecord(Record):
         counts: the resources that a request needs with these options, without writing files;
             None if the exporter does not count.  Raises `ExportError` if it exceeds a limit of the
             runtime; the message names the limit.
-        runs: how its files are run on this machine; None if they are not.
+        runs: how its files are run on this machine, as ``package.module:function``, with the Python
+            package that has the exporter's name; empty if they are not.  The function is called
+            with P and an empty folder in a process of its own, may start others, and returns a
+            `Ranks` in each.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
@@ -394,7 +379,7 @@ class ExporterRecord(Record):
     counts: Code[Callable[[ExportRequest, Mapping[str, OptionValue]], ExportCounts | None]] = Code(
         lambda _request, _options: None
     )
-    runs: RunHere | None = None
+    runs: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 
 A slot of a rank holds one chunk.  The slots of a rank are its input, its output and its scratch, in
 this order; in place, input and output are the same slots.  Neighbouring slots are neighbours in
-memory.  So a row of the table is one piece of memory, and the table is the same for every size.
+memory.  The table is the same for every size.
 
 All messages of a step are concurrent.  Sums and copies follow when they have arrived, row by row.
 """
@@ -29,7 +29,6 @@ from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation, lower
 from syncoll.wording import counted
 
 __all__ = [
-    "HOLDS",
     "MessageRow",
     "MessageTable",
     "PlaceRow",
@@ -43,12 +42,12 @@ __all__ = [
 _WIDTH = 96
 """Letters of a line of a head."""
 
-HOLDS = ("input", "output", "input and output", "scratch")
-"""The kinds of slots, by their numbers in `PlaceRow`."""
-
 
 class PlaceRow(NamedTuple):
-    """Consecutive slots of a rank, of one of `HOLDS`, with the chunks from `chunk` on."""
+    """Consecutive slots of a rank, with the chunks from `chunk` on.
+
+    They hold input (0), output (1), both (2) or scratch (3).
+    """
 
     rank: int
     holds: int

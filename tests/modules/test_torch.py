@@ -43,7 +43,7 @@ def calls(collective: str, number: int) -> list[tuple[int, int, str]]:
         (1600, (number + 3) % 5, "in place"),
     ]
     if collective in ("allreduce", "allgather", "alltoallv"):
-        found.append((2_500_001, 0, "plain"))  # in slices
+        found.append((20_001, 0, "in slices"))
     found = [(total, dtype, groups + how) for total, dtype, how in found]
     return [*found, (0, 0, "refused")] if collective == "allreduce" else found
 

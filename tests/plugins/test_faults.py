@@ -554,7 +554,6 @@ def test_every_field_of_a_record_is_checked() -> None:
         Imported(FABRIC),
         ExportCounts(),
         Exported({}),
-        exporters.RunHere("x.y:z", "x"),
         CheckedExport("f", "c", 2, None, {}),
     ]
     own = {exporters.ExportRequest, records.SeedLimits}  # which plugins get and do not make
