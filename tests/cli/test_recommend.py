@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -90,7 +91,9 @@ def test_a_frontier_file_is_not_searched_again(
     assert result.code == 0
     (one,) = valid(result.json)["recommended"]
     assert one["message_bytes"] == 64 << 10
-    assert one["where"] in [f"points[{i}]" for i in range(len(found.frontier))]
+    places = {"points": found.frontier.points, "timed": found.frontier.timed}
+    assert one["where"] in [f"{x}[{i}]" for x, each in places.items() for i in range(len(each))]
+    assert pickle.loads(pickle.dumps(found)).recommended == found.recommended
     text = run("recommend", "f.json").out
     assert "message  algorithm" in text
     assert "  256 MiB  " in text

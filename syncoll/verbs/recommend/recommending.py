@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from syncoll.errors import SyncollError, UsageError
 from syncoll.planning import carried
 from syncoll.plugins import ExportCounts
 from syncoll.results import Frontier
-from syncoll.simulating import WIRE, Comparison, Runtime, floors_by_cuts, given_network, recommended
+from syncoll.simulating import WIRE, Runtime, floors_by_cuts, given_network, recommended
 from syncoll.verbs.asking import What, Where, session_of
 from syncoll.verbs.frontier import FrontierResult, Source, frontier_of
 from syncoll.verbs.recommend.result import RecommendationResult, style_after
@@ -84,53 +84,41 @@ def recommendation_for(
         to: the format whose runtime takes the messages; None for equal chunks of whole elements.
         model: alpha and beta.
     """
-    if to is not None:
-        known = session_of(frontier).plugins.exporters[to].options
-        runtime = runtime.named(options or {}, known)
+    record = None if to is None else session_of(frontier).plugins.exporters[to]
+    if record is not None:
+        runtime = runtime.named(options or {}, record.options)
     how: dict[str, Any] = {"progress": style_after(progress), "runtime": runtime}
     compared = syncoll.simulate(frontier, sizes=sizes, **how, **model)
-    misfit = _equal_chunks(compared)
-    if to is not None:
-        misfit = _by_counts(frontier, to, options or {}, in_place=in_place)
-    best = tuple(recommended(compared, lambda size, one: misfit(size, one.algorithm) is None))
+    counted: dict[str, tuple[str, ExportCounts | None]] = {}
+
+    def misfit(size: int, one: StoredAlgorithm) -> str:
+        """Why a message does not fit an algorithm, which is counted once; empty if it fits."""
+        if record is None:
+            why = "does not cut it into equal chunks of whole elements"
+            return "" if compared.fits(size, one.chunks) else why
+        if one.where not in counted:
+            _, refused, found = carried([one], record, options or {}, in_place=in_place)
+            counted[one.where] = refused[0][1] if refused else "", found.get(id(one))
+        reason, counts = counted[one.where]
+        if reason:
+            return f"has no files for {to}: {reason}"
+        if counts is None or counts.takes(size):
+            return ""
+        multiples = f"multiples of {counts.multiple_of} bytes, from {counts.min_bytes} on"
+        return f"takes only {multiples}, with {to}"
+
+    best = tuple(recommended(compared, lambda size, one: not misfit(size, one.algorithm)))
+    misfits = {}
+    for number, row in enumerate(best):
+        for one in (compared.timed(row.where), compared.best(number)):
+            if why := misfit(row.message_bytes, one.algorithm):
+                misfits[row.message_bytes, one.name] = why
     name = frontier.topology.name
     if isinstance(source, str) and not Path(source).is_file():
         name = source
     variants = tuple(_variants(name, frontier, compared, model))
     optimal = compared.optimal_classic
-    return RecommendationResult(frontier, compared, best, optimal, variants, model, misfit)
-
-
-def _equal_chunks(compared: Comparison) -> Callable[[int, StoredAlgorithm], str | None]:
-    """Why a message does not fit an algorithm, without a runtime; None if it fits."""
-
-    def misfit(size: int, one: StoredAlgorithm) -> str | None:
-        fits = compared.fits(size, one.chunks)
-        return None if fits else "does not cut it into equal chunks of whole elements"
-
-    return misfit
-
-
-def _by_counts(
-    frontier: FrontierResult, to: str, options: Mapping[str, object], *, in_place: bool
-) -> Callable[[int, StoredAlgorithm], str | None]:
-    """The same for the runtime of a format; an algorithm is counted once."""
-    record = session_of(frontier).plugins.exporters[to]
-    known: dict[str, tuple[str | None, ExportCounts | None]] = {}
-
-    def misfit(size: int, one: StoredAlgorithm) -> str | None:
-        if one.where not in known:
-            _, refused, found = carried([one], record, options, in_place=in_place)
-            known[one.where] = refused[0][1] if refused else None, found.get(id(one))
-        reason, counts = known[one.where]
-        if reason is not None:
-            return f"has no files for {to}: {reason}"
-        if counts is None or counts.takes(size):
-            return None
-        multiples = f"multiples of {counts.multiple_of} bytes, from {counts.min_bytes} on"
-        return f"takes only {multiples}, with {to}"
-
-    return misfit
+    return RecommendationResult(frontier, compared, best, optimal, variants, model, misfits)
 
 
 def _variants(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,13 +10,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 import syncoll
-from syncoll.documents import (
-    StoredAlgorithm,
-    frontier_document,
-    require_new_folder,
-    to_text,
-    write_new_folder,
-)
+from syncoll.documents import frontier_document, require_new_folder, to_text, write_new_folder
 from syncoll.documents.plan import MessageRecord
 from syncoll.documents.recommendation import (
     RecommendationRecord,
@@ -77,7 +71,7 @@ class RecommendationResult(Tabular):
         optimal: a classic whose times are proved optimal for all these messages, or None.
         variants: of the machine, with better bounds.
         model: the values of alpha and beta that were given.
-        misfit: why a message does not fit an algorithm; None if it fits.
+        misfits: by bytes and place, why a message does not fit a recommended or faster algorithm.
     """
 
     frontier: FrontierResult
@@ -86,7 +80,7 @@ class RecommendationResult(Tabular):
     optimal: str | None
     variants: tuple[VariantRecord, ...]
     model: Mapping[str, Any]
-    misfit: Callable[[int, StoredAlgorithm], str | None]
+    misfits: Mapping[tuple[int, str], str]
 
     columns: ClassVar = columns_of(
         "str where classic, int message_bytes steps rounds chunks, "
@@ -120,11 +114,10 @@ class RecommendationResult(Tabular):
             yield f"{name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}{by}"
         for number, one in enumerate(self.recommended):
             size, least = format_size(one.message_bytes), compared.best(number)
-            stored = compared.timed(one.where).algorithm
-            if (why := self.misfit(one.message_bytes, stored)) is not None:
+            if why := self.misfits.get((one.message_bytes, one.where)):
                 yield f"For {size}, {one.where} {why}; the runtime may refuse it."
             elif float(least.seconds[number]) < one.seconds * _FASTER and (
-                why := self.misfit(one.message_bytes, least.algorithm)
+                why := self.misfits.get((one.message_bytes, least.name))
             ):
                 yield (
                     f"{least.name} (C = {least.algorithm.chunks}) would take "
