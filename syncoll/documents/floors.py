@@ -120,12 +120,10 @@ def read_floors(path: Path) -> FloorsRecord:
             raise FileFormatError(f"{name}: floors[{i}]: no such lanes, or a price twice")
         proof = FlowsOverTime(one.times, prices, one.payments, one.reading, one.node)
         try:
-            most = proof.most_bytes(networks[one.lanes], shape)
+            if one.bytes <= (most := proof.most_bytes(networks[one.lanes], shape)):
+                raise VerificationError(
+                    f"the deadline is proved for more than {most} bytes of a node, not {one.bytes}"
+                )
         except VerificationError as error:
             raise VerificationError(f"{name}: floors[{i}]: {error}") from error
-        if one.bytes <= most:
-            raise VerificationError(
-                f"{name}: floors[{i}]: the deadline is proved for more than {most} bytes of a "
-                f"node, not for {one.bytes}"
-            )
     return record

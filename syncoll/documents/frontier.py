@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.evidence import EvidenceRecord, ProofRecord, evidence_of
 from syncoll.documents.families import FamilyRecord, PartRecord, family_of
-from syncoll.documents.problem import AlgorithmRecord, FileRecord, ProblemRecord
+from syncoll.documents.problem import VERSION, AlgorithmRecord, FileRecord, ProblemRecord
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -99,16 +99,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
-    schema: Literal[
-        "syncoll/frontier/1",
-        "syncoll/frontier/2",
-        "syncoll/frontier/3",
-        "syncoll/frontier/4",
-        "syncoll/frontier/5",
-        "syncoll/frontier/6",
-        "syncoll/frontier/7",
-        "syncoll/frontier/8",
-    ]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/frontier/[1-{VERSION}]$")]
     bounds: BoundsRecord
     search: Annotated[
         dict[str, Any],

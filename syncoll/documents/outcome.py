@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.problem import (
+    VERSION,
     AlgorithmRecord,
     InterconnectRecord,
     ProblemFileRecord,
@@ -46,13 +47,7 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
             searched.
     """
 
-    schema: Literal[
-        "syncoll/outcome/1",
-        "syncoll/outcome/2",
-        "syncoll/outcome/3",
-        "syncoll/outcome/5",
-        "syncoll/outcome/6",
-    ]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/outcome/[1-{VERSION}]$")]
     message: str
     encoding: str
     backend: str
@@ -95,13 +90,7 @@ _RECORDS = {"sat": SatRecord, "unsat": UnsatRecord, "unknown": UnknownRecord}
 class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
     """One algorithm with all data that its verification needs."""
 
-    schema: Literal[
-        "syncoll/algorithm/1",
-        "syncoll/algorithm/2",
-        "syncoll/algorithm/3",
-        "syncoll/algorithm/5",
-        "syncoll/algorithm/6",
-    ]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/algorithm/[1-{VERSION}]$")]
     algorithm: AlgorithmRecord
 
 
@@ -160,13 +149,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         digest: digest of the other entries; detects accidental changes.
     """
 
-    schema: Literal[
-        "syncoll/refutation/1",
-        "syncoll/refutation/2",
-        "syncoll/refutation/3",
-        "syncoll/refutation/5",
-        "syncoll/refutation/6",
-    ]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/refutation/[1-{VERSION}]$")]
     encoding: str
     encoding_options: dict[str, OptionEntry]
     lowerings: tuple[str, ...]

@@ -75,7 +75,8 @@ def given_runtime(
     found = runtime(name or (to if to in RUNTIMES else WIRE.name))
     if overhead is None:
         return found, Fraction(0)
-    return found.without_calls(), values.time_of("overhead", overhead)
+    free = tuple(replace(one, call=Fraction(0)) for one in found.protocols)
+    return replace(found, protocols=free, per_gpu=Fraction(0)), values.time_of("overhead", overhead)
 
 
 _Kinds = Mapping[str, Any]

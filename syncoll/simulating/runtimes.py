@@ -217,10 +217,5 @@ class Runtime:
         chosen = tuple(one for one in self.protocols if one.name == name)
         return replace(self, protocols=chosen) if chosen else self
 
-    def without_calls(self) -> Runtime:
-        """The runtime with no cost of a call, for one that is given otherwise."""
-        free = tuple(replace(one, call=Fraction(0)) for one in self.protocols)
-        return replace(self, protocols=free, per_gpu=Fraction(0))
-
 
 WIRE = Runtime("wire", "the network without a library", (Protocol("wire"),))

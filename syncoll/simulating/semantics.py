@@ -156,12 +156,8 @@ class Semantics:
             words.append(f"connections of depth {self.depth}")
         if self.reduction:
             words.append(f"reductions at {format_bandwidth(1 / self.reduction)}")
-        if self.overhead:
-            words.append(f"{format_time(self.overhead)} a call")
-        if self.message:
-            words.append(f"{format_time(self.message)} a message")
-        if self.summing:
-            words.append(f"{format_time(self.summing)} a sum")
+        costs = ("call", self.overhead), ("message", self.message), ("sum", self.summing)
+        words += [f"{format_time(cost)} a {name}" for name, cost in costs if cost]
         if self.rank_rate is not None:
             words.append(f"{format_bandwidth(self.rank_rate)} from a node")
         words += [f"slow {one}" for one in self.slow]
