@@ -35,8 +35,7 @@ class BiGraph:
 
 def numbered_bigraph(text: str, nodes: int) -> BiGraph:
     """Parses a BiGraph numbered switch by switch, upper layer first: ``4x8`` is 4 switches, 8 nodes
-    each.  Raises `OptionError` if the text is malformed, or has another number of nodes.
-    """
+    each.  Raises `OptionError` if the text is malformed, or has another number of nodes."""
     found = re.fullmatch(r"(\d+)x(\d+)", text)
     switches, each = (int(found[1]), int(found[2])) if found else (0, 0)
     if switches * each != nodes or switches % 2 or min(switches, each) < 1:

@@ -49,8 +49,7 @@ class Router:
         self, demand: ClassicDemand, logical: IntArray, carried: BoolArray | None = None
     ) -> Algorithm:
         """The algorithm of logical sends; `carried` are the contributions if the collective
-        combines.
-        """
+        combines."""
         direct = bool((self._topology.links_of(logical[:, 1], logical[:, 2]) >= 0).all())
         sends, rows = (logical, np.arange(len(logical))) if direct else self.routed(logical)
         contributions = None if carried is None else carried[rows]

@@ -212,8 +212,7 @@ class Script:
 
     def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
         """Adds an event:  ``glres`` sums over its group, ``gstore`` takes a stream of this rank;
-        both store at all ranks of the group.  `bound` has the rank's groups with their buffers.
-        """
+        both store at all ranks of the group.  `bound` has the rank's groups with their buffers."""
         self._before(_slots([(event.source, event.size)]), _slots([(event.target, event.size)]))
 
         def place(slot: Slot) -> dict[str, Any]:

@@ -47,10 +47,9 @@ def message_numbers(keys: IntArray, place: IntArray) -> IntArray:
         keys: ``[M, K]``, equal rows for sends of one step, link and set of contributions.
         place: ``[M]``, of their chunks, see `chunk_places`.
     """
-    cells = numbered(keys)
-    order = np.lexsort((place, cells))
-    run = np.empty(len(cells), dtype=np.int64)
-    run[order] = np.cumsum(~_follows(cells[order], place[order])) - 1
+    order, same = _in_messages(numbered(keys), place)
+    run = np.empty(len(order), dtype=np.int64)
+    run[order] = np.cumsum(~same) - 1
     _, first, number = np.unique(run, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     return np.asarray(rank[number.reshape(-1)], dtype=np.int64)
@@ -123,25 +122,25 @@ def _cells(algorithm: Algorithm) -> IntArray:
 
 def _joined(algorithm: Algorithm, places: IntArray) -> IntArray:
     """``[J, 2]``: for each send but the first of a message the chunk before it, and its own."""
-    cells, chunk = _cells(algorithm), algorithm.sends[:, 0]
-    order = np.lexsort((places[chunk], cells))
-    same = _follows(cells[order], places[chunk[order]])
-    return np.column_stack([chunk[order[:-1][same[1:]]], chunk[order[same]]])
+    order, same = _in_messages(_cells(algorithm), places[algorithm.sends[:, 0]])
+    chunk = algorithm.sends[order, 0]
+    return np.column_stack([chunk[:-1][same[1:]], chunk[same]])
 
 
 def starts_of_messages(algorithm: Algorithm, table: RelationTable) -> BoolArray:
     """``[M]``: whether each send is the first of its message."""
-    cells, places = _cells(algorithm), chunk_places(table)[algorithm.sends[:, 0]]
-    order = np.lexsort((places, cells))
+    places = chunk_places(table)[algorithm.sends[:, 0]]
+    order, same = _in_messages(_cells(algorithm), places)
     starts = np.empty(len(order), dtype=bool)
-    starts[order] = ~_follows(cells[order], places[order])
+    starts[order] = ~same
     return starts
 
 
-def _follows(cells: IntArray, places: IntArray) -> BoolArray:
-    """Whether each send, in order of cells and places, continues the message before it."""
-    same = (np.diff(cells) == 0) & (np.diff(places) == 1)
-    return np.concatenate([np.zeros(min(1, len(cells)), dtype=bool), same])
+def _in_messages(cells: IntArray, places: IntArray) -> tuple[IntArray, BoolArray]:
+    """The order of sends by cells and places; and whether each continues the message before it."""
+    order = np.lexsort((places, cells))
+    same = (np.diff(cells[order]) == 0) & (np.diff(places[order]) == 1)
+    return order, np.concatenate([np.zeros(min(1, len(cells)), dtype=bool), same])
 
 
 def equal_trees(algorithm: Algorithm, kind: IntArray) -> IntArray:

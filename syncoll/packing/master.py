@@ -76,8 +76,7 @@ class Master:
 
     def limit(self, coefficients: Mapping[tuple[int, int], float]) -> None:
         """Adds a rule before any column: prices of (bound, step) with these coefficients add up
-        to at most 0.
-        """
+        to at most 0."""
         row = {b * self.steps + t: c for (b, t), c in coefficients.items()}
         self._program.add(row, -np.inf, 0.0)
         self._rules += 1

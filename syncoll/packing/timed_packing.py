@@ -82,8 +82,7 @@ class TimedPacking(Packing[TimedTree]):
 
     def of_use(self, most: int) -> list[list[tuple[TimedTree, float]]]:
         """For each demand trees with their shares, the largest first, and a few without a share.
-        There are at most `most` trees beyond the ones with a share.
-        """
+        There are at most `most` trees beyond the ones with a share."""
         # Trees added after the last solution have no share yet.
         shares = np.zeros(len(self.columns))
         shares[: len(self.master.shares)] = self.master.shares

@@ -243,12 +243,11 @@ def _usable(
 def _parts(chosen: _Chosen, counts: ExportCounts | None) -> list[_Chosen]:
     """A range, divided if small messages in it have a file of their own."""
     one, least, most = chosen
-    small = 0 if counts is None else counts.small
-    if counts is None or not least <= small or (most is not None and most <= small):
+    if counts is None or max(least, counts.multiple_of, counts.min_bytes) > counts.small:
         return [chosen]
-    if max(counts.multiple_of, counts.min_bytes) > small:
+    if most is not None and most <= counts.small:
         return [chosen]
-    return [(one, least, small), (one, small + 1, most)]
+    return [(one, least, counts.small), (one, counts.small + 1, most)]
 
 
 def _up_to(

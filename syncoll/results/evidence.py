@@ -175,8 +175,7 @@ def refuted_instance(
     evidence: Evidence, refuted: Refuted, topology: Topology, name: str
 ) -> Instance:
     """The instance that a solver refuted: for an inverse its dual on the reversed topology.
-    Raises `ModelError` if no shape stands for that C.
-    """
+    Raises `ModelError` if no shape stands for that C."""
     shape = evidence.shape(refuted.chunks)
     if shape is None:
         raise ModelError(f"the chunks of C = {refuted.chunks} are not known")

@@ -40,8 +40,7 @@ COMPOSITIONS = "compositions"
 class CompositionSearch:
     """The search of a composition: its ways to compose, and its direct search.
     Every `save_seconds` parts are composed while they are searched.  The rows of `before` come
-    before all others.
-    """
+    before all others."""
 
     def __init__(
         self,
@@ -133,8 +132,7 @@ class CompositionSearch:
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """The compositions of the next way.
         Raises `UsageError` if the limits leave no room for any way, and there is nothing else to
-        search.  Raises `LocatedError` if every way is impossible on the topology.
-        """
+        search.  Raises `LocatedError` if every way is impossible on the topology."""
         way = self._ways.pop(0)
         if self._done and (self._deadline.passed or not self._may_gain(way)):
             return

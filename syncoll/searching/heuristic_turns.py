@@ -129,8 +129,7 @@ class HeuristicTurns:
 
     def wait(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn in the background before the first question to a solver, which would seldom find
-        more.  Raises `OutOfTimeError` if too little time is left for the solver.
-        """
+        more.  Raises `OutOfTimeError` if too little time is left for the solver."""
         known = ledger.points
         yield from self.go_on(ledger, until)
         if ledger.points is known:

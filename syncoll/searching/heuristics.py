@@ -201,8 +201,7 @@ class Heuristics:
 
     def go_to_background(self, limits: SeedLimits, until: Deadline) -> None:
         """Starts a process for the seeds that resume, if possible; otherwise they have their turns
-        here.  A seed that has begun here loses its state.
-        """
+        here.  A seed that has begun here loses its state."""
         if is_counted():  # results from background processes depend on the machine
             return
         leaving = [s for s in self._states if s.seed.record.resumes and not s.ended]

@@ -24,8 +24,7 @@ Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Fronti
 @dataclass(frozen=True, eq=False)
 class KnownAlgorithms:
     """Known algorithms of a collective on a topology.
-    The `proposals`, verified or not, come within the time of a turn.
-    """
+    The `proposals`, verified or not, come within the time of a turn."""
 
     topology: Topology
     collective: str

@@ -169,8 +169,7 @@ class Search:
 
     def _claim_rows(self, solving: Work | None = None) -> list[Work]:
         """The rows after a turn of seeds: bounds of their points while they continue in the
-        background, and a report.
-        """
+        background, and a report."""
 
         def due() -> bool:
             before = solving is None or solving.had == 0

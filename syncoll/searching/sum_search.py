@@ -36,8 +36,7 @@ Solved = tuple[Instance, Algorithm]
 
 class SumSearch:
     """The engine of a sum: the overlaid frontiers of its terms.
-    `frontiers` makes a search of the terms, which searches terms that had less time anew.
-    """
+    `frontiers` makes a search of the terms, which searches terms that had less time anew."""
 
     def __init__(self, search: Search, frontiers: Callable[[], PartSearch]) -> None:
         self._search, self._frontiers = search, frontiers

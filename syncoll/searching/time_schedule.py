@@ -97,8 +97,7 @@ def _undecided(
     source: CandidateSource, step: StepState, few: bool | None = None
 ) -> list[Candidate]:
     """Undecided candidates by R/C, those beyond the limit on C once; none if each has its own time.
-    `few` restricts them to few chunks, or to the others.
-    """
+    `few` restricts them to few chunks, or to the others."""
     if source.request.point_limit is not None:
         return []
     most = _FEW_MULTIPLES * source.least_chunks
