@@ -337,13 +337,12 @@ def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
         return [StoredAlgorithm(found.instance, found.algorithm, "member")]
     each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
     made = [StoredAlgorithm(one.instance, one.algorithm, one.where, _claim(one)) for one in each]
-    for i, one in enumerate(each.timed if isinstance(each, FrontierResult) else ()):
-        made.append(StoredAlgorithm(one.instance, one.algorithm, f"timed[{i}]"))
-    return made
+    timed = enumerate(each.timed if isinstance(each, FrontierResult) else ())
+    return made + [StoredAlgorithm(x.instance, x.algorithm, f"timed[{i}]") for i, x in timed]
 
 
 def _claim(one: AlgorithmVerbs) -> str:
-    """The sentence on what is proved about its cost."""
+    """The sentence on the proofs about its cost."""
     if isinstance(one, PointResult):
         return one.claim(one.max_chunks)
     return one.claim if isinstance(one, StoredAlgorithm) else ""

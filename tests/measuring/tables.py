@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.smi.conftest import nvidia_text
+
 HEAD = """\
 #                                                              out-of-place                       in-place
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
@@ -51,17 +53,13 @@ def matrix(gpus: int, cell: str, cards: int = 0, *, far: str = "") -> str:
         cards: their number; GPUs next to each other share one.
         far: between the halves; empty for `cell`.
     """
-    names = [f"GPU{i}" for i in range(gpus)] + [f"NIC{i}" for i in range(cards)]
-
-    def shown(a: int, b: int) -> str:
-        if a == b:
-            return "X"
-        if max(a, b) < gpus:
-            return far if far and a // (gpus // 2) != b // (gpus // 2) else cell
-        low, high = sorted((a, b))
-        return "PXB" if low < gpus and low * cards // gpus == high - gpus else "SYS"
-
-    rows = [
-        "\t".join([name, *(shown(i, j) for j in range(len(names)))]) for i, name in enumerate(names)
+    half = gpus // 2 if far else gpus
+    cells = [
+        ["X" if a == b else cell if a // half == b // half else far for b in range(gpus)]
+        for a in range(gpus)
     ]
-    return "\n".join(["\t" + "\t".join(names), *rows]) + "\n"
+    nics = {
+        f"NIC{i}": ["PXB" if a * cards // gpus == i else "SYS" for a in range(gpus)]
+        for i in range(cards)
+    }
+    return nvidia_text(cells, nics=nics)

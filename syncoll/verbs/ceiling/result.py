@@ -27,7 +27,7 @@ from syncoll.session import Session
 from syncoll.simulating import runtime
 from syncoll.units import format_size, gigabytes, microseconds
 from syncoll.verbs.measured import STARTS
-from syncoll.verbs.result import Result
+from syncoll.verbs.result import Result, picked
 from syncoll.wording import counted
 
 __all__ = ["CeilingResult", "ceilings_of"]
@@ -95,12 +95,10 @@ class CeilingResult(Result):
             {
                 "machine": run.machine,
                 "collective": str(run.kind),
-                "boxes": run.boxes,
-                "rows": run.rows,
+                **picked(run, "boxes rows settled"),
                 "ceiling": run.plain.document(run.factor),
                 "with_sums": run.summed and run.summed.document(run.factor),
                 "library": {way.name: way.algbw for way in run.library},
-                "settled": run.settled,
                 "findings": list(findings(run)),
             }
             for run in self.runs

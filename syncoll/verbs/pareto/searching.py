@@ -157,9 +157,8 @@ def goal_sizes(optimise_for: int | str | Sequence[int | str]) -> list[int]:
     """The sizes of messages of a range by powers of two, both ends included, or of a list."""
     found = values.sizes_of("optimise_for", optimise_for, 2)
     if isinstance(optimise_for, str) and "," not in optimise_for:
-        _, high = values.size_range("optimise_for", optimise_for) or (0, found[-1])
-        found = [*found, high] if high > found[-1] else found
-    return sorted(found)
+        found += values.size_range("optimise_for", optimise_for) or ()
+    return sorted(set(found))
 
 
 def _classics(
