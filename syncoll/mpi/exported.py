@@ -21,7 +21,7 @@ from syncoll.errors import SyncollError, UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.launcher import supervised
 from syncoll.mpi.measuring import Job, MpiComparison, Result, Run, describe, used, whole
-from syncoll.mpi.rank import JOB, Watch, write_result, write_text
+from syncoll.mpi.rank import JOB, Watch, watch_of, write_result, write_text
 from syncoll.mpi.reference import DefinitionReference
 from syncoll.plugins import ExporterRecord, ExportRequest, Ranks
 from syncoll.processes import available_cores, python_command
@@ -64,7 +64,7 @@ def main(name: str) -> None:
     (folder / "ranks").mkdir()
     started: Ranks = getattr(importlib.import_module(module), function)(ranks, folder / "ranks")
     rank = started.local[0]
-    watch = Watch(seconds, parent, lambda text: write_text(folder / f"late.{rank}", text))
+    watch = watch_of(folder, rank, seconds, parent)
     try:
         result = _measure(started, job, texts, watch)
         if rank == 0:

@@ -23,7 +23,16 @@ from syncoll.mpi.communicators import mpi
 from syncoll.mpi.measuring import Job, Result, measure
 from syncoll.processes import LivingProcess
 
-__all__ = ["JOB", "RESULT", "Watch", "main", "read_failures", "write_result", "write_text"]
+__all__ = [
+    "JOB",
+    "RESULT",
+    "Watch",
+    "main",
+    "read_failures",
+    "watch_of",
+    "write_result",
+    "write_text",
+]
 
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
@@ -86,6 +95,16 @@ class Watch:
                 os._exit(1)
 
 
+def watch_of(folder: Path, rank: int, seconds: float, parent: LivingProcess) -> Watch:
+    """The watch of a rank that the launcher started."""
+    return Watch(
+        seconds,
+        parent,
+        lambda text: write_text(folder / f"late.{rank}", text),
+        lambda: shutil.rmtree(folder, ignore_errors=True),
+    )
+
+
 def main(name: str) -> None:
     """Runs the job in a folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher handles it
@@ -93,12 +112,7 @@ def main(name: str) -> None:
     job, ranks, parent, seconds = pickle.loads((folder / JOB).read_bytes())
     assert isinstance(job, Job)
     comm = mpi().COMM_WORLD
-    watch = Watch(
-        seconds,
-        parent,
-        lambda text: write_text(folder / f"late.{comm.rank}", text),
-        lambda: shutil.rmtree(folder, ignore_errors=True),
-    )
+    watch = watch_of(folder, comm.rank, seconds, parent)
     try:
         if comm.size != ranks:
             raise SyncollError(

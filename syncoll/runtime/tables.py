@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
+from operator import itemgetter
 from textwrap import fill
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from syncoll.model.groups import chunks_of, groups_of
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime.graphs import MessageRuns, chunk_numbers
 from syncoll.runtime.layout import Buffer, Kind, Layout, Slot, layout_of
-from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation, lower
+from syncoll.runtime.lowering import LoweredAlgorithm, lower
 from syncoll.wording import counted
 
 __all__ = [
@@ -34,8 +35,6 @@ __all__ = [
     "PlaceRow",
     "SumRow",
     "TableExporter",
-    "function_of",
-    "head_of",
     "table_of",
 ]
 
@@ -154,15 +153,15 @@ def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
         instance.combining,
         tuple(rows.places),
         tuple(rows.messages()),
-        tuple(sorted((r for rank in lowered.ranks for r in rows.sums(rank.rank)), key=_in_order)),
+        tuple(
+            sorted(
+                (r for rank in lowered.ranks for r in rows.sums(rank.rank)), key=itemgetter(0, 1)
+            )
+        ),
     )
 
 
-def _in_order(row: SumRow) -> tuple[int, int]:
-    return row.step, row.rank
-
-
-def function_of(request: ExportRequest, table: MessageTable) -> str:
+def _function(request: ExportRequest, table: MessageTable) -> str:
     """The collective's name without its arguments, as an identifier of a programming language."""
     found = re.match(
         r"[A-Za-z]\w*", request.collective if table.kind is Kind.CUSTOM else table.kind
@@ -171,7 +170,7 @@ def function_of(request: ExportRequest, table: MessageTable) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def head_of(request: ExportRequest, table: MessageTable) -> str:
+def _head(request: ExportRequest, table: MessageTable) -> str:
     """A description of an algorithm, with the proved bounds on its cost, for the head of a file."""
     one = request.instance
     root = "" if table.root is None else f" of root {table.root}"
@@ -208,7 +207,7 @@ class TableExporter:
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         table = table_of(request)
-        text = self.text(table, function_of(request, table), head_of(request, table))
+        text = self.text(table, _function(request, table), _head(request, table))
         return Exported({f"{request.name}{self.suffix}": text.encode()})
 
 
@@ -218,10 +217,8 @@ class _Rows:
     def __init__(self, lowered: LoweredAlgorithm, numbers: IntArray) -> None:
         self.lowered, self.runs, self.numbers = lowered, MessageRuns.in_(lowered), numbers
         self.places: list[PlaceRow] = []
-        self.slot: list[dict[Slot, int]] = []
+        self.slot = [self._place(rank) for rank in range(len(lowered.ranks))]
         """The number of each slot of each rank."""
-        for rank in range(len(lowered.ranks)):
-            self.slot.append(self._place(rank))
 
     def _place(self, rank: int) -> dict[Slot, int]:
         """Numbers the slots of a rank; in scratch the slots of one message are neighbours."""
@@ -275,31 +272,23 @@ class _Rows:
     def sums(self, rank: int) -> Iterator[SumRow]:
         """The sums and copies of a rank, neighbours as one."""
         slot, last = self.slot[rank], None
-        operations = self.lowered.ranks[rank].operations
         lowest: dict[Slot, int] = {}
-        for one in operations:
-            if one.target is not None and one.action is not Action.REDUCE:
-                lowest[one.target] = min(one.contributions, default=0)
-            if one.message is not None:
+        for one in self.lowered.ranks[rank].operations:
+            if one.target is None:
                 continue
-            row = self._sum(one, rank, slot, lowest)
-            if last and _continues(last, row):
-                last = last._replace(slots=last.slots + 1)
-            else:
-                if last:
-                    yield last
-                last = row
+            if one.message is None:
+                parts = sorted(one.sources, key=lambda source: lowest.get(source, rank))
+                first, other = [*(slot[part] for part in parts), -1][:2]
+                row = SumRow(one.step, rank, slot[one.target], first, other, 1)
+                if last and _continues(last, row):
+                    last = last._replace(slots=last.slots + 1)
+                else:
+                    if last:
+                        yield last
+                    last = row
+            lowest[one.target] = min(one.contributions, default=0)
         if last:
             yield last
-
-    def _sum(
-        self, one: Operation, rank: int, slot: dict[Slot, int], lowest: dict[Slot, int]
-    ) -> SumRow:
-        assert one.target is not None
-        parts = sorted(one.sources, key=lambda source: lowest.get(source, rank))
-        lowest[one.target] = min(one.contributions, default=0)
-        other = slot[parts[1]] if len(parts) > 1 else -1
-        return SumRow(one.step, rank, slot[one.target], slot[parts[0]], other, 1)
 
 
 def _continues(last: SumRow, row: SumRow) -> bool:
