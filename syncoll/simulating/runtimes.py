@@ -194,8 +194,8 @@ class Runtime:
         return found
 
     def protocols_for(self, kind: Kind | None, classic: str = "") -> tuple[Protocol, ...]:
-        """The protocols of a collective, all of them for None; those in which a classic runs, if
-        there are any."""
+        """The protocols of a collective, all of them for None.  A classic has only the protocols in
+        which it runs, if there are any."""
         own = tuple(one for one in self.protocols if kind in one.collectives)
         usual = (one for one in self.protocols if kind is None or not one.collectives)
         found = own or tuple(usual)

@@ -32,7 +32,7 @@ from syncoll.simulating.lockstep import lockstep, step_seconds
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Injection, Order, Semantics, Sharing, Timing
-from syncoll.simulating.workload import Workload, kinds_of_lanes, workload_of
+from syncoll.simulating.workload import Workload, workload_of
 from syncoll.wording import counted
 
 __all__ = ["SimulatedSeconds", "Simulation", "simulate_algorithm", "simulated_seconds"]
@@ -225,12 +225,11 @@ def _workloads(stored: StoredAlgorithm, settings: Sequence[Setting]) -> list[Wor
     messages = any(one.semantics.message for one in settings)
     for one in settings:
         if found and not isinstance(stored.algorithm, OrbitAlgorithm):
-            work = replace(found[0], network=one.network, lane_kind=kinds_of_lanes(one.network))
+            work = replace(found[0], network=one.network)
         else:
-            semantics = one.semantics  # images are alike on some networks only
-            alike = not semantics.late and semantics.injection is Injection.FREE
-            symmetric = alike and semantics.rank_rate is None
-            how = {"symmetric": symmetric, "messages": messages}
+            free = not one.semantics.late and one.semantics.injection is Injection.FREE
+            alike = free and one.semantics.rank_rate is None  # on some networks only
+            how = {"symmetric": alike, "messages": messages}
             work = workload_of(stored.instance, stored.algorithm, one.network, **how)
         arriving = one.semantics.order is Order.ARRIVALS
         found.append(by_arrival(work, one.semantics) if arriving else work)

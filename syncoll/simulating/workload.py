@@ -27,7 +27,7 @@ from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.symmetry.orbits import least_of_orbits
 
-__all__ = ["Workload", "kinds_of_lanes", "ranks_among", "workload_of"]
+__all__ = ["Workload", "ranks_among", "workload_of"]
 
 _CELLS_AT_ONCE = 1 << 24
 
@@ -52,7 +52,6 @@ class Workload:
         copies: number of images of each send, itself included.
         together: ``[3, M]``, for each kind of lane equal numbers for sends that pass as one; None
             if every send counts on every lane.
-        lane_kind: ``[lanes]``, the row of `together` for each lane.
         begins: ``[M]``: whether a send is the first of a message that costs something.
     """
 
@@ -67,7 +66,6 @@ class Workload:
     lane_of: IntArray
     copies: int
     together: IntArray | None
-    lane_kind: IntArray
     begins: BoolArray
 
     def passing(
@@ -86,7 +84,7 @@ class Workload:
         """
         if self.together is None:
             return None
-        group = self.together[self.lane_kind[lanes], sends]
+        group = self.together[self._lane_kind[lanes], sends]
         keys = np.column_stack([lanes, kinds, group])
         _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         if len(first) == len(keys):
@@ -96,6 +94,10 @@ class Workload:
 
     def __len__(self) -> int:
         return len(self.sends)
+
+    @cached_property
+    def _lane_kind(self) -> IntArray:
+        return np.array([_KINDS.index(lane.counts) for lane in self.network.lanes])
 
     @cached_property
     def concurrent(self) -> IntArray:
@@ -124,11 +126,6 @@ class Workload:
     def rank_on_connection(self) -> IntArray:
         """``[M]``: number of earlier sends on the same connection."""
         return ranks_among(self.connections)
-
-
-def kinds_of_lanes(network: PhysicalNetwork) -> IntArray:
-    """See `Workload.lane_kind`."""
-    return np.array([_KINDS.index(lane.counts) for lane in network.lanes])
 
 
 def ranks_among(keys: IntArray) -> IntArray:
@@ -181,8 +178,7 @@ def workload_of(
     begins = np.zeros(len(sends), dtype=bool)
     if messages:
         begins = starts_of_messages(algorithm, instance.table)[order]
-    lanes = together, kinds_of_lanes(network)
-    return Workload(network, sends, links, connections, *steps, *needed, *lanes, begins)
+    return Workload(network, sends, links, connections, *steps, *needed, together, begins)
 
 
 def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:

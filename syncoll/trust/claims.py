@@ -199,27 +199,22 @@ class _Check:
         )
 
     def _timed(self, where: str, part: Part) -> None:
-        instance, bounds = part.instance, self.frontier
-        shape = self.evidence.shape(part.chunks)
-        found = ChunkClasses.of(instance, part.chunks, combining=instance.combining)
+        self._chunks(where, part)
         _require(
-            shape is not None and found.proportional(shape),
-            f"{where} has other chunks than the shape for C = {part.chunks}",
-        )
-        _require(
-            part.steps >= bounds.least_steps and part.bandwidth >= bounds.least_bandwidth,
+            part.steps >= self.frontier.least_steps
+            and part.bandwidth >= self.frontier.least_bandwidth,
             f"{where} costs ({part.steps}, {part.bandwidth}), below the file's bounds",
         )
 
-    def _point(self, point: Point) -> None:
-        instance = point.instance
-        found = ChunkClasses.of(instance, point.chunks, combining=instance.combining)
-        shape = self.shape_of.get(point.chunks)
-        if shape is None and self.evidence.scaling:
-            shape = self.evidence.shapes[0].shape
-        name = f"the point ({point.steps}, {point.bandwidth})"
+    def _chunks(self, name: str, one: Point | Part) -> None:
+        found = ChunkClasses.of(one.instance, one.chunks, combining=one.instance.combining)
+        shape = self.evidence.shape(one.chunks)
         same = shape is not None and found.proportional(shape)
         _require(same, f"{name} is about other chunks than the proofs")
+
+    def _point(self, point: Point) -> None:
+        name = f"the point ({point.steps}, {point.bandwidth})"
+        self._chunks(name, point)
         proof = self.evidence.proof(point.steps)
         bound = None if proof is None else proof.bound
         _require(
