@@ -29,7 +29,7 @@ end.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
@@ -143,6 +143,10 @@ class Draft:
         """The channel of a block for an event, to the block of another rank."""
         return self.channel[block, self.owner(rank, event.chunk, event.step)]
 
+    def others(self, block: Block, events: Iterable[Event]) -> list[Channel]:
+        """The channels of a block to the other ranks of events."""
+        return sorted({self.across(block, one, rank) for one in events for rank in one.others})
+
     def overwrites(self, message: int | None) -> bool:
         """Whether the receiver must signal first that its memory is free."""
         assert message is not None
@@ -160,12 +164,7 @@ class Draft:
         out = [one.message for step in steps for one in step.sends]
         into = [one.message for step in steps for one in step.receives]
         sends, receives = ({self.to(block, one) for one in each} for each in (out, into))
-        leads = {
-            self.across(block, event, rank)
-            for step in steps
-            for event in step.leads
-            for rank in event.others
-        }
+        leads = {*self.others(block, (event for step in steps for event in step.leads))}
         joins = {self.across(block, event, event.root) for step in steps for event in step.joins}
         script = Script(block[0], self.places, sorted(sends | receives | leads | joins))
         script.synchronise("rlxsignal", sorted(receives | joins))
@@ -190,10 +189,10 @@ class Draft:
     ) -> None:
         """A step of a block by packets, in the order of the rank's list."""
         for one in done:
-            remote = None
+            remote = channel = None
             if one.message is not None:
                 peer = self.lowered.messages[one.message].destination
-                remote = (peer, packets.arrivals[one.message])
+                remote, channel = (peer, packets.arrivals[one.message]), self.to(block, one.message)
             if one.name == "copy":
                 assert one.target is not None
                 script.copy(Move(-1, None, one.data[0], one.target))
@@ -201,42 +200,25 @@ class Draft:
                 assert one.target is not None
                 script.reduce(one.data, one.target)
             else:
-                channel = None if one.message is None else self.to(block, one.message)
-                script.packet(
-                    *(one.name, one.data, one.packets, one.target, remote),
-                    stored=one.stored,
-                    channel=channel,
-                )
+                script.packet(one, remote, channel)
 
     def multicast(self, block: Block, script: Script, step: _Step) -> None:
         """The events of a step, with the signals around."""
         ready = {self.across(block, one, one.root) for one in step.joins if one.gathers}
         script.synchronise("signal", sorted(ready))
-        awaited, signalled = (
-            {
-                self.across(block, one, rank)
-                for one in step.leads
-                if (one.gathers, one.signals)[which]
-                for rank in one.others
-            }
-            for which in (0, 1)
-        )
-        script.synchronise("wait", sorted(awaited))
+        script.synchronise("wait", self.others(block, (x for x in step.leads if x.gathers)))
         leads = sorted(step.leads, key=lambda one: (one.group, one.sums, one.source, one.target))
         for event in joined(leads, lambda one: (one.group, one.sums, one.part)):
             script.multicast(event, self.switches[block[0]])
-        script.synchronise("signal", sorted(signalled))
+        script.synchronise("signal", self.others(block, (x for x in step.leads if x.signals)))
 
     def step(self, block: Block, script: Script, step: _Step) -> None:
         """A step of a block, in the phases above."""
 
         def channels(
-            operations: Sequence[Operation], chosen: Callable[[int | None], bool]
+            operations: Sequence[Operation], chosen: Callable[[int | None], bool] = lambda _: True
         ) -> list[Channel]:
             return sorted({self.to(block, o.message) for o in operations if chosen(o.message)})
-
-        def every(_message: int | None) -> bool:
-            return True
 
         script.synchronise("signal", channels(step.receives, self.overwrites))
         script.synchronise("wait", channels(step.sends, self.overwrites))
@@ -244,23 +226,15 @@ class Draft:
         moves = []
         for one in step.sends:
             assert one.message is not None
-            message = self.lowered.messages[one.message]
-            channel = self.to(block, one.message)
-            moves.append(
-                Move(
-                    message.destination,
-                    channel,
-                    message.source_slot,
-                    message.target_slot,
-                    self.part(one),
-                )
-            )
+            message, channel = self.lowered.messages[one.message], self.to(block, one.message)
+            slots = message.source_slot, message.target_slot
+            moves.append(Move(message.destination, channel, *slots, self.part(one)))
         ranks = len(self.lowered.ranks)
         script.put(merge(moves, block[0], ranks))
-        script.synchronise("signal", channels(step.sends, every))
+        script.synchronise("signal", channels(step.sends))
         signalled = {self.across(block, one, one.root) for one in step.joins if one.signals}
         script.synchronise("wait", sorted(signalled))
-        script.synchronise("wait", channels(step.receives, every))
+        script.synchronise("wait", channels(step.receives))
         script.synchronise("signal", channels(step.receives, self.answered.__contains__))
         script.synchronise("wait", channels(step.sends, self.answered.__contains__))
         copies = [

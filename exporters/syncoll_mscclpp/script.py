@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from syncoll.runtime import Buffer, Slot, distance
 from syncoll.runtime.places import Places, Slice
 from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
+from syncoll_mscclpp.packets import Packed
 
 __all__ = ["KINDS", "Channel", "Event", "Group", "Move", "Script", "joined", "merge"]
 
@@ -244,32 +245,20 @@ class Script:
             first = target
 
     def packet(
-        self,
-        name: str,
-        data: Sequence[Slot],
-        packets: Sequence[int],
-        target: Slot | None = None,
-        remote: tuple[int, int] | None = None,
-        *,
-        stored: int | None = None,
-        channel: Channel | None = None,
+        self, one: Packed, remote: tuple[int, int] | None = None, channel: Channel | None = None
     ) -> None:
-        """Adds an operation on packets in scratch, or extends the last operation.
-
-        Args:
-            name: ``ppkt``, ``rppkt``, ``cpkt``, ``upkt`` or ``repkt``.
-            packets: numbers of the rank's packets.
-            remote: the rank, and the number of its packet, to which it puts over `channel`.
-            stored: the number of the rank's packet that it makes.
-        """
+        """Adds an operation on packets in scratch, or extends the last operation.  It may put to a
+        rank, and the number of its packet (`remote`), over a channel."""
+        name, data, packets, target = one.name, one.data, one.packets, one.target
         kind = None if channel is None else channel[0]
-        sources = [self._local(slot, 1) for slot in data]
-        sources += [
-            {"type": "s", **_piece(self.places.packet(self.rank, number))} for number in packets
-        ]
+
+        def packed(number: int) -> dict[str, Any]:
+            return {"type": "s", **_piece(self.places.packet(self.rank, number))}
+
+        sources = [*(self._local(slot, 1) for slot in data), *map(packed, packets)]
         targets: list[dict[str, Any]] = [self._local(target, 1)] if target is not None else []
-        if stored is not None:
-            targets.append({"type": "s", **_piece(self.places.packet(self.rank, stored))})
+        if one.stored is not None:
+            targets.append(packed(one.stored))
         if remote is not None and kind is not None:
             to = self._remote(kind, (remote[0], "s"))
             targets.append({"buffer_id": to, **_piece(self.places.packet(*remote))})

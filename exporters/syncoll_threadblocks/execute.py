@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from syncoll.errors import VerificationError
+from syncoll.wording import counted
 from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
 from syncoll_threadblocks.program import Place, Program
 from syncoll_threadblocks.races import require_race_free
@@ -164,8 +165,8 @@ def _pairs(
         if (one.part, one.parts) != (other.part, other.parts):
             raise program.fail(
                 received,
-                f"receives {_chunks(other.parts)}, but {program.words(sent)} sends "
-                f"{_chunks(one.parts)} (message {number} of the connection {name})",
+                f"receives {counted(other.parts, 'chunk')}, but {program.words(sent)} sends "
+                f"{counted(one.parts, 'chunk')} (message {number} of the connection {name})",
             )
     if len(sends) > len(receives):
         raise program.fail(
@@ -179,7 +180,3 @@ def _pairs(
             f"its message is never sent: {len(receives)} chunks are received from the "
             f"connection {name}, and {len(sends)} are sent",
         )
-
-
-def _chunks(number: int) -> str:
-    return f"{number} chunk{'s' if number != 1 else ''}"
