@@ -227,7 +227,7 @@ class Semantics:
         return found
 
 
-_SLOW = re.compile(r"\s*(.+?)\s*->\s*(.+?)\s+by\s+([0-9]+(?:\.[0-9]+)?(?:/[0-9]+)?)\s*")
+_SLOW = re.compile(r"\s*(.+?)\s*->\s*(.+?)\s+by\s+([0-9]+(?:\.[0-9]+|/0*[1-9][0-9]*)?)\s*")
 _LATE = re.compile(r"\s*(?:rank|node)?\s*([0-9]+)\s+by\s+(.+?)\s*")
 
 
@@ -235,10 +235,7 @@ def parse_slow(text: str) -> Slow:
     """A degraded lane such as ``0->5 by 3``, ``switch 0->3 by 1.5`` or ``2->* by 2``.  Raises
     `UsageError` if the text is malformed."""
     match = _SLOW.fullmatch(text)
-    factor = Fraction(0)
-    if match is not None and not match[3].endswith("/0"):
-        factor = Fraction(match[3]) if "." not in match[3] or "/" not in match[3] else factor
-    if match is None or factor < 1:
+    if match is None or (factor := Fraction(match[3])) < 1:
         raise UsageError(
             f"{argument('slow')}: {text!r} is not FROM->TO by FACTOR, with a factor of at least 1, "
             "such as '0->5 by 3', 'switch 0->3 by 1.5' or '2->* by 2'"
