@@ -109,7 +109,7 @@ def read_log(text: str, name: str, ranks: int | None = None) -> list[Run]:
         waiting = line if wraps else ""
         if row and not wraps:
             tables[-1].add(row, at)
-    runs = [one.run(ranks) for one in tables if one.times]
+    runs = [run for one in tables if (run := one.run(ranks)).columns]
     if not runs:
         raise UsageError(
             f"{name} has no table of nccl-tests, rccl-tests, mscclpp-test or the OSU "
@@ -225,7 +225,7 @@ class _Table:
         found = found or ranks
         scale = found if self.program == "osu" and kind in _BY_RANK and found else 1
         names: tuple[Column, Column] = ("out-of-place", "in-place")
-        columns: dict[Column, tuple[tuple[int, float], ...]] = {}
+        columns = dict[Column, tuple[tuple[int, float], ...]]()
         for i, column in enumerate(names[::-1] if self.in_place_first else names):
             known = [(size * scale, each[i]) for size, each in self.times if len(each) > i]
             pairs = [(size, time) for size, time in known if time is not None]
