@@ -136,13 +136,10 @@ def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
             numbers = np.argsort(np.concatenate(each)).astype(np.int64)
             whole = replace(whole, kind=Kind.ALLREDUCE, share=share)
     in_place = whole.kind in _IN_PLACE
-    request = replace(request, in_place=in_place)
-    lowered = lower(
-        request,
-        zero_copy=True,
-        layout=layout_of(instance, in_place=in_place, collective=whole),
-    )
+    placed = layout_of(instance, in_place=in_place, collective=whole)
+    lowered = lower(replace(request, in_place=in_place), zero_copy=True, layout=placed)
     rows = _Rows(lowered, numbers)
+    sums = [row for rank in lowered.ranks for row in rows.sums(rank.rank)]
     return MessageTable(
         whole.kind,
         whole.root,
@@ -153,11 +150,7 @@ def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
         instance.combining,
         tuple(rows.places),
         tuple(rows.messages()),
-        tuple(
-            sorted(
-                (r for rank in lowered.ranks for r in rows.sums(rank.rank)), key=itemgetter(0, 1)
-            )
-        ),
+        tuple(sorted(sums, key=itemgetter(0, 1))),
     )
 
 
