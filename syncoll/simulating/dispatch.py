@@ -152,11 +152,9 @@ def dispatched(
     for _ in range(_TURNS):
         _, urgency = run(urgency, backward=True)
         order, arrived = run(urgency, backward=False)
-        if max(arrived) < least * (1 - 1e-9):
-            best, least = order, max(arrived)
-        elif best:
+        if max(arrived) >= least * (1 - 1e-9):
             break
-        urgency = arrived
+        best, least, urgency = order, max(arrived), arrived
         if until.left() <= 0:
             break
     sends, carried = work.sends.copy(), algorithm.contributions

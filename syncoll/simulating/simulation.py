@@ -133,10 +133,8 @@ class SimulatedSeconds:
                 kept = sum(len(one[0]) for one in self._work.values())
                 if kept + len(works[0]) <= self._kept:
                     self._work[stored] = works
-            times = [
-                self._computed(stored, work, one.semantics, new)
-                for one, work in zip(settings, works, strict=True)
-            ]
+            pairs = zip(settings, works, strict=True)
+            times = [self._computed(stored, work, one.semantics, new) for one, work in pairs]
             for size, each in zip(new, zip(*times, strict=True), strict=True):
                 least = min(each)
                 known[size] = least, settings[each.index(least)]
@@ -156,10 +154,8 @@ class SimulatedSeconds:
                 for one in self._runtime.settings(self._intact, self._semantics, kind)
             ]
             if self._runtime.name != WIRE.name and self._semantics.free_in_turn:
-                found += [
-                    replace(one, semantics=replace(one.semantics, order=Order.ARRIVALS))
-                    for one in found
-                ]
+                arriving = [replace(one.semantics, order=Order.ARRIVALS) for one in found]
+                found += [replace(x, semantics=y) for x, y in zip(found, arriving, strict=True)]
             self._settings[kind] = found
         classic = stored.where.partition("[")[0]
         return [one for one in found if classic not in one.protocol.without] or found
