@@ -229,7 +229,7 @@ def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
 def _trees_of_boxes(
     ask: Ask, boxes: boxed.Boxes, words: str, *, chains: bool
 ) -> Iterator[Proposal]:
-    """Sums up trees over boxes and back; one node in each is a plain double binary tree."""
+    """Sums a chunk up a tree of boxes and spreads it; boxes of one node give binary trees."""
     size = len(boxes[0])
     count = size * min(2, len(boxes))
     across = max(exchanges.rooted(tree).num_steps for tree in exchanges.allreduce_trees(len(boxes)))
