@@ -89,10 +89,12 @@ class Watch:
                 what, collective = self._doing
                 if collective is not None and collective.working:
                     what = f"{what}, {collective.working}"
-                self._say(what)
-                # An exit ends all ranks, so the others get time for their reports.
-                time.sleep(_LAST_WORDS_SECONDS)
-                os._exit(1)
+                try:
+                    self._say(what)
+                    # An exit ends all ranks, so the others get time for their reports.
+                    time.sleep(_LAST_WORDS_SECONDS)
+                finally:  # also if the launcher has gone with the folder
+                    os._exit(1)
 
 
 def watch_of(folder: Path, rank: int, seconds: float, parent: LivingProcess) -> Watch:
