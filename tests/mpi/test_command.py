@@ -235,7 +235,7 @@ def test_ranks_that_hang_are_named(say: Say, monkeypatch: pytest.MonkeyPatch) ->
 
     def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
         write_text(folder / "late.0", "algorithm with 65536 bytes")
-        return plain(command, folder)
+        return plain([sys.executable, "-c", "import time; time.sleep(1000)"], folder)
 
     monkeypatch.setattr(launcher, "_start", start)
     monkeypatch.setattr(launcher, "_GRACE_SECONDS", -1e9)  # the time is up at once
