@@ -28,14 +28,7 @@ from syncoll.clock import is_counted, limit_in_words, now, remembered, worked
 from syncoll.errors import OutOfTimeError
 from syncoll.interrupts import AGAIN_SECONDS, may_raise, unprinted
 
-__all__ = [
-    "NEVER",
-    "Deadline",
-    "OutOfTimeError",
-    "Reserve",
-    "enclosing",
-    "interrupted_at",
-]
+__all__ = ["NEVER", "Deadline", "OutOfTimeError", "Reserve", "enclosing", "interrupted_at"]
 
 _SLOWEST = 10  # wall-clock time over processor time on a busy machine, at most
 _GRACE_SECONDS = 0.2  # for code that reads its deadline to end by itself, with its results

@@ -90,10 +90,7 @@ def _compare(stored: StoredFile, topology: Topology | None, collective: Collecti
 
 
 def _verified_plan(
-    folder: Path,
-    plugins: PluginManager,
-    topology: Topology | None,
-    collective: Collective | None,
+    folder: Path, plugins: PluginManager, topology: Topology | None, collective: Collective | None
 ) -> VerifiedExports:
     """The exports of a plan's folder, and its frontier as if it were one."""
     found = verify_plan(

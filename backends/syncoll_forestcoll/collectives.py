@@ -138,11 +138,7 @@ def _check_reduction(fabric: Fabric, root: int | None) -> None:
 
 
 def weighted_broadcast(
-    fabric: Fabric,
-    weights: Sequence[int],
-    *,
-    fixed_k: int | None = None,
-    guess: bool = True,
+    fabric: Fabric, weights: Sequence[int], *, fixed_k: int | None = None, guess: bool = True
 ) -> ForestPlan:
     """The optimal forest if compute nodes broadcast shares of different sizes, see `plans`.
     Raises `ModelError` as `plans` does, and if the weights are not P integers from 0.

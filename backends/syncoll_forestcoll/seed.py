@@ -187,11 +187,7 @@ class _Forests:
     """Forests of several k, as trees between nodes."""
 
     def __init__(
-        self,
-        topology: Topology,
-        fabric: Fabric,
-        shares: tuple[int, ...],
-        turn: Turn,
+        self, topology: Topology, fabric: Fabric, shares: tuple[int, ...], turn: Turn
     ) -> None:
         self._topology, self._fabric, self._shares = topology, fabric, shares
         self._turn = turn

@@ -61,11 +61,7 @@ class GurobiBackend:
 
 
 def _solve(
-    model: Any,
-    formula: Formula,
-    limits: Limits,
-    options: Mapping[str, OptionValue],
-    started: float,
+    model: Any, formula: Formula, limits: Limits, options: Mapping[str, OptionValue], started: float
 ) -> Outcome:
     matrix = linear_matrix(formula)
     variables = _add_variables(model, formula)
@@ -135,10 +131,7 @@ def _outcome(
         *(status, STATUS.get(status, StopReason.GAVE_UP)),
         infeasible=status == "INFEASIBLE",
         seconds=seconds,
-        statistics={
-            "nodes": float(model.NodeCount),
-            "simplex_iterations": float(model.IterCount),
-        },
+        statistics={"nodes": float(model.NodeCount), "simplex_iterations": float(model.IterCount)},
         work=float(model.Work),
     )
 

@@ -184,10 +184,7 @@ _Way = Callable[[int, Deadline], Iterator[tuple[int, _Grown | None]]]
 
 
 def _grown(
-    topology: Topology,
-    collective: Collective,
-    options: Mapping[str, OptionValue],
-    turn: Turn,
+    topology: Topology, collective: Collective, options: Mapping[str, OptionValue], turn: Turn
 ) -> Iterator[_Grown]:
     """All trees, for ever longer time steps until the number of steps cannot fall."""
     limit, nodes = turn.until, topology.num_nodes
@@ -291,12 +288,7 @@ def _over_switches(
 
 
 def _tightened(
-    topology: Topology,
-    chunks: int,
-    chunk_of: IntArray,
-    trees: TimedTrees,
-    rounds: int,
-    how: str,
+    topology: Topology, chunks: int, chunk_of: IntArray, trees: TimedTrees, rounds: int, how: str
 ) -> _Grown:
     algorithm = trees.to_algorithm(chunk_of, (rounds,) * trees.num_steps)
     least = tuple(algorithm.least_rounds(topology))
@@ -337,11 +329,7 @@ def _rounds(topology: Topology, roots: frozenset[int]) -> Iterator[int]:
 
 
 def _improves(
-    steps: int,
-    rounds: int,
-    chunks: int,
-    found: list[tuple[int, Fraction]],
-    limits: SeedLimits,
+    steps: int, rounds: int, chunks: int, found: list[tuple[int, Fraction]], limits: SeedLimits
 ) -> bool:
     """Whether it is within the limits and better than all found before; records it if so."""
     cost = Fraction(rounds, chunks)

@@ -131,12 +131,7 @@ class Tiers:
         return found, found.links.shape[1] <= _SHORT and found.rounds <= least * NEAR
 
     def _shares(
-        self,
-        sets: LinkSets,
-        links: IntArray,
-        key: IntArray,
-        crossing: IntArray,
-        until: Deadline,
+        self, sets: LinkSets, links: IntArray, key: IntArray, crossing: IntArray, until: Deadline
     ) -> tuple[FloatArray, float] | None:
         """``[links]``, loads between boxes of least rounds; and a lower bound on the rounds."""
         needed, group = np.unique(key, return_inverse=True)

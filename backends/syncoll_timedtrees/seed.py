@@ -121,11 +121,7 @@ class _Run:
     """One run of the seed."""
 
     def __init__(
-        self,
-        problem: PackingProblem,
-        turn: Turn,
-        most_chunks: int,
-        known: list[list[TimedTree]],
+        self, problem: PackingProblem, turn: Turn, most_chunks: int, known: list[list[TimedTree]]
     ) -> None:
         self.problem, self.turn = problem, turn
         self.most_chunks, self.known = most_chunks, known

@@ -176,11 +176,7 @@ def _sums_once(nodes: int, order: Sequence[IntArray]) -> bool:
 
 
 def _doubled(
-    topology: Topology,
-    one: Core,
-    by_node: dict[int, list[Core]],
-    both: list[set[int]],
-    steps: int,
+    topology: Topology, one: Core, by_node: dict[int, list[Core]], both: list[set[int]], steps: int
 ) -> Iterator[Core]:
     number = topology.link_index
     for partner in both[one.nodes[0]]:

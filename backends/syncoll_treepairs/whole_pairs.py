@@ -71,10 +71,7 @@ def pair_choice(packing: AllreducePacking, count: int | None = None) -> ColumnCh
 
 
 def deal(
-    packing: AllreducePacking,
-    most_chunks: int,
-    below: Fraction | None,
-    until: Deadline,
+    packing: AllreducePacking, most_chunks: int, below: Fraction | None, until: Deadline
 ) -> DealtChunks[Pair] | None:
     """The best rounding found, for a few numbers of chunks; None if none costs less."""
     order, stride = packing.network.order, packing.network.times

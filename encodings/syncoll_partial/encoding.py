@@ -259,13 +259,7 @@ class _Encoder:
         return self.builder.boolean()
 
     def _slot(
-        self,
-        chunk: int,
-        source: int,
-        target: int,
-        step: int,
-        within: list[int],
-        arrived: list[int],
+        self, chunk: int, source: int, target: int, step: int, within: list[int], arrived: list[int]
     ) -> int:
         builder, here = self.builder, len(self.slots)
         used = self._boolean(_USED, -1, -1, here)

@@ -29,10 +29,7 @@ def _parts(table: Table, name: str) -> dict[str, str]:
     op, given = (", op=jnp.add", "op") if table.combining else ("", "jnp.add")
     custom = table.kind == "custom"
     end = "\n    " if custom else ""
-    lines = [
-        f"def {name}(x, axis_name{op}):",
-        f'    """{_RESULTS[table.kind]}{end}"""',
-    ]
+    lines = [f"def {name}(x, axis_name{op}):", f'    """{_RESULTS[table.kind]}{end}"""']
     if custom:
         lines += [
             "    sizes = jnp.asarray([len(row) for row in OUTPUTS])",

@@ -110,10 +110,7 @@ class JaxRanks:
         }
         if op == "sum":
             ways["allreduce"] = ("psum", lambda x: lax.psum(x, "x"))
-            ways["reducescatter"] = (
-                "psum_scatter",
-                lambda x: lax.psum_scatter(x, "x", tiled=True),
-            )
+            ways["reducescatter"] = ("psum_scatter", lambda x: lax.psum_scatter(x, "x", tiled=True))
         equal = len({len(one) for one in inputs}) == len(set(lengths)) == 1
         divides = kind in ("allgather", "allreduce") or len(inputs[0]) % len(inputs) == 0
         if kind not in ways or not equal or not divides:

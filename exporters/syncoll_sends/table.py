@@ -14,15 +14,7 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.arrays import BoolArray
-from syncoll.documents.record import (
-    Count,
-    Node,
-    Nodes,
-    Record,
-    RoundsEntry,
-    read_record,
-    rounds_of,
-)
+from syncoll.documents.record import Count, Node, Nodes, Record, RoundsEntry, read_record, rounds_of
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
 from syncoll.model.grains import Rounds, exact

@@ -146,12 +146,7 @@ _VALUES: dict[str, tuple[str, _Reader]] = {
 }
 """By name of an option the metavariable of its value, and its reader; without one it is a text."""
 
-_READERS = {
-    "DIR": _output_folder,
-    "FOLDER": _output_folder,
-    "OUT": _named,
-    "MACHINE": str,
-}
+_READERS = {"DIR": _output_folder, "FOLDER": _output_folder, "OUT": _named, "MACHINE": str}
 """By metavariable the reader of values, for an option of any name."""
 
 _SHORT = {"chunks": "-C", "steps": "-S", "rounds": "-R", "output": "-o", "ranks": "-n"}

@@ -47,10 +47,7 @@ class Workers:
 
 
 def answers(
-    work: Callable[[_Given], _Answer],
-    tasks: Sequence[_Given],
-    named: ExecutorName,
-    until: Deadline,
+    work: Callable[[_Given], _Answer], tasks: Sequence[_Given], named: ExecutorName, until: Deadline
 ) -> Iterator[tuple[_Given, _Answer]]:
     """The results of a function at the top level of a module for each task, in order of completion.
     Raises `OutOfTimeError` if time runs out before all are finished, and `UsageError` if a worker

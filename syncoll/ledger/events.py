@@ -199,10 +199,7 @@ class Log:
         return given
 
     def tell(
-        self,
-        method: Callable[Concatenate[Observer, _P], None],
-        *given: _P.args,
-        **named: _P.kwargs,
+        self, method: Callable[Concatenate[Observer, _P], None], *given: _P.args, **named: _P.kwargs
     ) -> None:
         """Reports to the observer, if there is one: ``log.tell(Observer.trying, candidate)``."""
         if self.observer is not None:

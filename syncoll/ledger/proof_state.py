@@ -11,13 +11,7 @@ from math import ceil
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.request import Strategy, is_small
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
-from syncoll.results.frontier import (
-    Frontier,
-    OpenClaim,
-    better_left,
-    known_cost,
-    open_regions,
-)
+from syncoll.results.frontier import Frontier, OpenClaim, better_left, known_cost, open_regions
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 
 __all__ = ["evidence_of", "with_claims"]
@@ -64,11 +58,7 @@ def with_claims(
     )
 
 
-def evidence_of(
-    source: CandidateSource,
-    frontier: Frontier,
-    steps: Iterable[int],
-) -> Evidence:
+def evidence_of(source: CandidateSource, frontier: Frontier, steps: Iterable[int]) -> Evidence:
     """The proofs for points and families."""
     bounds, points = source.bounds, frontier.points
     admitted = list(source.admitted())

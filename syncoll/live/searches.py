@@ -72,11 +72,7 @@ def _name(candidate: Candidate) -> str:
     return f"S={candidate.steps} R={candidate.rounds} C={candidate.chunks}"
 
 
-_WORDS = {
-    Verdict.SAT: "found",
-    Verdict.UNSAT: "refuted",
-    Verdict.UNKNOWN: "not decided in time",
-}
+_WORDS = {Verdict.SAT: "found", Verdict.UNSAT: "refuted", Verdict.UNKNOWN: "not decided in time"}
 
 
 class _Lines(Observer):
@@ -159,10 +155,7 @@ class _Live(Observer, AbstractContextManager[Observer]):
         self._counts: Counter[Kind] = Counter()
         self._console = Console(stderr=True, highlight=False, markup=False)
         self._live = Live(  # which may render at once
-            get_renderable=self._render,
-            console=self._console,
-            refresh_per_second=8,
-            transient=True,
+            get_renderable=self._render, console=self._console, refresh_per_second=8, transient=True
         )
 
     def __enter__(self) -> Observer:

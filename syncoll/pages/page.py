@@ -123,10 +123,7 @@ class Page:
         return self
 
     def table(
-        self,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[object]],
-        optional: Sequence[str] = (),
+        self, columns: Sequence[str], rows: Sequence[Sequence[object]], optional: Sequence[str] = ()
     ) -> Page:
         """Adds a table; columns whose name starts with ``>`` are aligned to the right.
 

@@ -26,10 +26,7 @@ __all__ = ["CLUSTER_OPTIONS", "Imported", "Importer", "ImporterRecord", "Network
 
 CLUSTER_OPTIONS = (
     Option(
-        "boxes",
-        1,
-        "how many such machines; more than one are joined by their network cards",
-        low=1,
+        "boxes", 1, "how many such machines; more than one are joined by their network cards", low=1
     ),
     Option(
         "card",

@@ -250,10 +250,7 @@ def check_refutation(
     proof = read_proof(path.parent, record.proof)
     try:
         clauses = to_clauses(
-            manager or PluginManager.discover(),
-            instance,
-            record.encoding,
-            record.encoding_options,
+            manager or PluginManager.discover(), instance, record.encoding, record.encoding_options
         )
         _compare_formula(record, clauses)
     except UsageError as error:

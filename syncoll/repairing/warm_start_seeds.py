@@ -18,14 +18,7 @@ import numpy as np
 from syncoll.damage.damaged import Damaged
 from syncoll.errors import SyncollError
 from syncoll.ledger.request import is_small
-from syncoll.model import (
-    Algorithm,
-    Collective,
-    RelationTable,
-    Topology,
-    invert,
-    refine,
-)
+from syncoll.model import Algorithm, Collective, RelationTable, Topology, invert, refine
 from syncoll.model.fewer_nodes import rest_of
 from syncoll.plugins import Proposal
 from syncoll.plugins.turns import Turn

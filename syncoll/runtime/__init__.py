@@ -48,8 +48,4 @@ from syncoll.runtime.layout import *
 from syncoll.runtime.lowering import *
 from syncoll.runtime.streams import *
 from syncoll.runtime.tables import *
-from syncoll.runtime.values import (
-    bit_masks as bit_masks,
-    distance as distance,
-    in_turn as in_turn,
-)
+from syncoll.runtime.values import bit_masks as bit_masks, distance as distance, in_turn as in_turn

@@ -126,11 +126,7 @@ class StepProgram:
         )
         column = np.concatenate([smaller, larger, variables, self._rounds_at + used % self._steps])
         value = np.concatenate(
-            [
-                np.repeat([1.0, -1.0], pairs),
-                signs,
-                -sets.bandwidth[used // self._steps],
-            ]
+            [np.repeat([1.0, -1.0], pairs), signs, -sets.bandwidth[used // self._steps]]
         )
         if sets.several.any():  # a variable that counts several times in a row
             both = np.stack([row, column])

@@ -15,12 +15,7 @@ from typing import Any
 
 from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
-from syncoll.errors import (
-    BackendError,
-    FormulaTooLargeError,
-    UnlabelledError,
-    VerificationError,
-)
+from syncoll.errors import BackendError, FormulaTooLargeError, UnlabelledError, VerificationError
 from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import AnswerMap, KeepFirst, Lowered, lower, merged
 from syncoll.memory import budget

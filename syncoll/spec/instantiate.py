@@ -15,15 +15,7 @@ from itertools import takewhile
 from typing import Any
 
 from syncoll.errors import Origin
-from syncoll.model import (
-    Collective,
-    Fabric,
-    Term,
-    Topology,
-    inverse_of,
-    sequence_of,
-    sum_of,
-)
+from syncoll.model import Collective, Fabric, Term, Topology, inverse_of, sequence_of, sum_of
 from syncoll.model.fewer_nodes import without
 from syncoll.model.grains import Rounds, exact
 from syncoll.model.sums import checked_groups
@@ -305,19 +297,12 @@ class _Combiner:
                 ways.append(tuple(parts))
                 origins.append([call or part.span.origin for part in spelt])
         made = sequence_of(
-            ways,
-            name or f"({' or '.join(spelled)})",
-            call or node.span.origin,
-            origins=origins,
+            ways, name or f"({' or '.join(spelled)})", call or node.span.origin, origins=origins
         )
         return made, total
 
     def _sum(
-        self,
-        node: syntax.Combined,
-        scope: NameScope,
-        name: str | None,
-        call: Origin | None,
+        self, node: syntax.Combined, scope: NameScope, name: str | None, call: Origin | None
     ) -> tuple[Collective, int]:
         """The sum of the terms of a node, each with its weight and its groups."""
         terms, total = [], 1

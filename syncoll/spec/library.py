@@ -23,14 +23,7 @@ from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
-from syncoll.spec.syntax import (
-    Combination,
-    DamageClauses,
-    Definition,
-    Expr,
-    Literal,
-    Reference,
-)
+from syncoll.spec.syntax import Combination, DamageClauses, Definition, Expr, Literal, Reference
 from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy

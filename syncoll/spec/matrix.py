@@ -89,9 +89,7 @@ def _row(source: Source, start: int, line: str) -> tuple[int, ...]:
         begin = start + len(cell) - len(cell.lstrip()) if text else start
         if not _NUMBER.fullmatch(text):
             raise _wrong(
-                source.span(begin, begin + max(1, len(text))),
-                _what(text),
-                _expected(text),
+                source.span(begin, begin + max(1, len(text))), _what(text), _expected(text)
             )
         if len(text) > 40 or int(text) >= MAX_NUMBER:
             span = source.span(begin, begin + len(text))

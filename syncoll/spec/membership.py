@@ -41,8 +41,7 @@ def combine(evaluator: Evaluator, expr: syntax.Binary, left: Any, right: Any) ->
     """The union, intersection or difference of two relations."""
     if expr.op not in _RELATION_OPS:
         raise expr.op_span.error(
-            f"`{expr.op}` with a relation",
-            "`|` (union), `&` (intersection) or `-` (difference)",
+            f"`{expr.op}` with a relation", "`|` (union), `&` (intersection) or `-` (difference)"
         )
     for side, value in ((expr.left, left), (expr.right, right)):
         if not isinstance(value, Relation):

@@ -36,11 +36,7 @@ class TopologyBuilder:
     the network as a whole are at the origin."""
 
     def __init__(
-        self,
-        definition: syntax.TopologyDefinition,
-        evaluator: Evaluator,
-        name: str,
-        origin: Origin,
+        self, definition: syntax.TopologyDefinition, evaluator: Evaluator, name: str, origin: Origin
     ) -> None:
         self.definition, self.evaluator = definition, evaluator
         self.name, self.origin = name, origin

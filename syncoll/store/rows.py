@@ -142,11 +142,7 @@ class Rows:
         return self._connection is not None
 
     def _believed(
-        self,
-        table: Table,
-        row: Row,
-        read: Reading[T],
-        numbering: Callable[[Row], Numbering | None],
+        self, table: Table, row: Row, read: Reading[T], numbering: Callable[[Row], Numbering | None]
     ) -> T | None:
         """The answer of a row; a wrong row is deleted."""
         stored, exact, *contents, _ = row

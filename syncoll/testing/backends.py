@@ -48,11 +48,7 @@ from syncoll.testing.kit import (
 from syncoll.testing.small_formulas import row_cases, tiny_formulas
 from syncoll.trust.drat import check_rup
 
-__all__ = [
-    "BACKEND_CHECKS",
-    "BackendConformance",
-    "check_backend",
-]
+__all__ = ["BACKEND_CHECKS", "BackendConformance", "check_backend"]
 
 _RANDOM_FORMULAS = 200
 

@@ -16,13 +16,7 @@ from syncoll.solving import SolverProcess
 from syncoll.testing.formulas import brute_force_models
 from syncoll.testing.kit import ConformanceError, demand
 
-__all__ = [
-    "LATE_SECONDS",
-    "PATIENCE",
-    "SECONDS",
-    "BackendUnderTest",
-    "ObservedLoader",
-]
+__all__ = ["LATE_SECONDS", "PATIENCE", "SECONDS", "BackendUnderTest", "ObservedLoader"]
 
 SECONDS = 30.0  # the time limit for small formulas, which no solver needs
 LATE_SECONDS = 3.0  # on a busy machine a backend may answer this much later than its limit

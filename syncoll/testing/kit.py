@@ -150,11 +150,7 @@ def check_light(subject: Any) -> None:
     module = load.module if isinstance(load, NamedCode) else load.__module__
     own = module.partition(".")[0]
     run = subprocess.run(
-        python_command(_LIGHT_SCRIPT, own),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        python_command(_LIGHT_SCRIPT, own), capture_output=True, text=True, timeout=120, check=False
     )
     demand(run.returncode == 0, f"importing {own} alone fails:\n{run.stderr}")
     names = {name.partition(".")[0] for name in json.loads(run.stdout.splitlines()[-1])}

@@ -163,7 +163,7 @@ _ALREADY_ENFORCED = frozenset({"a clause whose enforcer is one of its literals"}
 _CASES: dict[Feature | None, dict[str, _Row]] = {
     None: {"variables without any row": _differences([], [])},
     Feature.INTEGER: {
-        "integers without any row": _differences([(-7, -3), (0, 0), (2, 9), (-1, 1)], []),
+        "integers without any row": _differences([(-7, -3), (0, 0), (2, 9), (-1, 1)], [])
     },
     Feature.CLAUSE: {
         "an empty clause": _clause([]),

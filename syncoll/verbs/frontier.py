@@ -349,10 +349,7 @@ def _claim(one: AlgorithmVerbs) -> str:
 
 
 def checked(
-    frontier: Frontier,
-    collective: What | None,
-    proofs: str | Path | None,
-    topology: Where | None,
+    frontier: Frontier, collective: What | None, proofs: str | Path | None, topology: Where | None
 ) -> CheckedResult:
     session, meant = session_of(frontier), getattr(frontier, "source", None)
     where = None if topology is None else session.topology(topology)

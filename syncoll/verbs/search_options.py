@@ -31,7 +31,7 @@ SEARCH = Shell(
     {
         "--log": "the same as --progress log: on standard error a line for each event (found, "
         "family, proved, refuted, undecided) with the seconds, the gap and the engine, and at the "
-        "end a table of the engines; with --format json the document has them, too",
+        "end a table of the engines; with --format json the document has them, too"
     },
     {
         "strategy": "search",

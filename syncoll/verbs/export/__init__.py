@@ -46,7 +46,7 @@ SHELL = Shell(
     },
     {
         "--point POINT": "one algorithm: its number from 0, or S,R,C, of a member of a pipeline "
-        "too (default: all but members)",
+        "too (default: all but members)"
     },
 )
 

@@ -41,10 +41,7 @@ SHELL = Shell(
             "source MACHINE",
             'such as "dgx_h100(boxes=2)", FILE:NAME, IMPORTER:FILE, or the file of a frontier',
         ),
-        "collective": (
-            "collective [COLLECTIVE]",
-            "such as allreduce; left out behind a frontier",
-        ),
+        "collective": ("collective [COLLECTIVE]", "such as allreduce; left out behind a frontier"),
         "sizes": "--sizes A,B,...",
         "output": "-o, --output FOLDER",
         "progress": SEARCH.usages["progress"],

@@ -122,10 +122,7 @@ def recommendation_for(
 
 
 def _variants(
-    name: str,
-    frontier: FrontierResult,
-    compared: SimulationResult,
-    model: Mapping[str, Any],
+    name: str, frontier: FrontierResult, compared: SimulationResult, model: Mapping[str, Any]
 ) -> Iterator[VariantRecord]:
     """The variants of a machine with a better bound, as far as there is time for their bounds.
 

@@ -12,11 +12,7 @@ from msgspec import structs
 import syncoll
 from syncoll.documents import frontier_document, require_new_folder, to_text, write_new_folder
 from syncoll.documents.plan import MessageRecord
-from syncoll.documents.recommendation import (
-    RecommendationRecord,
-    RecommendedRecord,
-    VariantRecord,
-)
+from syncoll.documents.recommendation import RecommendationRecord, RecommendedRecord, VariantRecord
 from syncoll.documents.record import written
 from syncoll.errors import UsageError
 from syncoll.pages.page import PageParts, paged, table

@@ -49,7 +49,7 @@ SHELL = Shell(
     {"sizes": "--sizes A,B,..."},
     {
         "--point POINT": "one algorithm: its number from 0, or S,R,C, of a member of a pipeline "
-        "too (default: all but members)",
+        "too (default: all but members)"
     },
     {"ranks": "via mpi", "point": ""},
 )
