@@ -116,5 +116,5 @@ def test_flags_of_senders_leave_no_copies_to_switches() -> None:
     copying = replace(packets, in_switches=True)
     assert seconds(packets) > seconds(copying)
     assert not any(lane.counts != Counting.SENDS for lane in packets.network(network).lanes)
-    # The first protocol does not decide for sends that follow.
+    # The first protocol does not decide for later ones.
     assert seconds(packets, wide) == seconds(wide, packets) == seconds(wide)
