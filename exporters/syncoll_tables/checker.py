@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_tables.module import ModuleFormat, Rows, Table
@@ -25,7 +25,12 @@ _CUSTOM = "custom"
 _END = -2
 """The first number of the last row of a table in C."""
 
+_UNSAFE = re.compile(r'"""|\*/|\\|\?\?/')
+"""Text that may end a comment, also after a line is continued."""
+
 _MOST_NODES = 1 << 16
+_MOST_SLOTS = 5_000_000
+"""Of all rows and steps together."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class TableChecker:
             raise VerificationError(str(error)) from None
         before, after = self.format.text(table, function, "@HEAD@").split("@HEAD@")
         head = text.removeprefix(before).removesuffix(after)
-        if len(head) + len(before) + len(after) != len(text) or '"""' in head or "*/" in head:
+        if len(head) + len(before) + len(after) != len(text) or _UNSAFE.search(head):
             raise VerificationError(
                 "its code or its table differs from the exported one; export it again"
             )
@@ -95,6 +100,14 @@ def _read(text: str, name: str) -> tuple[Table, str]:
             0 <= rank < nodes and 0 <= holds < 4 and chunk >= 0 and 0 < count <= chunks - chunk
         ):
             raise VerificationError(f"a row of PLACES is out of range, for rank {rank}")
+    for table, least in (("MESSAGES", 0), ("SUMS", -1)):
+        order = [least, *(row[0] for row in found[table])]
+        if order != sorted(order):
+            raise VerificationError(f"the steps of {table} are not in order from {least} on")
+    moved = sum(abs(row[-1]) for rows in found.values() for row in rows)
+    steps = 1 + max((row[0] for row in (*found["MESSAGES"], *found["SUMS"])), default=0)
+    if moved + steps > _MOST_SLOTS:
+        raise UncheckedError(f"it has {steps} steps and {moved} slots, too many to follow")
     what = head[3], None if root < 0 else root, nodes, chunks, blocks, share, bool(combining)
     return Table(*what, *(found[table] for table in _WIDTHS)), head[2]
 
@@ -113,9 +126,12 @@ def _specification(table: Table) -> OwnSpecification:
         )
         for kinds in ((0, 2), (1, 2))
     )
-    own = OwnSpecification(table.kind, table.combining, inputs, outputs)
+    most = max(map(len, (*inputs, *outputs))) // table.share
+    cut = (table.chunks, 1) if table.kind == _CUSTOM else (most, table.share)
+    if (table.blocks, table.share) != cut:
+        raise VerificationError(f"{table.kind} has no {table.blocks} blocks of {table.share}")
     if table.kind == _CUSTOM:
-        return own
+        return OwnSpecification(table.kind, table.combining, inputs, outputs)
     groups = table.chunks // table.share if table.kind == "allreduce" else 1
     if groups > 1:
         for rank in range(table.nodes):
@@ -125,10 +141,9 @@ def _specification(table: Table) -> OwnSpecification:
                 raise VerificationError(f"rank {rank} has other chunks than its group")
         return _Groups(table.kind, table.combining, inputs, outputs)
     spec = Specification(table.kind, table.nodes, table.share, table.root)
-    cut = OwnSpecification(table.kind, spec.combining, spec.inputs, spec.outputs).in_pieces(
-        table.share
-    )
-    if (cut.inputs, cut.outputs, cut.combining) != (inputs, outputs, table.combining):
+    own = OwnSpecification(table.kind, spec.combining, spec.inputs, spec.outputs)
+    own = own.in_pieces(table.share)
+    if (own.inputs, own.outputs, own.combining) != (inputs, outputs, table.combining):
         raise VerificationError(f"its chunks do not make it {table.kind}")
     return spec
 

@@ -59,11 +59,14 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
     def contributors(mask: int) -> str:
         return ", ".join(str(rank) for rank in range(nodes) if mask >> rank & 1)
 
-    last = max((row[0] for row in (*messages, *sums)), default=0)
-    for step in range(-1, last + 1):
+    steps: dict[int, tuple[list[tuple[int, ...]], list[tuple[int, ...]]]] = {}
+    for sort, rows in enumerate((messages, sums)):
+        for row in rows:
+            steps.setdefault(row[0], ([], []))[sort].append(row)
+    for step in sorted(steps):
         sent: set[tuple[int, int]] = set()
         arriving: dict[tuple[int, int], int] = {}
-        for _, source, target, _, first, to, count in [m for m in messages if m[0] == step]:
+        for _, source, target, _, first, to, count in steps[step][0]:
             stored = slots(step, target, to, count)
             for a, b in zip(slots(step, source, first, count), stored, strict=True):
                 chunk = chunks[target][b]
@@ -75,9 +78,10 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
             if (rank, slot) in sent:
                 raise at(step, chunks[rank][slot], rank, "it is overwritten while it is sent")
             write(step, rank, slot, value)
-        for _, rank, to, one, other, count in [s for s in sums if s[0] == step]:
+        for _, rank, to, one, other, count in steps[step][1]:
             stored = slots(step, rank, to, count)
-            parts = [slots(step, rank, part, count) for part in (one, other) if part != -1]
+            both = (one, other) if other != -1 else (one,)
+            parts = [slots(step, rank, part, count) for part in both]
             for i, b in enumerate(stored):
                 chunk, value = chunks[rank][b], 0
                 if any(0 < abs(part[0] - to) < count for part in parts):
@@ -92,4 +96,9 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
         for chunk, kind, value in zip(chunks[rank], holds[rank], held[rank], strict=True):
             if kind in (1, 2) and value != full[chunk]:
                 missing = contributors(full[chunk] & ~value) if combining else "its source"
-                raise at(last, chunk, rank, f"the contribution of rank {missing} is missing")
+                raise at(
+                    max(steps, default=0),
+                    chunk,
+                    rank,
+                    f"the contribution of rank {missing} is missing",
+                )
