@@ -20,11 +20,11 @@ from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
 from syncoll.planning.crossings import Seconds
 from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
-from syncoll.plugins import ExportCounts, ExporterRecord, ExportRequest
+from syncoll.plugins import ExportCounts, ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.progress import tracked
 from syncoll.results import Frontier
-from syncoll.runtime import HandedOut, counts_of, export_verified, label
+from syncoll.runtime import HandedOut, counts_of, export_verified, label, request_of
 from syncoll.version import __version__
 from syncoll.wording import argument, counted
 
@@ -199,12 +199,8 @@ def carried(
     left, refused = list[StoredAlgorithm](), list[tuple[StoredAlgorithm, str]]()
     found = dict[int, ExportCounts]()
     for one in tracked(algorithms, lambda each: f"counting {each.where}"):
-        name = label(one, one.instance.collective, in_place=in_place)
-        request = ExportRequest(
-            name, one.instance.collective, one.instance, one.algorithm, in_place
-        )
         try:
-            counts = counts_of(record, request, options)
+            counts = counts_of(record, request_of(one, in_place=in_place), options)
         except ExportError as error:
             refused.append((one, str(error)))
             continue
@@ -289,8 +285,7 @@ def _exported(
     in_place: bool,
 ) -> PlannedExport:
     least, most = sizes
-    collective, largest = one.instance.collective, UNLIMITED if most is None else most
-    request = ExportRequest(name, collective, one.instance, one.algorithm, in_place, least, largest)
+    request = request_of(one, in_place=in_place, min_bytes=least, max_bytes=most, name=name)
     handed = export_verified(record, request, options)
     folder = PurePosixPath(ALGORITHMS, *([name] if record.folder else []))
     files = tuple(str(folder / file) for file in handed.exported.files)

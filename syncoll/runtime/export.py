@@ -18,7 +18,7 @@ from syncoll.plugins import (
     OptionValue,
     resolve_options,
 )
-from syncoll.plugins.exporters import PLACE
+from syncoll.plugins.exporters import PLACE, UNLIMITED
 from syncoll.runtime.exported import require_in_boxes
 from syncoll.trust import require_valid
 
@@ -29,6 +29,7 @@ __all__ = [
     "counts_on_switches",
     "export_verified",
     "label",
+    "request_of",
     "save",
 ]
 
@@ -155,6 +156,21 @@ def label(one: StoredAlgorithm, collective: str, *, in_place: bool = False) -> s
         for text in (instance.topology.name, collective)
     ]
     return "-".join([*(text for text in plain if text), costs, *(["in-place"] if in_place else [])])
+
+
+def request_of(
+    one: StoredAlgorithm,
+    *,
+    in_place: bool,
+    min_bytes: int = 0,
+    max_bytes: int | None = None,
+    name: str = "",
+) -> ExportRequest:
+    """The export of an algorithm with its claim, without a `name` by its `label`."""
+    collective, most = one.instance.collective, UNLIMITED if max_bytes is None else max_bytes
+    name = name or label(one, collective, in_place=in_place)
+    what = name, collective, one.instance, one.algorithm, in_place, min_bytes, most
+    return ExportRequest(*what, claims=(one.claim,) if one.claim else ())
 
 
 def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:

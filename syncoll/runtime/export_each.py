@@ -9,9 +9,8 @@ from pathlib import Path
 from syncoll.documents import StoredAlgorithm, remove_empty
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.plugins import ExporterRecord, ExportRequest
-from syncoll.plugins.exporters import UNLIMITED
 from syncoll.progress import tracked
-from syncoll.runtime.export import SavedExport, counts_of, export_verified, label, save
+from syncoll.runtime.export import SavedExport, counts_of, export_verified, request_of, save
 from syncoll.wording import counted
 
 __all__ = ["export_each"]
@@ -45,13 +44,7 @@ def export_each(
         UsageError: if a file cannot be written.
     """
     for one in tracked(algorithms, lambda stored: f"exporting {stored.where}"):
-        collective = one.instance.collective
-        name = label(one, collective, in_place=in_place)
-        most = UNLIMITED if max_bytes is None else max_bytes
-        request = ExportRequest(
-            *(name, collective, one.instance, one.algorithm, in_place, min_bytes, most),
-            claims=(one.claim,) if one.claim else (),
-        )
+        request = request_of(one, in_place=in_place, min_bytes=min_bytes, max_bytes=max_bytes)
         try:
             done = export_verified(record, request, options)
         except ExportError as error:
@@ -65,7 +58,7 @@ def export_each(
             continue
         made = apart and _make_folder(out)
         try:
-            place = out / name if record.folder and apart else out
+            place = out / request.name if record.folder and apart else out
             files = save(place, done.exported.files, folder=record.folder)
         except UsageError:
             if made:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -177,6 +177,12 @@ def test_one_that_the_runtime_cannot_carry_is_left_out(points: list[StoredAlgori
     ]
     with pytest.raises(ExportError, match=r"none .* the simplest one: it needs 1 thread blocks"):
         export_plan(points, MODEL, Spy(most=0).record(), {})
+
+
+def test_files_state_the_proved_bound(points: list[StoredAlgorithm]) -> None:
+    spy = Spy()
+    export_plan([replace(points[0], claim="S is the least.")], MODEL, spy.record(), {})
+    assert [one.claims for one in spy.asked] == [("S is the least.",)]
 
 
 def test_large_files_are_a_plan_only_if_no_other_is_left(points: list[StoredAlgorithm]) -> None:
