@@ -12,12 +12,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import psutil
 import pytest
 
 from syncoll.cli.main import main
+from syncoll.errors import ExportError
+from syncoll.model import Instance
+from syncoll.plugins import ExportRequest
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,22 @@ class Result:
 
 
 Run = Callable[..., Result]
+
+COUNT = "syncoll_msccl_xml.writer.program_of"
+"""Part of the count and of the export to MSCCL XML."""
+EXPORT = "syncoll_msccl_xml.writer.MscclXmlExporter.export"
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, name: str, refused: Callable[[Instance], bool]) -> None:
+    """Makes a function of an `ExportRequest` refuse some instances."""
+    plain = resolve_name(name)
+
+    def function(*given: Any) -> Any:
+        if any(isinstance(one, ExportRequest) and refused(one.instance) for one in given):
+            raise ExportError("it is too long")
+        return plain(*given)
+
+    monkeypatch.setattr(name, function)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from syncoll.errors import ExportError
 from syncoll.plugins import (
     CheckedExport,
     Exported,
@@ -21,7 +20,7 @@ from syncoll.plugins import (
     hookimpl,
 )
 from syncoll.runtime import Buffer
-from syncoll_msccl_xml.program import XmlProgram, program_of
+from tests.cli.conftest import COUNT, refuse
 
 Run = Callable[..., Any]
 
@@ -114,12 +113,7 @@ def test_an_outcome_goes_into_a_folder_that_is_there(run: Run, files: Path, tmp_
 def test_unsupported_points_are_refused_and_the_rest_exported(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
-        if request.algorithm.steps > 2:
-            raise ExportError("it knows two steps at most")
-        return program_of(request, *how)
-
-    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_short)
+    refuse(monkeypatch, COUNT, lambda one: one.steps > 2)
     to = ("export", files / "frontier.json", "--to", "msccl-xml", "-o", "out")
     result = run(*to, "--format", "json")
     assert result.code == 2
@@ -127,8 +121,8 @@ def test_unsupported_points_are_refused_and_the_rest_exported(
     (refused,) = result.json["refused"]
     assert refused["where"] == "points[1]"
     offered = "points[0] fits: 2 steps, R/C = 3/2, 2 chunks"
-    assert refused["reason"] == f"it knows two steps at most; {offered}"
-    assert "points[1]: not exported: it knows two steps at most" in result.err
+    assert refused["reason"] == f"it is too long; {offered}"
+    assert "points[1]: not exported: it is too long" in result.err
     assert [p.name for p in (tmp_path / "out").iterdir()] == NAMES[:1]
 
 

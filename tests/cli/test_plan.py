@@ -17,12 +17,12 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import read_file, schema
-from syncoll.errors import ExportError, UsageError, VerificationError
+from syncoll.errors import UsageError, VerificationError
 from syncoll.planning import NeverBest
-from syncoll.plugins import Exported, ExportRequest
+from syncoll.plugins import ExportRequest
 from syncoll.verbs.plan.result import _never_best
 from syncoll_msccl_xml.program import XmlProgram, program_of
-from syncoll_msccl_xml.writer import MscclXmlExporter
+from tests.cli.conftest import COUNT, EXPORT, refuse
 
 Run = Callable[..., Any]
 
@@ -141,28 +141,21 @@ def test_a_classic_is_planned_where_it_is_the_fastest(
         assert classic is not None
         best = plan.seconds(plan.best(size).algorithm, size)
         assert best <= classic.seconds[number] * (1 + Fraction(1, 10**8))
-    (alone,) = (syncoll.plan(path, alpha="1us", beta="1GB/s", classics=["all_pairs"]),)
-    assert {one.algorithm.where.partition("[")[0] for one in alone.ranges} <= {
-        "points",
-        "all_pairs",
-    }
+    alone = syncoll.plan(path, alpha="1us", beta="1GB/s", classics=["all_pairs"])
+    found = {one.algorithm.where.partition("[")[0] for one in alone.ranges}
+    assert found <= {"points", "all_pairs"}
 
 
 def test_a_refused_classic_costs_no_export(
     run: Run, frontiers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A format that cannot express a classic leaves the plan with the others."""
-
-    def only_points(request: ExportRequest, *how: Any) -> XmlProgram:
-        if request.instance.chunks > 4:
-            raise ExportError("too many chunks")
-        return program_of(request, *how)
-
-    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_points)
+    """A format that cannot express a classic, and does not count, has the others in the plan."""
+    refuse(monkeypatch, EXPORT, lambda one: one.chunks > 4)
     to = ("--to", "msccl-xml", "-o", "out")
     assert run("plan", frontiers / "broadcast.json", *SIMULATED, *to).code == 0
     index = valid(json.loads((tmp_path / "out" / "index.json").read_text()))
     assert all(one["chunks"] <= 4 for one in index["ranges"])
+    assert {one["reason"] for one in index["exports"]["refused"]} == {"it is too long"}
 
 
 def test_sends_that_are_too_many_to_simulate(
@@ -385,36 +378,23 @@ def test_unsupported_points_are_refused_or_skipped(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By an exporter that counts they are left out; by others only with --skip-refused."""
-
-    def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
-        if request.algorithm.steps > 2:
-            raise ExportError("it knows two steps at most")
-        return program_of(request, *how)
-
     command = ("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
     with monkeypatch.context() as patched:
-        patched.setattr("syncoll_msccl_xml.writer.program_of", only_short)
+        refuse(patched, COUNT, lambda one: one.steps > 2)
         result = run(*command[:-1], "counted")
         assert result.code == 0
-        assert "points[1]: left out: it knows two steps at most" in result.err
+        assert "points[1]: left out: it is too long" in result.err
         assert len(list((tmp_path / "counted" / "algorithms").iterdir())) == 1
         shutil.rmtree(tmp_path / "counted")
-
-    def not_long(self: object, request: ExportRequest, options: Any) -> Exported:
-        if request.algorithm.steps > 2:
-            raise ExportError("it knows two steps at most")
-        return export(self, request, options)
-
-    export = MscclXmlExporter.export
-    monkeypatch.setattr(MscclXmlExporter, "export", not_long)
+    refuse(monkeypatch, EXPORT, lambda one: one.steps > 2)
     result = run(*command)
     assert result.code == 2
     assert "points[1], the best for messages from 420000 bytes" in result.err
-    assert "it knows two steps at most" in result.err
+    assert "it is too long" in result.err
     assert list(tmp_path.iterdir()) == []
     result = run(*command, "--skip-refused", "--format", "json")
     assert result.code == 0
-    assert "points[1]: left out: it knows two steps at most" in result.err
+    assert "points[1]: left out: it is too long" in result.err
     valid(result.json)
     assert [one["message_bytes"] for one in result.json["ranges"]] == [[0, None]]
     assert [one["where"] for one in result.json["exports"]["refused"]] == ["points[1]"]
