@@ -38,9 +38,10 @@ class FloorsCheck:
         for (lane, i), price in prices.items():
             room += price * lanes["rates"][lane] * (times[i + 1] - times[i])
         passages = []
+        least = {one[2]: one[3] for one in sorted(lanes["passages"], key=lambda one: -one[3])}
         for tail, head, lane, seconds in lanes["passages"]:
             if floor["reading"] in ("inverse", "collect"):
-                tail, head = head, tail
+                tail, head, seconds = head, tail, least[lane]
             after = [bisect_right(times, one + seconds) - 1 for one in times[:-1]]
             passages.append(
                 (tail, head, [prices.get((lane, i), 0) for i in range(len(after))], after)

@@ -8,8 +8,8 @@ deadline the lanes have room for
 Each byte of a chunk moves along lanes from a source to a destination, and pays at least the
 cheapest way through time (Ford & Fulkerson 1958; Fleischer & Skutella 2007 for several flows).  If
 chunks pay more than the room is worth, they are not all there at the deadline.
-docs/certificates.md, "Flows over time", has the argument: it holds for chunks of any size, however
-lanes are shared.  Intervals need not match latencies: a byte counts as entering at the start of an
+docs/certificates.md, "Flows over time", has the argument: it holds for chunks of any size, in any
+order of sends.  Intervals need not match latencies: a byte counts as entering at the start of an
 interval, so it arrives no later than in the schedule, and ways only get cheaper.
 
 A `DemandView` that is mirrored runs backwards in time from the deadline, on reversed lanes.
@@ -62,8 +62,14 @@ class TimedNetwork:
     rates: tuple[Fraction, ...]
 
     def reversed(self) -> TimedNetwork:
-        """The network with time running backwards."""
-        turned = (replace(one, tail=one.head, head=one.tail) for one in self.passages)
+        """The network with time running backwards.
+
+        Bytes that leave a lane together may have entered it apart, and have more room, if their
+        passages differ.  So each passage is as fast as the fastest one of its lane.
+        """
+        slowest_first = sorted(self.passages, key=lambda one: -one.seconds)
+        least = {one.lane: one.seconds for one in slowest_first}
+        turned = (Passage(one.head, one.tail, one.lane, least[one.lane]) for one in self.passages)
         return replace(self, passages=tuple(sorted(turned)))
 
 

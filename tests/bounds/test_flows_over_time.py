@@ -7,16 +7,25 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import syncoll
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses, DemandView
 from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
-from syncoll.model import Topology
-from syncoll.simulating import floors, physical_network, timed_network
+from syncoll.model import Algorithm, Topology
+from syncoll.simulating import (
+    Semantics,
+    floors,
+    physical_network,
+    simulated_seconds,
+    timed_network,
+)
 from syncoll.simulating.network import Lane, PhysicalNetwork, Strand
+from syncoll.trust import require_valid
 from tests.oracles.timed_schedules import least_time
 
 BYTES = 6
@@ -78,6 +87,28 @@ def test_two_hops_pipeline_their_bytes() -> None:
     instance = broadcast.instantiate(topology, chunks=1, steps=2, rounds=2)
     assert floors(instance, network, [3], flows=False)[0] == pytest.approx(4)
     assert 5.9 < floors(instance, network, [3])[0] <= 6
+
+
+def test_ways_of_unequal_latencies_share_a_lane() -> None:
+    """Half of the data leaves on the last lane while the other half is on its way to it."""
+    links = {(0, 1): 1, (2, 1): 1, (3, 0): 1000, (3, 2): 1000}
+    topology = Topology.from_links("two ways", 4, links)
+    names = {"fast": (1000, 0), "late": (1000, 5), "last": (1, 0)}
+    lanes = tuple(Lane(x, Fraction(y), Fraction(z)) for x, (y, z) in names.items())
+    ways = {(0, 1): (2,), (2, 1): (2,), (3, 0): (0,), (3, 2): (1,)}
+    routes = tuple((Strand(Fraction(1), ways[link]),) for link in topology.links)
+    extra = tuple(Fraction(5 if link == (0, 1) else 0) for link in topology.links)
+    network = PhysicalNetwork(topology, lanes, routes, Fraction(0), Fraction(1), extra=extra)
+    asked = syncoll.Session().collective("reduce(root=0) within [[1, 3]]")
+    instance = asked.instantiate(topology, chunks=10, steps=3, rounds=11)
+    sends = [(i, 3, 0, 0) for i in range(5)] + [(i, 3, 2, 0) for i in range(5, 10)]
+    sends += [(i, 0, 1, 1) for i in range(5)] + [(i, 2, 1, 2) for i in range(5, 10)]
+    carried = np.tile(np.arange(4) == 3, (20, 1))
+    algorithm = Algorithm((1, 5, 5), np.array(sends), carried)
+    require_valid(instance, algorithm)
+    stored = StoredAlgorithm(instance, algorithm, "")
+    (seconds,) = simulated_seconds(stored, network, Semantics(), [10])
+    assert 0.99 * seconds < floors(instance, network, [10])[0] <= seconds
 
 
 @pytest.mark.parametrize(("collective", "seed"), [("allgather", "bfb"), ("alltoall", "timedtrees")])
