@@ -35,7 +35,7 @@ from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import WIRE, Runtime, Setting
-from syncoll.simulating.semantics import Timing
+from syncoll.simulating.semantics import Sharing, Timing
 
 __all__ = ["floor_proofs", "floors", "floors_by_cuts", "timed_network", "with_floors"]
 
@@ -64,6 +64,7 @@ def floors(
     least_cost: Fraction = Fraction(0),
     by_steps: Iterable[tuple[int, Fraction]] = (),
     lockstep: bool = False,
+    fair: bool = False,
     flows: bool = True,
 ) -> tuple[float, ...]:
     """A lower bound on the seconds of every algorithm, for each size of one node's data.
@@ -75,6 +76,7 @@ def floors(
         least_steps: a proved lower bound on S.
         least_cost: a proved bound on R/C for any C; 0 for the best bound by cuts.
         by_steps: (S, a proved bound on R/C for at most S steps and any C).
+        fair: whether sends share lanes, all lanes of a way at once.
         flows: whether to solve linear programs for flows over time.
     """
     shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
@@ -109,7 +111,7 @@ def floors(
         low, high = (far * share for share in _LATENCIES)
         some = np.flatnonzero((low <= rate * amounts) & (rate * amounts <= high)).tolist()
         given = [Fraction(sizes[i]) for i in some], [Fraction(float(found[i])) for i in some]
-        proofs = flows_over_time(timed_network(network), shape, *given)
+        proofs = flows_over_time(timed_network(network, fair=fair), shape, *given)
         for i, proof in zip(some, proofs, strict=True):
             if proof is not None:
                 found[i] = max(found[i], float(proof.deadline) * _ROUNDING)
@@ -142,7 +144,11 @@ def _least(
 
 def with_floors(compared: Comparison, frontier: Frontier | None) -> Comparison:
     """A comparison with lower bounds, for which the claims of a frontier are used."""
-    claims: dict[str, Any] = {"lockstep": compared.semantics.timing is Timing.LOCKSTEP}
+    semantics = compared.semantics
+    claims: dict[str, Any] = {
+        "lockstep": semantics.timing is Timing.LOCKSTEP,
+        "fair": semantics.sharing is Sharing.FAIR,
+    }
     if frontier is not None and frontier.evidence is not None:
         claims["least_steps"] = frontier.least_steps
         if frontier.max_chunks is None:
@@ -162,34 +168,37 @@ def floor_proofs(
     """The flows over time of each protocol and size: the protocol, its lanes, and the bytes of one
     node's data.  A few sizes may have none."""
     sizes = [Fraction(compared.message.node_bytes(size)) for size in sorted(compared.sizes)]
+    fair = compared.semantics.sharing is Sharing.FAIR
     for setting in compared.settings:
-        network = timed_network(setting.network)
+        network = timed_network(setting.network, fair=fair)
         found = flows_over_time(network, compared.shape, sizes, [Fraction(0)] * len(sizes))
         for size, proof in zip(sizes, found, strict=True):
             if proof is not None:
                 yield setting.protocol.name, network, size, proof
 
 
-def timed_network(network: PhysicalNetwork) -> TimedNetwork:
+def timed_network(network: PhysicalNetwork, *, fair: bool = False) -> TimedNetwork:
     """The ways of all sends.
 
     Places are the nodes, and the ends of lanes on the way.  Lanes into one switch end at one place,
     where data may change from the way of one send to that of another; more ways weaken a bound.
-    The alpha of a send is a part of the passage of its last lane.
+    The alpha of a send is a part of the passage of its last lane.  With fair sharing all latencies
+    are, because a send is on all lanes at once.
     """
     nodes, place = network.topology.num_nodes, dict[tuple[bool, int], int]()
     seconds: dict[tuple[int, int, int], Fraction] = {}
     links = network.topology.links
     for link, strands, added in zip(links, network.routes, network.added, strict=True):
         for strand in strands:
-            tail = link[0]
+            tail, every = link[0], [network.lanes[number].latency for number in strand.lanes]
             for number in strand.lanes:
                 lane = network.lanes[number]
-                head, passes = link[1], lane.latency + added
+                head, passes = link[1], added + (sum(every) if fair else lane.latency)
                 if number != strand.lanes[-1]:
                     ends = lane.ends if lane.ends and lane.ends[1] >= nodes else None
                     key = (True, ends[1]) if ends else (False, number)
-                    head, passes = place.setdefault(key, nodes + len(place)), lane.latency
+                    head = place.setdefault(key, nodes + len(place))
+                    passes = Fraction(0) if fair else lane.latency
                 known = seconds.get((tail, head, number), passes)
                 seconds[tail, head, number] = min(known, passes)
                 tail = head

@@ -19,6 +19,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Topology
 from syncoll.simulating import (
     Semantics,
+    Sharing,
     floors,
     physical_network,
     simulated_seconds,
@@ -89,26 +90,31 @@ def test_two_hops_pipeline_their_bytes() -> None:
     assert 5.9 < floors(instance, network, [3])[0] <= 6
 
 
-def test_ways_of_unequal_latencies_share_a_lane() -> None:
+@pytest.mark.parametrize(
+    ("collective", "fair"),
+    [("reduce(root=0) within [[1, 3]]", False), ("broadcast(root=1) within [[1, 3]]", True)],
+)
+def test_ways_of_unequal_latencies_share_a_lane(collective: str, fair: bool) -> None:
     """Half of the data leaves on the last lane while the other half is on its way to it."""
     links = {(0, 1): 1, (2, 1): 1, (3, 0): 1000, (3, 2): 1000}
     topology = Topology.from_links("two ways", 4, links)
-    names = {"fast": (1000, 0), "late": (1000, 5), "last": (1, 0)}
+    names = {"fast": (1000, 0), "late": (1000, 5), "long": (1000, 5), "last": (1, 0)}
     lanes = tuple(Lane(x, Fraction(y), Fraction(z)) for x, (y, z) in names.items())
-    ways = {(0, 1): (2,), (2, 1): (2,), (3, 0): (0,), (3, 2): (1,)}
+    ways = {(0, 1): (2, 3) if fair else (3,), (2, 1): (3,), (3, 0): (0,), (3, 2): (1,)}
     routes = tuple((Strand(Fraction(1), ways[link]),) for link in topology.links)
-    extra = tuple(Fraction(5 if link == (0, 1) else 0) for link in topology.links)
+    extra = tuple(Fraction(5 if link == (0, 1) and not fair else 0) for link in topology.links)
     network = PhysicalNetwork(topology, lanes, routes, Fraction(0), Fraction(1), extra=extra)
-    asked = syncoll.Session().collective("reduce(root=0) within [[1, 3]]")
+    asked = syncoll.Session().collective(collective)
     instance = asked.instantiate(topology, chunks=10, steps=3, rounds=11)
     sends = [(i, 3, 0, 0) for i in range(5)] + [(i, 3, 2, 0) for i in range(5, 10)]
     sends += [(i, 0, 1, 1) for i in range(5)] + [(i, 2, 1, 2) for i in range(5, 10)]
-    carried = np.tile(np.arange(4) == 3, (20, 1))
+    carried = np.tile(np.arange(4) == 3, (20, 1)) if instance.combining else None
     algorithm = Algorithm((1, 5, 5), np.array(sends), carried)
     require_valid(instance, algorithm)
+    semantics = Semantics(sharing=Sharing.FAIR if fair else Sharing.IN_TURN)
     stored = StoredAlgorithm(instance, algorithm, "")
-    (seconds,) = simulated_seconds(stored, network, Semantics(), [10])
-    assert 0.99 * seconds < floors(instance, network, [10])[0] <= seconds
+    (seconds,) = simulated_seconds(stored, network, semantics, [10])
+    assert 0.99 * seconds < floors(instance, network, [10], fair=fair)[0] <= seconds
 
 
 @pytest.mark.parametrize(("collective", "seed"), [("allgather", "bfb"), ("alltoall", "timedtrees")])
