@@ -132,6 +132,10 @@ def refused(module: Any, name: str) -> Iterator[str]:
         except ValueError as error:
             if words not in str(error):
                 yield f"rank {rank}: {error} lacks {words}"
+    handle = function(torch.zeros(24 + (rank == 3)), async_op=True)
+    function(torch.zeros(16))  # the error is of the handle alone
+    if not isinstance(handle.future.exception(), ValueError):
+        yield f"rank {rank}: no error of a handle"
     small = dist.new_group([0, 1])
     try:
         function(torch.zeros(8), group=small)
