@@ -1,4 +1,4 @@
-/* Calls of an exported allreduce, or of a reduce to rank 0 along a line (-DLINE). */
+/* Calls of an exported allreduce, or of a reduce to an end of a line (-DLINE). */
 #include EXPORTED
 #include <stdio.h>
 
@@ -36,13 +36,14 @@ int main(int argc, char **argv)
     MPI_Type_contiguous(4, MPI_INT, &matrix);
     MPI_Type_commit(&matrix);
     MPI_Op_create(product, 0, &op);
-    int ours[20], theirs[20], in[20];
+    int ours[20], theirs[20], in[20], kept[20];
     for (int i = 0; i < 20; i++)
         in[i] = (rank * 7 + i * 3) % 5 - 2, ours[i] = theirs[i] = 0;
+    memcpy(kept, in, sizeof in);
 #ifdef LINE
-    errors += reduce(in, ours, 5, matrix, op, 0, comm) != MPI_SUCCESS;
-    MPI_Reduce(in, theirs, 5, matrix, op, 0, comm);
-    errors += rank == 0 && memcmp(ours, theirs, sizeof ours) != 0;
+    errors += reduce(in, ours, 5, matrix, op, ROOT, comm) != MPI_SUCCESS;
+    MPI_Reduce(in, theirs, 5, matrix, op, ROOT, comm);
+    errors += rank == ROOT && memcmp(ours, theirs, sizeof ours) != 0;
     errors += reduce(in, ours, 5, matrix, op, 1, comm) == MPI_SUCCESS;
     (void)sparse;
 #else
@@ -76,6 +77,7 @@ int main(int argc, char **argv)
         printf("%08x\n", bits);
     }
 #endif
+    errors += memcmp(in, kept, sizeof in) != 0;
     if (errors)
         printf("rank %d: %d errors\n", rank, errors);
     MPI_Comm_free(&comm);

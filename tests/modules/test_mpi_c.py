@@ -88,9 +88,10 @@ def test_calls_of_an_allreduce(tmp_path: Path) -> None:
 
 
 @needs_mpi
-def test_a_plan_in_the_order_of_ranks_takes_any_operation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("root", [0, 3])
+def test_a_plan_in_the_order_of_ranks_takes_any_operation(root: int, tmp_path: Path) -> None:
     """A reduce to one end of a line adds neighbours, so matrices can be multiplied."""
-    end = np.array([[node == 0 for node in range(4)]])
+    end = np.array([[node == root for node in range(4)]])
     there = random_trees(random.Random(1), line(4), "x", end, np.ones_like(end))
     made = export_verified(RECORD, request(*invert(*there, "reduce")), {})
     text = made.exported.files["sample.c"].decode()
