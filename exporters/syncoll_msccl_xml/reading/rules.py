@@ -44,6 +44,7 @@ WRITES = frozenset({"r", "rcs", "rrc", "rrcs", "cpy", "re"})
 
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("i", "o", "s")
+_VERBS = ("sends to", "receives from")
 _SURE_CHANNELS = 2
 """Channels of any communicator: one ring, doubled."""
 
@@ -250,27 +251,29 @@ def open_end(algorithm: XmlAlgorithm, dialect: Runtime) -> tuple[str | None, boo
     return (found[0][0] if found else None), few and dialect.connects
 
 
+def _ends(algorithm: XmlAlgorithm) -> Iterator[tuple[int, tuple[int, int, int], str, bool]]:
+    """The ends of connections: 0 for the source, or 1; the connection; the thread block in words;
+    and whether messages use it."""
+    for gpu in algorithm.gpus:
+        for block in gpu.blocks:
+            here = place(gpu.id, block)
+            keys = (gpu.id, block.send, block.chan), (block.recv, gpu.id, block.chan)
+            for side, (key, types) in enumerate(zip(keys, (SENDS, RECEIVES), strict=True)):
+                if key[1 - side] >= 0:
+                    yield side, key, here, any(step.type in types for step in block.steps)
+
+
 def _open_ends(algorithm: XmlAlgorithm) -> Iterator[tuple[str, tuple[int, int, int], bool]]:
     """The ends of connections without another one, each in words, and whether messages use it."""
     ends: list[dict[tuple[int, int, int], tuple[str, bool]]] = [{}, {}]
-    for gpu in algorithm.gpus:
-        for block in gpu.blocks:
-            for side, (peer, key, types) in enumerate(
-                (
-                    (block.send, (gpu.id, block.send, block.chan), SENDS),
-                    (block.recv, (block.recv, gpu.id, block.chan), RECEIVES),
-                )
-            ):
-                if peer >= 0:
-                    used = any(step.type in types for step in block.steps)
-                    ends[side].setdefault(key, (place(gpu.id, block), used))
-    verbs = ("sends to", "receives from")
+    for side, key, here, used in _ends(algorithm):
+        ends[side].setdefault(key, (here, used))
     for side in (0, 1):
         for key in [key for key in ends[side] if key not in ends[1 - side]]:
             (here, used), peer = ends[side][key], key[1 - side]
             yield (
-                f"{here}: it {verbs[side]} rank {peer} on channel {key[2]}, where no thread block "
-                f"of rank {peer} {verbs[1 - side]} rank {key[side]}",
+                f"{here}: it {_VERBS[side]} rank {peer} on channel {key[2]}, where no thread block "
+                f"of rank {peer} {_VERBS[1 - side]} rank {key[side]}",
                 key,
                 used,
             )
@@ -278,20 +281,13 @@ def _open_ends(algorithm: XmlAlgorithm) -> Iterator[tuple[str, tuple[int, int, i
 
 def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
     """A connection has one thread block at each end, and messages need both."""
-    sending: dict[tuple[int, int, int], str] = {}
-    receiving: dict[tuple[int, int, int], str] = {}
-    for gpu in algorithm.gpus:
-        for block in gpu.blocks:
-            here = place(gpu.id, block)
-            for ends, peer, key, verb in (
-                (sending, block.send, (gpu.id, block.send, block.chan), "sends to"),
-                (receiving, block.recv, (block.recv, gpu.id, block.chan), "receives from"),
-            ):
-                if peer >= 0 and here != ends.setdefault(key, here):
-                    yield (
-                        f"{here}: it {verb} rank {peer} on channel {block.chan}, as does "
-                        f"{ends[key]}; thread blocks cannot share a connection"
-                    )
+    first: dict[tuple[int, tuple[int, int, int]], str] = {}
+    for side, key, here, _ in _ends(algorithm):
+        if here != (other := first.setdefault((side, key), here)):
+            yield (
+                f"{here}: it {_VERBS[side]} rank {key[1 - side]} on channel {key[2]}, as does "
+                f"{other}; thread blocks cannot share a connection"
+            )
     for text, _, used in _open_ends(algorithm):
         if used:
             yield f"{text}; its messages have no other end"
