@@ -149,9 +149,8 @@ def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
 
 def _function(request: ExportRequest, table: MessageTable) -> str:
     """The collective's name without its arguments, as an identifier of a programming language."""
-    found = re.match(
-        r"[A-Za-z]\w*", request.collective if table.kind is Kind.CUSTOM else table.kind
-    )
+    name = request.collective if table.kind is Kind.CUSTOM else table.kind
+    found = re.match(r"[A-Za-z]\w*", name)
     name = found[0].lower() if found and found[0].isascii() else "collective"
     return f"{name}_" if keyword.iskeyword(name) else name
 
@@ -161,11 +160,9 @@ def _head(request: ExportRequest, table: MessageTable) -> str:
     one = request.instance
     root = "" if table.root is None else f" of root {table.root}"
     messages = len({row[:4] for row in table.messages})
-    proved = (
-        "Proved in the frontier that it is from:"
-        if request.claims
-        else ("Nothing is proved about its cost in the file that it is from.")
-    )
+    proved = "Nothing is proved about its cost in the file that it is from."
+    if request.claims:
+        proved = "Proved in the frontier that it is from:"
     lines = [
         f"{request.collective}{root} on {one.topology.name}, written by syncoll.",
         "",
@@ -241,13 +238,8 @@ class _Rows:
         for run, members in enumerate(self.runs.members):
             first = listed[members[0]]
             ends = first.step, first.source, first.destination, self.runs.tags[run]
-            pairs = [
-                (
-                    self.slot[first.source][listed[i].source_slot],
-                    self.slot[first.destination][listed[i].target_slot],
-                )
-                for i in members
-            ]
+            sent, stored = self.slot[first.source], self.slot[first.destination]
+            pairs = [(sent[listed[i].source_slot], stored[listed[i].target_slot]) for i in members]
             # A piece is a run along which both slots advance together.
             for _, piece in groupby(
                 enumerate(pairs), lambda one: (one[1][0] - one[0], one[1][1] - one[0])
