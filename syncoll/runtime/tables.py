@@ -190,7 +190,12 @@ class TableExporter:
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         table = table_of(request)
-        text = self.text(table, _function(request, table), _head(request, table))
+        name = _function(request, table)
+        if table.kind is Kind.CUSTOM:  # the file may have another thing of this name
+            others = self.text(table, "", "")
+            while re.search(rf"\b{name}\b", others):
+                name += "_"
+        text = self.text(table, name, _head(request, table))
         return Exported({f"{request.name}{self.suffix}": text.encode()})
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import syncoll_mpi_c
 import syncoll_torch
 from syncoll.errors import VerificationError
-from syncoll.runtime import MessageTable, table_of
+from syncoll.runtime import MessageTable, export_verified, table_of
 from tests.modules.cases import case, request
 
 
@@ -67,3 +68,12 @@ def test_chunks_of_other_lengths_are_refused(collective: str, blocks: int, share
     table = table_of(request(*case("ring", collective)))
     with pytest.raises(VerificationError, match=f"no {blocks} blocks of {share}"):
         forged(replace(table, blocks=blocks, share=share))
+
+
+@pytest.mark.parametrize(("package", "word"), [(syncoll_torch, "call"), (syncoll_mpi_c, "copy")])
+def test_a_name_of_the_file_is_not_the_collective(package: Any, word: str) -> None:
+    """Its function would replace another one."""
+    for name, function in ((word, f"{word}_"), ("halo(2)", "halo")):
+        made = replace(request(*case("ring", "alltoallv")), collective=name)
+        (content,) = export_verified(package.RECORD, made, {}).exported.files.values()
+        assert content.decode().split()[3] == function
