@@ -61,7 +61,7 @@ COMMANDS = {
     "bus(3) allreduce": "--backend pysat --max-chunks 2",
     "slopes broadcast": "--backend pysat --max-steps 2 --max-chunks 2",
     "slopes reducescatter": "--backend ring",
-    "slopes allreduce": "--max-chunks 3 --max-steps 3 --work 2",
+    "slopes allreduce": "--max-chunks 3 --max-steps 3",
     "hub(4) reduce": "--backend pysat --max-chunks 2 --max-steps 2",
     "ring(5) reducescatter": "--backend ring",
     "hub(3) allgather": "--backend all_pairs",
@@ -110,7 +110,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
     for name, options in COMMANDS.items():
         words = [f"{specs}:{w}" if w in ("lop", "both", "slopes") else w for w in name.split()]
         path = folder / "frontier.json"
-        assert main(["pareto", *words, *options.split(), "-o", str(path)]) in (0, 3)
+        limits = ["--work", "0.5", *options.split()]
+        assert main(["pareto", *words, *limits, "-o", str(path)]) in (0, 3)
         made[name] = json.loads(path.read_text("utf-8"))
     for name in EARLIER:
         file = Path(__file__).parent / "earlier" / f"{name}.json"
@@ -127,7 +128,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
             made[name] = json.loads(path.read_text("utf-8"))
         patch.setattr(written_problem, "_MOST_LISTED", 0)
         for name in RUNS:
-            assert main(["pareto", *name.split(), "-o", str(path)]) == 0
+            assert main(["pareto", *name.split(), "--work", "0.5", "-o", str(path)]) == 0
             made[name] = json.loads(path.read_text("utf-8"))
             assert made[name]["schema"] in ("syncoll/frontier/5", "syncoll/frontier/7")
     return made
