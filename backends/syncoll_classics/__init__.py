@@ -99,4 +99,9 @@ RECORDS = (
         "swing",
         "Swing and Bine trees: pairs exchange to either side in turn, on rings and tori of 2^k",
     ),
+    _record(
+        "two_hop",
+        "first over the network to the own card's peer in each box, then inside the box; "
+        "DeepEP's dispatch for experts",
+    ),
 )

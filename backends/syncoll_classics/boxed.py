@@ -8,6 +8,8 @@ Boxes have G GPUs each, with a network card for each GPU; card i of a box reache
 * Trees (``Tree`` and ``NVLSTree`` of NCCL): GPU i of each box is a node of two binary trees of
   boxes.  Below it are the other GPUs of its box, in a chain, or all at once where a switch adds up
   and copies.
+* Two hops (``normal`` kernels of DeepEP): data goes to the GPU of the same card in each box, once,
+  and from there to the GPUs of the box that need it.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
+from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.exchanges import allreduce_trees
 from syncoll_classics.hamiltonian import Cycle, a_cycle
 
-__all__ = ["boxes_of", "boxes_that_sum", "card_rings", "trees_of_boxes"]
+__all__ = ["boxes_of", "boxes_that_sum", "card_rings", "trees_of_boxes", "two_hops"]
 
 Boxes = Sequence[Sequence[int]]
 
@@ -42,6 +45,20 @@ def boxes_that_sum(topology: Topology) -> Boxes:
 def _alike(label: IntArray) -> Boxes:
     boxes = [np.flatnonzero(label == one).tolist() for one in np.unique(label)]
     return boxes if len({len(box) for box in boxes}) == 1 else ()
+
+
+def two_hops(boxes: Boxes) -> Dissemination:
+    """From each node to its peer in each box, and at the same time or then inside the box."""
+    members = np.array(boxes)
+    count, size = members.shape
+    box, card = np.empty((2, members.size), dtype=np.int64)
+    box[members], card[members] = np.indices((count, size))
+    nodes = np.arange(members.size)
+    direct = (box[:, None] == box) | (card[:, None] == card)
+    parents = np.where(direct, nodes[:, None], members[box[None, :], card[:, None]])
+    steps = np.where(direct, 0, 1)
+    parents[nodes, nodes] = steps[nodes, nodes] = -1
+    return Dissemination(parents, steps)
 
 
 def card_rings(topology: Topology) -> list[Cycle]:

@@ -42,6 +42,7 @@ __all__ = [
     "RING",
     "RING2D",
     "SWING",
+    "TWO_HOP",
     "ClassicSeed",
 ]
 
@@ -323,6 +324,17 @@ def _all_pairs(ask: Ask) -> Iterator[Proposal]:
         yield from ask.spread([exchanges.all_pairs(ask.nodes)], "directly")
 
 
+def _two_hop(ask: Ask) -> Iterator[Proposal]:
+    yield from ask.spread([boxed.two_hops(boxed.boxes_of(ask.topology))], "peers, then boxes")
+
+
+def _no_two_hops(ask: Ask) -> str:
+    boxes = boxed.boxes_of(ask.topology)
+    if ask.collective.combining or not boxes:
+        return "it moves data between boxes with equal numbers of nodes"
+    return "" if 1 < len(boxes) < ask.nodes else "there are no boxes of several nodes"
+
+
 def _binomial(ask: Ask) -> Iterator[Proposal]:
     root = ask.least.one_destination
     if ask.least.one_source is not None:
@@ -402,3 +414,4 @@ RECURSIVE_DOUBLING = ClassicSeed(_recursive_doubling, _no_power_of_two, adds_up=
 RING = ClassicSeed(_ring, _no_ring)
 RING2D = ClassicSeed(_ring2d, _no_grid, adds_up=True)
 SWING = ClassicSeed(_swing, _no_power_of_two, adds_up=True)
+TWO_HOP = ClassicSeed(_two_hop, _no_two_hops)

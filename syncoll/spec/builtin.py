@@ -1,4 +1,4 @@
-"""The language's own functions: min max abs sum product any all len range switch
+"""The language's own functions: min max abs sum product any all len range switch token_places
 vector.
 """
 
@@ -22,6 +22,7 @@ from syncoll.spec.arithmetic import (
 )
 from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.syntax import Call, Expr
+from syncoll.spec.tokens import token_places
 from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of
 from syncoll.wording import counted
 
@@ -167,6 +168,16 @@ def _vector(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> A
     )
 
 
+def _token_places(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
+    """The relations of the tokens of a matrix with their ranks, and with the ranks of experts."""
+    routing, experts, placement = _arguments(call, 3, 3)
+    rows: Any = evaluator.items(routing, scope, mask)
+    placed = evaluator.items(placement, scope, mask)
+    evaluator.spend(20 * sum(len(row) if is_list(row) else 1 for row in rows), call.span)
+    number = evaluator.whole(experts, scope, mask)
+    return token_places(rows, number, placed, evaluator.ambient.get("P", call.span), call.span)
+
+
 BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
     "all": partial(_quantifier, False),
@@ -178,6 +189,7 @@ BUILTINS: Mapping[str, _Function] = {
     "range": _range,
     "sum": partial(_fold, "+", 0),
     "switch": _switch,
+    "token_places": _token_places,
     "vector": _vector,
 }
 assert BUILTINS.keys() == BUILTIN_NAMES.keys()

@@ -24,7 +24,7 @@ from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Node
-from syncoll.spec.values import NameScope, NotVectorisable, Relation
+from syncoll.spec.values import ListedRelation, NameScope, NotVectorisable, Relation
 from syncoll.wording import counted
 
 __all__ = ["EmptyError", "build_collective", "mentions", "table_of"]
@@ -222,6 +222,11 @@ def table_of(
     evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
 ) -> NodeSets:
     """The nodes at which a relation holds, for each of `total` chunks; raises SpecError."""
+    if isinstance(relation, ListedRelation) and total * nodes <= limits.MAX_CELLS:
+        evaluator.spend(total * nodes + len(relation.chunks), span)
+        listed = np.zeros((total, nodes), dtype=bool)
+        listed[relation.chunks, relation.nodes] = True
+        return NodeSets.of(listed)
     first = kind = np.arange(total, dtype=np.int64)
     if total * nodes > limits.FEW_CELLS:
         first, kind = alike(evaluator, relation, total, span)

@@ -27,6 +27,7 @@ BUILTIN_NAMES = {
     "range": "range(end) or range(start, end)",
     "sum": "sum(list)",
     "switch": "switch(i)",
+    "token_places": "token_places(routing, experts, placement)",
     "vector": "vector(list)",
 }
 """The functions of the language, and their calls."""

@@ -49,6 +49,9 @@ MAX_FILE_BYTES = 2 << 20
 MAX_DATA_BYTES = 64 << 20
 """Size of a file of numbers: some eight digits for each of 2048 x 2048."""
 
+MAX_DATA_ROWS = 1 << 20
+"""Rows of such a file: 4096 tokens of each of 256 ranks."""
+
 MAX_IMPORTS = 64
 """Files that one file may import, directly and indirectly."""
 

@@ -11,9 +11,11 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from syncoll.errors import Origin
 from syncoll.spec.blame import DataError
-from syncoll.spec.limits import MAX_DATA_BYTES, MAX_NODES, MAX_NUMBER
+from syncoll.spec.limits import MAX_DATA_BYTES, MAX_DATA_ROWS, MAX_NUMBER
 from syncoll.spec.source import Source, Span, decode
 from syncoll.spec.values import Matrix
 from syncoll.wording import counted
@@ -21,6 +23,8 @@ from syncoll.wording import counted
 __all__ = ["read_matrix"]
 
 _NUMBER = re.compile(r"[0-9]+")
+_COMMENT = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
+_DIGITS = re.compile(r"[0-9,\s]*")
 _EXPECTED = "a whole number from 0"
 
 
@@ -62,8 +66,8 @@ def _read(place: Path, _changed: int, _size: int) -> Matrix:
             "a CSV file in UTF-8",
         ) from None
     source = Source(str(place), text.replace("\r\n", "\n").replace("\r", "\n"))
-    rows: list[tuple[int, ...]] = []
-    for number, start in enumerate(source.line_starts, start=1):
+    rows = _plain(source.text)
+    for number, start in enumerate(() if rows else source.line_starts, start=1):
         line = source.line(number)
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -75,11 +79,24 @@ def _read(place: Path, _changed: int, _size: int) -> Matrix:
                 f"{len(rows[0])}, as in the first row",
             )
         rows.append(row)
-        if len(rows) > MAX_NODES:
-            raise _wrong(source.span(start, start + 1), f"more than {MAX_NODES} rows", "fewer")
+        if len(rows) > MAX_DATA_ROWS:
+            raise _wrong(source.span(start, start + 1), f"more than {MAX_DATA_ROWS} rows", "fewer")
     if not rows:
         raise _wrong(source.span(0, 0), f"{place} holds no numbers", "rows of whole numbers")
     return Matrix.of(rows, f'"{place}"')
+
+
+def _plain(text: str) -> list[tuple[int, ...]]:
+    """The rows of a text without a mistake; none for another text, whose mistake has a place."""
+    text = _COMMENT.sub("", text)
+    if not text.strip() or not _DIGITS.fullmatch(text):
+        return []
+    try:
+        found = np.loadtxt(text.splitlines(), np.int64, delimiter=",", ndmin=2)
+    except ValueError:
+        return []
+    known = len(found) <= MAX_DATA_ROWS and found.max() < MAX_NUMBER
+    return list(map(tuple, found.tolist())) if known else []
 
 
 def _row(source: Source, start: int, line: str) -> tuple[int, ...]:

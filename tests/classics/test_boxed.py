@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -120,3 +121,12 @@ def test_reasons(name: str, machine: str, collective: str, reason: str, specs: S
     answer = record.fits(as_topology(specs.topology(machine)), specs.collective(collective))
     assert not answer.ok
     assert reason in answer.reason
+
+
+def test_two_hops_cross_the_network_once_for_each_box(specs: SpecLibrary) -> None:
+    """Node 0 has a token for nodes 1, 9 and 10, and the second box is reached over node 8."""
+    call = "dispatch([[0, 1, 9, 10]], experts=16)"
+    asked = "dgx_h100(boxes=2)", call, specs
+    assert costs("two_hop", *asked) == [(2, 1 + Fraction(2, 9))]
+    assert costs("all_pairs", *asked) == [(2, 2)]
+    assert not costs("two_hop", "dgx1", "dispatch([[0, 1]], experts=8)", specs)
