@@ -10,6 +10,7 @@ import io
 import re
 import shlex
 from collections import defaultdict
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ def plain(output: str) -> list[str]:
         if re.search(r"(seed|step|partial|path)/\w+ +\d", text):
             cells = re.split(r"  +", text)[-11:]  # without microseconds
             del cells[3]  # messages
-            cells[-4] = str(sum(int(rounds) for rounds in cells[-4].split()))
+            cells[-4] = str(sum(Fraction(rounds) for rounds in cells[-4].split()))
             text = "  ".join(cells[:-3])
         text = re.sub(r"(?<=[0-9] %) +\w+$", " engine", text)  # of a repair
         text = re.sub(r"(?<=[0-9], by )\w+$", "engine", text)
