@@ -1,7 +1,5 @@
 """Types of numpy arrays by their elements, in any shape; read-only arrays."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

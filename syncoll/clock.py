@@ -7,8 +7,6 @@ their own measures, such as iterations.  The same question then has the same ans
 One unit is about one second of one core.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ Python prints an error that leaves a finalizer (a generator that is closed becau
 and Ctrl-C must not get lost there, and must not be printed.
 """
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys

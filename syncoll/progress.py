@@ -7,8 +7,6 @@
             ...                                          # show(0, 3, "reading a.json") comes first
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

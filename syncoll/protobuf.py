@@ -4,8 +4,6 @@ Each set of classes has a pool of its own, so that it does not collide with anot
 same schema in one process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

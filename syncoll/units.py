@@ -1,7 +1,5 @@
 """Times, bandwidths and sizes as people write them, read exactly, and written for people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

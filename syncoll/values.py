@@ -1,7 +1,5 @@
 """Values of arguments: numbers, also as texts with units, choices and paths."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Verification of files: files of syncoll, and exports of any format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words that messages share: the one place where a number gets its noun."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -12,8 +12,6 @@ over sets W of links.  Whole chunks attain it if bandwidths are integers; otherw
 chunks on each link is rounded down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ If every bound limits one link, or all links into one node, each node is solved 
 (`sharing`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

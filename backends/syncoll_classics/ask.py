@@ -1,7 +1,5 @@
 """A request to a classic, and the proposals made from its answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

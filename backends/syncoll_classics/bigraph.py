@@ -10,8 +10,6 @@ lower one.  Nodes of an upper switch differ in their high log2 n digits, so thei
 min(n, s) different switches, n / s each if n is larger.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

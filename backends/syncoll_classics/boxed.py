@@ -12,8 +12,6 @@ Boxes have G GPUs each, with a network card for each GPU; card i of a box reache
   and from there to the GPUs of the box that need it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise, permutations
 

@@ -4,8 +4,6 @@ In a classic every chunk has one source, or is the sum of all contributions for 
 Constructions depend only on this and on the classes of chunks of equal pre and post.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -11,8 +11,6 @@ then forwards; a pipelined double binary tree sends each piece up and down its t
 partial sums and all-to-all sends of contributions are no disseminations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -27,8 +27,6 @@ With ranks 0 … P-1:
   others; for an allreduce both span all nodes, below node 0 and node P - 1 (or 1, where P is odd).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import prod

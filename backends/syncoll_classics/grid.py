@@ -9,8 +9,6 @@ A line is folded to a ring 0, 2, 4, …, 5, 3, 1, whose neighbours are at most t
 closed over the whole row, as in the MultiTree paper.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

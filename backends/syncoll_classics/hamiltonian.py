@@ -5,8 +5,6 @@ prefers the neighbour with the fewest ways on (Warnsdorff) and necessary conditi
 CP-SAT's circuit constraint, which also proves infeasibility.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import gcd
 

@@ -6,8 +6,6 @@ repeatedly while they fit; then new cycles are added in the remaining capacity; 
 for better sets, the best ratio first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -7,8 +7,6 @@ of a hundred nodes in milliseconds, where a solver would have tens of thousands 
 Randomised restarts use the remaining time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray

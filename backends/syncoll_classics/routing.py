@@ -7,8 +7,6 @@ and the last start.  A chunk that passes a node stays there, so repeated deliver
 Each step has the rounds of its most loaded bound.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 The plain form of an algorithm is proposed first, then forms with more links or shorter pipelines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial

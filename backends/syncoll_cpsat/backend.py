@@ -9,8 +9,6 @@ The module below `cp_model` is used directly: `cp_model` imports pandas, which t
 most solves.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

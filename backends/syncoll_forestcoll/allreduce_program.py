@@ -18,8 +18,6 @@ exact maximum flows, is a *lower* bound on the optimum.  Its dual, rounded to a 
 and checked by exact arithmetic, is the *upper* bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

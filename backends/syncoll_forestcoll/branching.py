@@ -14,8 +14,6 @@ bound of the cut, with which the forest is compared.
   may be faster on the original network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -5,8 +5,6 @@ reduction followed by a broadcast.  So one-way links are right, and switches tha
 switches that copy.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

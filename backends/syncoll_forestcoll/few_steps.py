@@ -8,8 +8,6 @@ adds nodes one after the other, each by the cheapest way (Takahashi and Matsuyam
 use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

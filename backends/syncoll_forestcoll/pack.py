@@ -1,7 +1,5 @@
 """Packs all trees of a network without switches by the fastest method that works."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

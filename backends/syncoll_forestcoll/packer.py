@@ -1,7 +1,5 @@
 """Optimal forests for the command line."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from dataclasses import replace

@@ -5,8 +5,6 @@ its demand.  For every node the line is cut into pieces with the same entering l
 trees cost nothing, so demands may be large.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

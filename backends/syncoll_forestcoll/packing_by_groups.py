@@ -12,8 +12,6 @@ cuts always carry the right side.  So the graph of groups is packed, then each g
 that enter it as further roots, and the two are joined along the line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

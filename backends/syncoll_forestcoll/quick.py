@@ -5,8 +5,6 @@ forwards it; the nodes of a cluster take turns.  Routes take the least loaded li
 passes nodes, the tree continues from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise

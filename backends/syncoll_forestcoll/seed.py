@@ -4,8 +4,6 @@ An algorithm of few steps has few chunks.  So forests of fewer trees for each ro
 fit the links less well, but are lower and need a smaller C (ForestColl paper, section 4.5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -7,8 +7,6 @@ trees.  Nodes, and switches at which trees branch, take turns until none can imp
 switches that are leaves are removed from trees.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import floor
 

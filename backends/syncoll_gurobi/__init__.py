@@ -4,8 +4,6 @@ Without a licence of the user, gurobipy brings a restricted one: 2,000 variables
 constraints.  This suffices for small instances; for larger ones an answer names the limit.
 """
 
-from __future__ import annotations
-
 from syncoll.formula import Feature, FormulaSize
 from syncoll.plugins import Answer, BackendRecord, Option, installed_distribution, up_to
 

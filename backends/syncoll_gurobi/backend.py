@@ -6,8 +6,6 @@ The kind of licence is found by a trial: the restricted one refuses a model of 2
 before it is solved.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Mapping

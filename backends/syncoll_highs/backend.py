@@ -4,8 +4,6 @@ The matrix is passed in bulk.  HiGHS computes in floating point with tolerances,
 are replayed exactly: see `syncoll.formula.matrix.judged`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 

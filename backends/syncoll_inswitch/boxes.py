@@ -1,7 +1,5 @@
 """Boxes: nodes around switches that copy or reduce, and the rails between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The problem of the seed: chunks of each group of nodes, and the boxes of the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property

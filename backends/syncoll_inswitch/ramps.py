@@ -18,8 +18,6 @@ chooses the share of each kind, with ``S^3`` variables, or ``S^4 / 2`` for more 
 solution is rounded for the number of chunks that loses little to whole rounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product

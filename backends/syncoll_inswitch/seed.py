@@ -1,7 +1,5 @@
 """The seed: for allreduces, families of waves (`waves`), and their first members as points."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -13,8 +13,6 @@ rails: two boxes in one step, more boxes in two steps, each box summing its part
 If several groups of nodes sum chunks of their own, their waves run at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

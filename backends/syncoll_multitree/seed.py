@@ -10,8 +10,6 @@ On a network with switches the paper's extension for switches runs first; then A
 the topology, whose links are routes that share cables.  Its bounds decide the rounds of a step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -12,8 +12,6 @@ The paper searches fully from the first node of a tree, then from the second (``
 link farther only if no node of the tree finds a child nearer.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction

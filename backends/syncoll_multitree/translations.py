@@ -6,8 +6,6 @@ by root, makes the trees of all roots translates of one another.  By induction o
 are in translated situations, and the links of one turn are an orbit, each taken once.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ network's whole bandwidth, and few chunks are lost in the first and the last wav
 an algorithm for every number of waves.
 """
 
-from __future__ import annotations
-
 from syncoll.plugins import Answer, Option, SeedRecord, installed_distribution
 
 

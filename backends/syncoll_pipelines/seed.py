@@ -6,8 +6,6 @@ and denominator of the rate, or a multiple, which allows for shallower trees.  F
 trees of the fewest levels are found (`trees`), then the ramps are filled (`waves`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial

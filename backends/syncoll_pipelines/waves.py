@@ -15,8 +15,6 @@ f/c)``: the objective is ``f/c - g/q``, the steps that are lost, then f, as ``(S
 the same b - a falls with b.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

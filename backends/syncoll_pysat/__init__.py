@@ -3,8 +3,6 @@
 They take clauses only; cardinalities, integers and other constraints are lowered.
 """
 
-from __future__ import annotations
-
 from syncoll.formula import Feature
 from syncoll.plugins import BackendRecord, Option, Rank, installed_distribution, up_to
 

@@ -12,8 +12,6 @@ message says so.  The format is textual DRAT: some checkers guess whether a proo
 and recognise text reliably.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Mapping

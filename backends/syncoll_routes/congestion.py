@@ -6,8 +6,6 @@ ever steeper prices.  The results are whole chunks, and the largest load is near
 optimum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

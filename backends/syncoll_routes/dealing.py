@@ -1,7 +1,5 @@
 """Integers: overlaps of amounts laid end to end, and rounding of shares."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray

@@ -11,8 +11,6 @@ The small weight w keeps ways short and hardly raises x.  A flow is decomposed i
 dividing it among the pairs loses nothing; integers are rounded last.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

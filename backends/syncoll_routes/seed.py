@@ -1,7 +1,5 @@
 """Algorithms from routes of least congestion, pipelined over ever more steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil

@@ -5,8 +5,6 @@ the chunks among all of them again.  A node whose link is missing is reached fro
 has the chunk in time; the subtree below it stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

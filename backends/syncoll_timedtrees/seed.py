@@ -7,8 +7,6 @@ gap between the known and the possible R/C is solved, for the first time or agai
 Small C have a search of their own (`few_chunks`), for each limit on C that the search asks for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, isinf

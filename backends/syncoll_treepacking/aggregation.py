@@ -12,8 +12,6 @@ outside it, and the sum over the parts is the partition's bound.  It is worse if
 line of three nodes a chunk takes one round on trees, and four thirds with two phases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ A node with several possible parents takes the least loaded link, or a random on
 differ.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 import networkx as nx

@@ -10,8 +10,6 @@ A tree that leads away from a root is found by the method of Chu & Liu and Edmon
 The oracles work on any numbers: floats in the search, integers of any size in proofs.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

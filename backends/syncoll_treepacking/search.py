@@ -14,8 +14,6 @@ sum over rows (price * capacity)``.  A packing is optimal if its cost equals the
 limit it may not be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

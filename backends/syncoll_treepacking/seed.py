@@ -1,7 +1,5 @@
 """The seed: packs trees by the linear program, and schedules them in steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction

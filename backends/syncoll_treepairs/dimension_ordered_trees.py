@@ -7,8 +7,6 @@ orders of the dimensions with the roots of a diagonal load every link with n + 1
 meets the bound that counts sends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ box to one another, all nodes exchange in two steps: within the boxes, and with 
 other box, in any order.  The nodes of one box, or one node of every box, exchange in one step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations

@@ -1,7 +1,5 @@
 """The collectives of these seeds: every node contributes to every chunk and needs it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from syncoll.model import UNREACHABLE, Collective, Topology

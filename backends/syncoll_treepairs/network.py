@@ -1,7 +1,5 @@
 """A topology modulo a small group of automorphisms, and its groups of nodes that exchange."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from math import gcd, lcm
 

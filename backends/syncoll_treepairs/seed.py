@@ -3,8 +3,6 @@
 Waves (`waves`) serve larger S, which are not worth a linear program of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from fractions import Fraction
 

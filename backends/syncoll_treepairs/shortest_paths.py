@@ -17,8 +17,6 @@ nodes are images of one.  Or each step uses links of one kind, as on dragonflies
 between them, and within them again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations, product
 

@@ -10,8 +10,6 @@ any roots and any shares (ForestColl paper, appendix E), and low trees (`syncoll
 nearly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

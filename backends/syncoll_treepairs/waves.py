@@ -6,8 +6,6 @@ to the packing's.  A family has the same wave for every m.  Its wave has enough 
 near the packing's value, more than an algorithm of several waves could have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Rounds a fractional packing to whole chunks of all nodes, for a C that loses little."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -6,8 +6,6 @@ and pseudo-Boolean rows use Z3's own ``at-most``, ``at-least``, ``pble`` and ``p
 coefficients are made positive first, and are bounded by Z3's 32 bits.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from itertools import chain

@@ -15,8 +15,6 @@ selects one of these.  Slots that are only needed as copies, or as overlaps, of 
 Size: a few clauses for each contributor and each pair of slots of one node, or into one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -26,8 +26,6 @@ products for each chunk; for few steps far fewer, since each arrival of step 0 i
 contribution.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -23,8 +23,6 @@ sooner than its distance.  If it cannot be passed on in time, it need not go at 
 Size: G * P integers and at most G * |links| * (S + 1) + G * P * S Booleans.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -19,8 +19,6 @@ and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean 
 s) did not scale; the differences here are the pruning and no arithmetic over time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -5,8 +5,6 @@ The writer, `syncoll_chakra.writer`, has the part of Chakra's schema that it nee
 their schemas with `syncoll.protobuf` and share no other code.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from syncoll.plugins import MESSAGE_OPTIONS, ExporterRecord, installed_distribution

@@ -9,8 +9,6 @@ For checkers that follow the data, nodes state their inputs (``syncoll_reads``: 
 metadata state the chunks that the rank starts and must end with, and the sizes of chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum

@@ -4,8 +4,6 @@ The writer is in `syncoll_goal.writer`.  The checker, in `syncoll_goal.checker`,
 ``txt2bin`` of LogGOPSim does, and shares no code with the writer.
 """
 
-from __future__ import annotations
-
 from syncoll.plugins import MESSAGE_OPTIONS, ExporterRecord, Option
 
 OPTIONS = (

@@ -9,8 +9,6 @@ Schedules of other tools do not state the contents of their messages.  The rest 
 facts say that the data were not followed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -9,8 +9,6 @@ the ranks start and must end with, the sizes of chunks, and the chunks and input
 operation.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The chunks that start and must end at each rank, and the check that played ranks achieve it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

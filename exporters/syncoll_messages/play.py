@@ -9,8 +9,6 @@ ends all do.
 Simulators leave with exit status 0 when ranks hang; here it is an error, with the reason.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field

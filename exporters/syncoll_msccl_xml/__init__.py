@@ -4,8 +4,6 @@ The writer is in `syncoll_msccl_xml.writer`, the checker, which shares no code w
 `syncoll_msccl_xml.checker`.
 """
 
-from __future__ import annotations
-
 import re
 
 from syncoll.plugins import ExporterRecord, Option

@@ -5,8 +5,6 @@ read as each runtime, and is right if one of them runs it; the answer names thes
 errors of the others.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace

@@ -10,8 +10,6 @@ of every thread block.  So for any timing no ring of blocks waits for one anothe
 come earlier in one common order.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Data only, from the runtimes' sources (``MSCCL_MAX_NUM_STEPS`` and the like), fo
 checker, which share no code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

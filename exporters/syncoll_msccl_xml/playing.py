@@ -4,8 +4,6 @@ A connection holds few messages.  Programs have no branches, and a connection ha
 receiver, so every timing ends or gets stuck alike (Kahn), and larger messages only need less space.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 

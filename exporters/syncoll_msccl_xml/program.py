@@ -11,8 +11,6 @@ message for each of a step's chunks, more than a connection holds.  So every pro
 by chunk, and one that could wait in a cycle is not used.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

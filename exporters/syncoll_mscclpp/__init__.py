@@ -4,8 +4,6 @@ The writer is in `syncoll_mscclpp.writer`, the checker, which shares no code wit
 `syncoll_mscclpp.checker`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

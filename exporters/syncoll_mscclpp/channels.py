@@ -1,7 +1,5 @@
 """Channels: memory channels within a box, and port channels over a network."""
 
-from __future__ import annotations
-
 from syncoll.errors import ExportError
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest

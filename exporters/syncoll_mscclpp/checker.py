@@ -1,7 +1,5 @@
 """The checker of MSCCL++ execution plans: reads a plan as the runtime would, and executes it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

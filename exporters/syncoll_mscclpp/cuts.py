@@ -1,7 +1,5 @@
 """Cuts: the ways to cut an algorithm's data for the runtime, and the first whose program fits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from syncoll.errors import ExportError

@@ -26,8 +26,6 @@ between.  A proxy may still read an arrived packet that it passes on, so its rec
 end.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

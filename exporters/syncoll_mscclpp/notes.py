@@ -1,7 +1,5 @@
 """Notes for the user of a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from syncoll.plugins import ExportRequest

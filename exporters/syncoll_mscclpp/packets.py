@@ -12,8 +12,6 @@ Scratch of such plans is doubled.  Chunk k of packets has the place of chunks 2k
 so the data of a rank come first, and its packets after them (`syncoll.runtime.places`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

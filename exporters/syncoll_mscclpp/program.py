@@ -1,7 +1,5 @@
 """Programs: the scripts of all ranks, divided so that they keep the limits of the runtime."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

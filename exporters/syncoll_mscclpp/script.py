@@ -9,8 +9,6 @@ Threads of a block only meet at a ``nop``.  It is written
 * before a put by a proxy that has a signal to send.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Sizes: buffers in chunks, messages in bytes, and the counts of a plan."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from syncoll.errors import ExportError

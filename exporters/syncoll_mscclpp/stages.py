@@ -7,8 +7,6 @@ its output.  No operation of the runtime stores a sum at one rank only.  So a su
 stored in scratch of its whole box, and the other ranks ignore it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -13,8 +13,6 @@ receivers of one rank's data.  All its ranks bind the same buffer, so it has equ
 each, and the chunk has one place there.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Every rank puts to the memory of others (zero copy): to their output if the data
 otherwise to scratch.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

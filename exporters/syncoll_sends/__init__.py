@@ -17,8 +17,6 @@ A CSV file is this table only, so any CSV reader can read it; checking the sends
 algorithm's instance.  A Parquet file has the instance in its metadata, under the key ``syncoll``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from syncoll.plugins import ExporterRecord, installed_distribution

@@ -1,7 +1,5 @@
 """Checks a CSV table of sends: reads it, and replays it if its instance is known."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping

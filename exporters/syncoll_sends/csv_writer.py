@@ -1,7 +1,5 @@
 """Writes the table of sends as CSV: UTF-8, commas, one header line, no quotes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping

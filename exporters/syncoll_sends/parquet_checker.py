@@ -1,7 +1,5 @@
 """Checks a Parquet table of sends against the instance in its metadata."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Writes the table of sends as Parquet, with their instance in its metadata."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 

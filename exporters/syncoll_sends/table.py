@@ -1,7 +1,5 @@
 """A table of sends that a checker has read, and the facts about it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

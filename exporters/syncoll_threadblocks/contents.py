@@ -6,8 +6,6 @@ adding different chunks, and reading an empty slot are errors.  In a program wit
 sees the same write in every execution, so one execution suffices.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ execution end?  `races` looks for data races: does every execution compute the s
 computes the values, which are then the same in every execution.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 

@@ -16,8 +16,6 @@ or it only waits for others at a barrier.  This covers sends, receives, copies, 
 fused forms, remote writes with signals, flags and semaphores.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -15,8 +15,6 @@ wait is not after the first part of the piece that waited.  So the cycle exists 
 as well.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from functools import cached_property

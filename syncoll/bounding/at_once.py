@@ -5,8 +5,6 @@ bound; with switches, around the nodes behind a switch or a cable.  Combining co
 sends between all nodes and between boxes.  The work for each set is linear in the links.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -12,8 +12,6 @@ For a number of steps there are two more, see `gossip` and `completions`. Where 
 up, only the first three count, and one for a number of steps, see `switches`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ same prices are a dual solution.  On most machines it proves that no cover costs
 integer program finds covers of few links.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -5,8 +5,6 @@ No cut depends on S, and flows between many pairs of nodes may need more than ev
 (Leighton & Rao 1999).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

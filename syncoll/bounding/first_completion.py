@@ -8,8 +8,6 @@ has about ``3 P^2 L S^2 / 4`` variables for each orbit of nodes: 8 nodes take te
 seconds.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction

@@ -7,8 +7,6 @@ program are the prices, the least price between parts, and the cost of a way fro
 moved chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

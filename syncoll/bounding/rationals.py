@@ -4,8 +4,6 @@ Prices of a vertex are rationals with small denominators, up to the tolerance of
 Several roundings are tried, beginning with readable prices; the best proof counts.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

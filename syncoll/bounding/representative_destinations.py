@@ -5,8 +5,6 @@ way to one of them (`certificates.ways`). Different chunks count separately: eac
 a different node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ one: the cheapest way to form a sum under the prices so far.  A box of 8 nodes t
 second, of 72 some tenths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 

@@ -9,8 +9,6 @@ a single demand are equal on orbits of bounds under symmetry, which leaves few o
 of known algorithms are a warm start.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ the completing sends are the 2 (P - 1) sends of `parts`. docs/certificates.md ha
 their proof.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

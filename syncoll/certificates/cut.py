@@ -5,8 +5,6 @@ link that leaves X costs at least 1, each chunk pays at least 1. In a file each 
 of these links costs 1: R >= chunks that must leave X / chunks per round of the cover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -13,8 +13,6 @@ If only trees below some cost count, a set is dropped when its cost, and the lea
 missing destination, add up to it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -11,8 +11,6 @@ In a sum of combining and moving terms the two share these links: with `moved` a
 contributor pays the cheapest way to the farthest node that needs it, if that is more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

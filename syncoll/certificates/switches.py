@@ -8,8 +8,6 @@ the nodes first leave them in step t, as one of v values each; all but v - 1 are
 pays at least the cheapest of these cases.  docs/certificates.md has the rules and their proof.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

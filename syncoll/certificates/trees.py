@@ -16,8 +16,6 @@ One tree represents an orbit under automorphisms: for each node the average of i
 counts, under which a cheapest tree costs no less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

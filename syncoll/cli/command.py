@@ -4,8 +4,6 @@ The arguments are the parameters of the verb and the options of its `Shell`.  It
 may have ``more(parser)``, which adds arguments, and ``run(arguments)``, in place of `run`.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Exit codes of the command line, documented in the README and in ``syncoll --help``."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 __all__ = ["Exit"]

@@ -1,7 +1,5 @@
 """Options of exporters, for the commands that write or read exported files."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The entry point: parses arguments, runs a command, turns errors into one clear message."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

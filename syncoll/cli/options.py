@@ -19,8 +19,6 @@ An option of one name takes the same values in every command, see `_VALUES`.  Th
 default, unless the text mentions it.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ ones, control characters are made visible, and a closed pipe (``syncoll show …
 end the command.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

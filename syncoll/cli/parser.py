@@ -1,7 +1,5 @@
 """The argument parser: errors in two lines with a hint, in place of a page of usage."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import re

@@ -5,8 +5,6 @@ some of its words: ``card 2`` is the ``network card of GPU 2``.  A part that is 
 of its bandwidth, as in `simulate`.  `syncoll.spec.damages` reads damages from texts.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence

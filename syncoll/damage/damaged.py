@@ -6,8 +6,6 @@ If the topology was made from a physical network, the cables and switches of tha
 The topology is then made again, and its routes may differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Proves bounds for many candidates, sequentially or in parallel, and stores them in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The table of a design as JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from syncoll.designing.design import Design

@@ -1,7 +1,5 @@
 """From families and conditions to a design: finds candidates, then proves their bounds."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Sequence

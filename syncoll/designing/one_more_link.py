@@ -14,8 +14,6 @@ others the limits are reported.  With switches a new link may change all routes,
 no limits.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

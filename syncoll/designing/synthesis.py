@@ -7,8 +7,6 @@ the least steps.  So candidates that are not dominated by their bounds are searc
 frontier may make other searches unnecessary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

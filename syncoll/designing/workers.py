@@ -1,7 +1,5 @@
 """Proves bounds in this process, in several, or on the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,

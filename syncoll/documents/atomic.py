@@ -1,7 +1,5 @@
 """Writes files atomically: a reader sees the old content or the new."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -5,8 +5,6 @@ class of its argument: the prices of bounds, and the attributes of the argument 
 in which prices of links are rows of link, step, price.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass

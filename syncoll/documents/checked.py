@@ -1,7 +1,5 @@
 """The checked claims of a frontier as JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from syncoll.results import Frontier

@@ -1,7 +1,5 @@
 """A choice of the algorithms of a file: all, a point, or a member of a pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from syncoll.documents.stored_file import StoredAlgorithm, StoredFile

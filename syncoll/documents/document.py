@@ -5,8 +5,6 @@ must be known and not newer than this syncoll, and its entries must be as in the
 model then checks whether the numbers make sense.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Certificates name links, bandwidth bounds and shapes by their positions in the f
 that several proofs use is written once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Families in a frontier's file: their parts, and the closed form that follows from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Annotated, Any

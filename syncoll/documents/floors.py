@@ -1,7 +1,5 @@
 """Bounds on times as a file: the lanes, the collective, and flows over time for each size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict
 from fractions import Fraction

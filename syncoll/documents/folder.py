@@ -4,8 +4,6 @@ Each file is written as soon as its frontier is found and checked when it is rea
 run can continue, and `syncoll check` needs only the folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A forest's file: packed trees, the cut that proves their throughput optimal, and the network."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """A frontier's file: its points with proofs of their costs, and the open regions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal

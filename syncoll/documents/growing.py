@@ -1,7 +1,5 @@
 """The file of a frontier that grows during a search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

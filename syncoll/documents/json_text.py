@@ -1,7 +1,5 @@
 """JSON text: read strictly and in bounded time, written readably, and compactly for digests."""
 
-from __future__ import annotations
-
 import gc
 import json
 import re

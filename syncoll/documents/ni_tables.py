@@ -12,8 +12,6 @@ the same root: a row has one Parent.  A node that forwards a chunk in several st
 each.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Sets of nodes in files: each node, or on large topologies runs of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

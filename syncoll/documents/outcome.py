@@ -1,7 +1,5 @@
 """Files about one problem: a backend's answer, an algorithm, and a refutation."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import msgspec

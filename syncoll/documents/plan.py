@@ -1,7 +1,5 @@
 """A plan, as it is printed and written next to exported files."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Annotated, Literal
 

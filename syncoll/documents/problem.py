@@ -3,8 +3,6 @@
 A file has all data that the verifier needs: a reader needs neither the spec nor the library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """A recommendation, as it is printed; written, never read."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType

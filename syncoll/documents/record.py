@@ -5,8 +5,6 @@ A record is a class with a type for each entry; its docstring has their descript
 one; `written` converts a record to JSON.
 """
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from typing import Annotated, Any, Self, SupportsFloat, TypeVar

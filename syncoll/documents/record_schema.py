@@ -1,7 +1,5 @@
 """The JSON Schema of records, and errors of files in words."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

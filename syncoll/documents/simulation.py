@@ -1,7 +1,5 @@
 """A simulation, as it is printed; it is never read."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

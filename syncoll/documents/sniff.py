@@ -1,7 +1,5 @@
 """The kind of a file, from the schema at its beginning."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads files and verifies every algorithm in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files whose algorithms passed the verifier, without the code that reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads and checks files of forests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction

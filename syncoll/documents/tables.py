@@ -1,7 +1,5 @@
 """Tables for other programs: CSV, and Parquet if pyarrow is installed."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ with several grains in a round. Version 7 brought simple points: they have fewer
 than points of no more steps and no higher R/C. Version 8 brought algorithms that are fast by time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

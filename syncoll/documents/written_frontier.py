@@ -1,7 +1,5 @@
 """Writes a frontier as a file; reading does not import this module."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import UNSET

@@ -1,7 +1,5 @@
 """Topologies, chunks and algorithms as records; reading does not import this module."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any

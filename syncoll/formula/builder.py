@@ -3,8 +3,6 @@
 `StepRounds` has the rows about the rounds of steps that every encoding needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 It imports nothing heavy.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -6,8 +6,6 @@ variable in a row are added up, and coefficients that become 0 disappear.  All w
 arrays: a million cells take some tenths of a second.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 One linear program serves every C, because a larger C cuts every chunk of the least one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -8,8 +8,6 @@
 Both leave out candidates that cost at least as much as a point with fewer steps.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 from fractions import Fraction

@@ -6,8 +6,6 @@
 * `Undecided`: a solver did not decide a candidate.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator

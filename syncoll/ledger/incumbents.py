@@ -1,7 +1,5 @@
 """Which points and families belong on a frontier: the ones that no other dominates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol

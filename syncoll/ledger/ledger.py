@@ -1,7 +1,5 @@
 """The ledger of a search: its points and families, their proofs, and the open regions."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

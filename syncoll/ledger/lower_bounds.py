@@ -1,7 +1,5 @@
 """The table of lower bounds of a collective on a topology, computed without a search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Derives claims from bounds and answers: the strongest proof for each S, and the open regions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

@@ -5,8 +5,6 @@ one without them.  Copies of an algorithm for fewer chunks serve too, if their c
 as the chunks of the question do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from syncoll.model import Algorithm, Instance, refine

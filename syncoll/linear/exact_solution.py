@@ -6,8 +6,6 @@ refinement, Wan 2006).  With enough bits, continued fractions recover the ration
 itself decides whether they are right: nothing depends on rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm

@@ -1,7 +1,5 @@
 """Shows on standard error how much of a task is done."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

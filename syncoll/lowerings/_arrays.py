@@ -5,8 +5,6 @@ rows, so that it rewrites a formula of several hundred thousand literals in frac
 New variables still come only from `FormulaBuilder`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -20,8 +20,6 @@ variables.  Unit propagation on it is weak, but its size is linear: it serves ro
 sums for a totalizer.
 """
 
-from __future__ import annotations
-
 from itertools import accumulate, combinations
 from math import isqrt
 

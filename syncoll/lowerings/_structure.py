@@ -8,8 +8,6 @@ Both are read from rows that the formula keeps.  At-most-one rows get no groups 
 equal rows would each rely on the other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ Needs pseudo-Boolean rows (linear rows, if the row has integers).  It makes at m
 each enforced cardinality or linear row, one for each bound that can be broken, and no variable.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import IntArray

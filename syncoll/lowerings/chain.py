@@ -19,8 +19,6 @@ Every feature of the formula counts the same.  A lowering costs its `Lowering.co
 that it removes, and half of it for a feature that it rewrites in part.
 """
 
-from __future__ import annotations
-
 import heapq
 import time
 from collections.abc import Callable, Iterable

@@ -9,8 +9,6 @@ integers, are counted unchanged.  An enforcer goes only to the clauses that brea
 definitions always hold.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise

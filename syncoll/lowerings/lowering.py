@@ -8,8 +8,6 @@ The effect of a lowering on features is declared at its registration.  From thes
 `syncoll.lowerings.chain` computes the lowerings that a backend needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -10,8 +10,6 @@ The Booleans of an integer get consecutive ids, and their implications remain as
 lowerings recognise from these that they are sorted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

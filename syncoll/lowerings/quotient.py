@@ -8,8 +8,6 @@ Rows are compared by sums of random 64-bit keys; different ones collide with a c
 in 10^19, and models are checked on the given formula.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -11,8 +11,6 @@
 Enforcers stay.  Rows that always hold are left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ceilings: rates that no algorithm exceeds on a machine, next to the rates of a measurement."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

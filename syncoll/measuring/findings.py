@@ -1,7 +1,5 @@
 """Findings: the conclusions from a measurement on its machine, library and itself, as sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

@@ -6,8 +6,6 @@ count less from some size on, and the factors themselves.  So three rows move th
 they show, and many rows move all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction

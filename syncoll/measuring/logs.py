@@ -5,8 +5,6 @@ terminal wrapped, and several runs.  Each row states its rate, so a row that los
 column is an error.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The configuration file of NCCL's example tuner plug-in (``ext-tuner/example`` of NCCL 2.27)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ Sends are pipelined without end: their number and order do not matter, as in lib
 message into many pieces.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """ChunkLookup: finds the C for which a collective's table has a given measure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

@@ -23,8 +23,6 @@ Both counts are at most the number of sends, so an algorithm that is valid if ev
 stays valid.  Chunks are not mixed: each chunk that crosses a set of links counts at least once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

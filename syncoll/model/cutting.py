@@ -14,8 +14,6 @@ of the least C at its first use, and for each other C when its table is made.  S
 searched, or exported, for which definition and cutting disagree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

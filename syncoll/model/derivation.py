@@ -13,8 +13,6 @@ first continues as one of the second that starts where it ended.  After a combin
 second moves finished results, so its sends carry the contributions of all nodes.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

@@ -11,8 +11,6 @@ Several ways may lead to the same result: allreduce is reducescatter then allgat
 then broadcast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -5,8 +5,6 @@ a bit operation for each link and node.  On long networks, where a level reaches
 the frontier is expanded: the work is one of each link and node in all.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import IntArray, KeyArray

@@ -5,8 +5,6 @@ from 0 in their order, and a chunk that no node has, or needs, disappears.  C is
 collective, on all its nodes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ have one grain a round, so that rounds are whole.  Engines count in grains: `Top
 `Instance.in_grains` are the problem with a grain as its round, whose rounds are whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from math import lcm

@@ -3,8 +3,6 @@
 Nodes that share a chunk, which starts or must end there, are in one group.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -8,8 +8,6 @@ An algorithm kept as an orbit is not listed for a count: sends are joined if the
 joined sends of the representative, and their chunks are neighbours.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -6,8 +6,6 @@ proportion: every route gets its share, rounded up or down.  Rounds follow from 
 by the cost of rounding.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -15,8 +15,6 @@ the sums of the first parts, of the second parts, and so on.  If some terms comb
 data, the sum combines, and a chunk with one contributor is moved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Boxes: nodes that wide links connect, or that share memory, on machines with several boxes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

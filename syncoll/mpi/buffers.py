@@ -1,7 +1,5 @@
 """Checks the buffers of a call before anything is sent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

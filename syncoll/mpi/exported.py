@@ -4,8 +4,6 @@ As over MPI (`syncoll.mpi.measuring`), but the results are compared with the def
 collective, and the library's own collective is only timed.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import os

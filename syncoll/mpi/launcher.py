@@ -9,8 +9,6 @@ session of their own: Ctrl-C reaches only this process, which ends them.  They e
 this process is gone, or the time is up, and are killed if they do not.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -9,8 +9,6 @@ ranks at its ends begin its step.  So the ranks that are furthest behind can alw
 order of arrival leads to a deadlock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby

@@ -5,8 +5,6 @@ thread ends this process if the time is up or the launcher is gone, even while M
 message.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

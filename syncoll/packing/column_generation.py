@@ -5,8 +5,6 @@ prices are mixed with the ones before (smoothing; Pessoa, Sadykov, Uchoa & Vande
 "Automation and combination of linear-programming based stabilization techniques").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

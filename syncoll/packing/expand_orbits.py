@@ -1,7 +1,5 @@
 """From chunks dealt to timed trees on orbits to an algorithm for every node."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

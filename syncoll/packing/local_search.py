@@ -7,8 +7,6 @@ Where no such move helps, the most overloaded step gets one more round.  A packi
 of almost optimal cost: few rounds are added, about half a round a step, for any C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

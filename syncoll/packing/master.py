@@ -7,8 +7,6 @@ cost of at most 1 for a round of every step, that maximise the cost of the cheap
 column is a row there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm

@@ -5,8 +5,6 @@ cheapest steps, and at intervals some are constructed from nothing (`trees`). Th
 many trees of all demands at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PackingProblem: the demands of a collective modulo a free group of automorphisms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Shares rounded to whole numbers by largest remainders."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray

@@ -1,7 +1,5 @@
 """StepOrder: tries S from few to many in growing strides, then where most is left to gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise

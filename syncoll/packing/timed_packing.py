@@ -4,8 +4,6 @@ The prices that demands pay for the cheapest trees found estimate the optimum fr
 estimate is no proof, because cheaper trees may exist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

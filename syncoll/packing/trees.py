@@ -8,8 +8,6 @@ nodes; or first the nodes that save more for others than they cost themselves (a
 location problem).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pages of an algorithm and of a point."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pages of a collective: where each chunk starts and must end."""
 
-from __future__ import annotations
-
 from math import gcd
 
 from syncoll.arrays import BoolArray

@@ -1,7 +1,5 @@
 """Pages of a design."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Pages of a frontier and of its checked claims."""
 
-from __future__ import annotations
-
 from syncoll.documents import StoredFile
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.families import families_table, open_lines, optimal_for, time_cells

@@ -1,7 +1,5 @@
 """The page of a topology."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 

@@ -6,8 +6,6 @@ fastest are also timed between two such sizes.  If the fastest changes between t
 finds the crossover, to the byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

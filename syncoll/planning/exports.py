@@ -4,8 +4,6 @@ The size ranges of the exports touch.  The exports are in a folder of their own,
 since some runtimes load every file of a folder, and would fail on the index.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

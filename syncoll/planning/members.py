@@ -5,8 +5,6 @@ the members that are fastest at certain sizes: from 1 KiB to 1 GiB in steps of a
 the requested sizes.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction

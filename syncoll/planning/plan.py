@@ -21,8 +21,6 @@ of an allgather or gather, P * L, and L of the other collectives.  `MessageMeasu
 messages and L; the factor follows from pre and post.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -15,8 +15,6 @@ A refutation is about chunks, nodes, links and bandwidths.  The names of topolog
 and C, are labels, which `check_refutation` compares with a given topology and collective.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -5,8 +5,6 @@ target.  The proof is checked and trimmed before the files get their names, the 
 interrupted run therefore leaves no file that looks like a refutation.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

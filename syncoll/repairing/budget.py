@@ -3,8 +3,6 @@
 Every send counts, even if a switch copies or reduces: then fewer rounds may suffice in the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

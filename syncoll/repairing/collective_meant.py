@@ -1,7 +1,5 @@
 """The collective of a frontier to be repaired."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from syncoll.errors import LocatedError, UsageError

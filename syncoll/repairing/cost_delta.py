@@ -5,8 +5,6 @@ with the proved bound of the damaged machine: the excess of the bound over the w
 is unrecoverable.  A bound below the whole machine's R/C proves no loss.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

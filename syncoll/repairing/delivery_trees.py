@@ -9,8 +9,6 @@ Reductions are the same backwards in time, on reversed links; so they share one 
 distribution.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray

@@ -1,7 +1,5 @@
 """Repairs and surveys as JSON, without proofs; a frontier has a file of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from syncoll.repairing.cost_delta import Loss, Repair

@@ -7,8 +7,6 @@ renumbered; this is checked.  Otherwise, as for sizes from a file, it is the who
 ``without`` these nodes, for the same C as on the whole machine; see `syncoll.model.fewer_nodes`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,6 @@ with switches the automorphism is of the cables; routes around a cable may still
 numbers.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

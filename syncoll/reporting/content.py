@@ -1,7 +1,5 @@
 """The data of a page as JSON: the network, the algorithms, the proofs and the times."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

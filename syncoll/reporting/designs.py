@@ -4,8 +4,6 @@ reasons, and the bounds and algorithms of each.
 It is made as the page about a frontier is (`syncoll.reporting.page`): one file that loads nothing.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -7,8 +7,6 @@ as a circle.  Everything else is laid out by springs (Kamada & Kawai, An algorit
 general undirected graphs, 1989), begun from a circle.  `syncoll.reporting.switches` adds switches.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

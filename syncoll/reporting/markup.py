@@ -1,7 +1,5 @@
 """HTML from values: everything but markup is escaped, and styles are classes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape

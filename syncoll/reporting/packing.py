@@ -4,8 +4,6 @@ An array is written as its lower bytes, then its higher ones (similar bytes comp
 with zlib, in base64.  The decoder is in ``assets/data.js``.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from dataclasses import dataclass

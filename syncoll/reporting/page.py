@@ -4,8 +4,6 @@ Style sheets and scripts from ``assets`` are inserted as they are.  The page's c
 policy lets the browser run only these, by their digests, and fetch nothing.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

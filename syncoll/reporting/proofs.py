@@ -1,7 +1,5 @@
 """The proofs of bounds as drawn: prices on links, nodes of a cut, parts of a machine."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

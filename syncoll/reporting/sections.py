@@ -1,7 +1,5 @@
 """The words and tables of a page, readable without a script, and on paper."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Switches as drawn: their places among the nodes, and the cables that the sends of a link take."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any

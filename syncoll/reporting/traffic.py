@@ -1,7 +1,5 @@
 """The traffic of each algorithm as arrays for the page: loads, sends, and arrivals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Alpha and beta of a report, given, described, or assumed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from syncoll import values

@@ -1,7 +1,5 @@
 """PackedForest: packed trees, and the cut that bounds the throughput of every other forest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

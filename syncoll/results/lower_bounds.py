@@ -1,7 +1,5 @@
 """Lower bounds of a collective on a topology, with their proofs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -6,8 +6,6 @@ one card gets little of it.  If each node keeps the cables to one card instead, 
 there, and the nodes of a card share its bandwidth in every step anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 

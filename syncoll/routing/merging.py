@@ -5,8 +5,6 @@ those proportions: then neither is full before the other, so together they carry
 one switch with the sum of their bandwidths.  The roots of a fat tree become a single root.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

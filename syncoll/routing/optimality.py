@@ -7,8 +7,6 @@ flow that falls short shows a violated cut, whose own ratio is the next x.  x on
 that passed once passes for good, and the last cut is the certificate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

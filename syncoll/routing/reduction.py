@@ -6,8 +6,6 @@ cut through the set carries all trees.  Then no violated cut crosses the set, an
 as one vertex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

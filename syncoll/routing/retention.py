@@ -10,8 +10,6 @@ The answer only chooses between two valid lowerings, so floating point suffices:
 part in a million.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction

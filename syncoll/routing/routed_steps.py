@@ -6,8 +6,6 @@ however far the messages go.  That is a topology too: a link between any two nod
 bound of B one over all pairs whose route takes a link of it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -5,8 +5,6 @@ different steps.  Routes less than half as wide as the widest of a pair do not c
 is no way around a switch that is ten times as fast.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -8,8 +8,6 @@ much as it sends.  Terminals may be unbalanced, because each could return all it
 common source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from syncoll.routing.network import FlowNetwork, Network, Pieces

@@ -6,8 +6,6 @@ others, same rail first.  This module computes it for any port capacities: a mat
 totals as row and column sums, by alternate scaling, rounded by one flow.  The caller verifies it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

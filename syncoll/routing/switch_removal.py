@@ -8,8 +8,6 @@ removes the switches.  In each network all trees must fit, and every switch rece
 sends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 
 from syncoll.routing.network import Network, Path, Pieces

@@ -1,7 +1,5 @@
 """Exported files: recognises their format, and checks their effect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

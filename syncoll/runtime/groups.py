@@ -6,8 +6,6 @@ users have a communicator for each group, and call an allreduce there.  If no no
 relays, the sends within the group are an algorithm for that call.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

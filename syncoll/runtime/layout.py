@@ -20,8 +20,6 @@ With k the share of `StandardCollective` and P ranks (`loc` counts chunks that s
 | custom        | its chunks in order    | its chunks in order | not defined                |
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -7,8 +7,6 @@ Steps are no barriers.  A rank may do its operations in any order, or concurrent
 after its dependencies and the message that it receives; the order of the list is one such order.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -11,8 +11,6 @@ their number.  A block of data, the streams of one start and end, is cut in one 
 In scratch a stream has a place of the same size, in chunks or slices, for each of its slots.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The check of a plan's folder: every export that its index names is executed."""
 
-from __future__ import annotations
-
 from pathlib import Path, PurePosixPath
 
 from msgspec import UnsetType

@@ -8,8 +8,6 @@ scratch.  The input is only written if it is output as well, in place.
 Times are ``(step, phase, number)``; a value occupies a slot from its write to its last read.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

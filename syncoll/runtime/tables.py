@@ -7,8 +7,6 @@ memory.  The table is the same for every size.
 All messages of a step are concurrent.  Sums and copies follow when they have arrived, row by row.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Cheapest trees that lead away from a root, by the method of Chu & Liu and Edmonds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ problems get more tries at random: the times of one are the priorities of the ne
 is one round less than the incumbent.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

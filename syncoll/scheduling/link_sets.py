@@ -1,7 +1,5 @@
 """LinkSets: the bandwidth relation B as arrays, for counting the sends of a step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ successors in its tree have gone.  Alternating both directions, each with the ti
 priorities, is the classic improvement for project scheduling under resource limits.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray

@@ -6,8 +6,6 @@ broadcast's trees also serve a scatter.  Edges from one node through a switch th
 entry of a stream and are sent together.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

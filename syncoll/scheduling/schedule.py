@@ -7,8 +7,6 @@ pipelines matter less and less.  For each m the number of steps is a choice of i
 leave less room to balance the loads of links.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -15,8 +15,6 @@ integral, and branch and bound (HiGHS) has little to do.  Solutions are counted 
 numbers, so tolerances can cost a round but never the plan's validity.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray

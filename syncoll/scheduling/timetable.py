@@ -28,8 +28,6 @@ All sends of the stream share one u in [0, 1), so none precedes its arrival.  Ea
 a few u, the one that leaves the loads nearest to the program's.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray

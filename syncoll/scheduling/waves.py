@@ -6,8 +6,6 @@ edges together.  As steps grow, R/C approaches the need of the busiest link set 
 its chunks.  That is a family in closed form (`syncoll.results.Family`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

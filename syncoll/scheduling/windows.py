@@ -16,8 +16,6 @@ at least as many as the longest of these.
 For tall trees on many links only each q-th x and y is considered.
 """
 
-from __future__ import annotations
-
 from math import isqrt
 
 import numpy as np

@@ -9,8 +9,6 @@ as a row above it is ready.
 Each event is entered in the ledger before anything else is done with it, so Ctrl-C loses no result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ allow.  The first is list scheduling by arrival time; a limit on the work ends t
 tiny networks has every schedule.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

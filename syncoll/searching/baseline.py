@@ -3,8 +3,6 @@
 A search of one seed alone also proves bounds; this only constructs algorithms for comparison.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial

@@ -6,8 +6,6 @@ place, exchanges the sums along its rail, and spreads them within each box.  Few
 latency of the network, and all cards share its bandwidth (Cho et al.: BlueConnect, MLSys 2019).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from math import lcm

@@ -6,8 +6,6 @@ classics are compared for each size.  Then they are cut into smaller chunks, and
 fastest are ordered anew (`syncoll.simulating.dispatch`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ A candidate that the solver could not decide within its time never counts as ref
 open claim, and the search goes on.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator

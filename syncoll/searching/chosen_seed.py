@@ -1,7 +1,5 @@
 """ChosenSeed: a seed of a search and its options; and the state of its work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 

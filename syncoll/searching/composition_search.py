@@ -6,8 +6,6 @@ more algorithms than compositions: with fewer steps, or with partial sums that n
 They are searched directly, and must beat the compositions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace

@@ -7,8 +7,6 @@ alike instead (`syncoll.model.recutting`), into the chunks of the finest part un
 many, for a fraction of a percent of R/C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

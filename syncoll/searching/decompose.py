@@ -5,8 +5,6 @@ one (S, R, C) of it (`point`). `inverted` and `composed` turn algorithms of part
 whole: they renumber it to the chunk numbers of the collective, and verify it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace

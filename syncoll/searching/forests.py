@@ -1,7 +1,5 @@
 """Forests of optimal throughput, packed by seeds and checked."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ Engines count whole rounds.  On a machine with several grains in a round they ge
 grain as its round; their points, families, proofs and bounds are then divided by the grains.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache

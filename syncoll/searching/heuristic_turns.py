@@ -9,8 +9,6 @@ On a small network a solver is often as fast as a seed, so slow seeds wait until
 large network the seeds that improve with time work in the background, on a core of their own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from itertools import chain

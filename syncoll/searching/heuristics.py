@@ -10,8 +10,6 @@ Seeds that resume can work in a process of their own instead (`seed_process`), a
 their turns their proposals are taken in.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A search that returns a frontier after any interruption, even before its first bound."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

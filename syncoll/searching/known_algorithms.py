@@ -3,8 +3,6 @@
 A repair takes them from the whole machine, a design from machines with fewer links.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A limit is divided among seeds, parts, bounds and solvers; without one each engi
 the engines before it have ended.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace

@@ -4,8 +4,6 @@ Bounds, seeds, symmetric algorithms, large neighbourhoods and solvers have their
 sums and compositions come before them (`sum_search`, `composition_search`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field

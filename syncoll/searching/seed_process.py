@@ -5,8 +5,6 @@ search needs both.  The process costs its start and a copy of the machine, so a 
 one only if its search takes long.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import NamedTuple
 

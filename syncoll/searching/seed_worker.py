@@ -3,8 +3,6 @@
 Nothing is verified here: the search verifies every proposal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The shares of time of the engines of a search, as one table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ solver's formulas are large.  But each term has a frontier of its own.  One algo
 each term gives one of S steps for the sum, for at most the sum of their costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace

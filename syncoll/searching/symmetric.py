@@ -15,8 +15,6 @@ subgroups, which admit more algorithms.  If none exists, that proves nothing abo
 algorithms count, and refutations of the whole formula from before.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ candidate, returns to every S three times, each time for longer: one hard refuta
 neither the points behind it nor points of other S.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """The answers of a search: seeds, a solver or a pool of solvers, and a store of answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial

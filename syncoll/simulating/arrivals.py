@@ -5,8 +5,6 @@ whose data comes late does not hold up those behind it: a lane takes sends in th
 their data would arrive if bytes took no time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

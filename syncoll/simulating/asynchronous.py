@@ -4,8 +4,6 @@ A send leaves when its data has arrived and its lane is free.  The order of send
 fixed, so the sends of a step are computed together, for all sizes at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any

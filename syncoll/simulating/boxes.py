@@ -5,8 +5,6 @@ Switches and labels tell the boxes of most machines.  On others, links between b
 that only much narrower links join.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction

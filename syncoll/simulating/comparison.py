@@ -5,8 +5,6 @@ algbw is that size over the time; busbw is algbw times a factor that makes colle
 of ranks comparable with a link's bandwidth (see its doc/PERFORMANCE.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

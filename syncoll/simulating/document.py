@@ -1,7 +1,5 @@
 """Comparisons in documents: all times, and the fastest algorithm for each message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Literal

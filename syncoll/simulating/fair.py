@@ -10,8 +10,6 @@ section 6.5.2).  Rates are found by filling all lanes evenly until one is full, 
 rates of its flows, and so on.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from fractions import Fraction

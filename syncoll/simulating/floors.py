@@ -13,8 +13,6 @@ less than the algorithm, whose time is at least (S + 1) a or a and the bytes.  F
 links of a single lane, since data may wait between two lanes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -9,8 +9,6 @@ a chunk per round.  This suffices for all its sends, since they meet the bounds 
 degraded lane may take longer.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction

@@ -5,8 +5,6 @@ of many sends, and of pipelines, they are S alpha + (R/C) L beta with alpha and 
 protocol of a runtime.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Files of runtimes: TOML with a table for each protocol, and for its links of each kind."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping

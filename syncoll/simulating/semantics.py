@@ -1,7 +1,5 @@
 """Semantics: the assumed behaviour of a network; docs/simulation.md explains each option."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum

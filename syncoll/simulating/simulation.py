@@ -10,8 +10,6 @@
         simulated.network.lanes[lane].name                  # 0 -> 1
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

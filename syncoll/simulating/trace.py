@@ -9,8 +9,6 @@ exact times.
 Only the written fields are described here, by their numbers in ``perfetto_trace.proto``.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ They are numbered by their last arrival, the latest first, repeatedly, and the f
 kept.  Chunks with equal sends stay neighbours, so that runtimes move them together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -11,8 +11,6 @@ of each lane are distinct and alike, all images of a send leave and arrive toget
 one send stand for all their images.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

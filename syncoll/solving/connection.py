@@ -7,8 +7,6 @@ The caller that waits for an answer watches the worker.  A thread of each proces
 of its idle workers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

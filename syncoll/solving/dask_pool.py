@@ -8,8 +8,6 @@ A running task cannot be interrupted from outside, but its worker notices when i
 cancelled or its client has gone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading

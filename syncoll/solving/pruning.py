@@ -4,8 +4,6 @@ A solver only decides whether an algorithm exists, and may send more than needed
 that never reaches a destination, or one that its receiver already holds.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

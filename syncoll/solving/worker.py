@@ -15,8 +15,6 @@ standard error.  The worker never outlives its parent, even if that is killed:
 The worker ignores interrupts, which the parent handles.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import pickle

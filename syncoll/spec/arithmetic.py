@@ -6,8 +6,6 @@ and a division by zero, is a `Fault`.  Columns come with a mask of the cells tha
 and c mod n == 0`` divides only where ``n != 0``.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from fractions import Fraction

@@ -5,8 +5,6 @@ definition is therefore raised at the argument on which the wrong expression dep
 whole call without a single such argument.  Definitions of a user's own files keep their errors.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

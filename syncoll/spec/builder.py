@@ -5,8 +5,6 @@ They also raise errors for statements that are repeated or missing, parameters o
 labels with broken braces.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

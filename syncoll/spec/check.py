@@ -8,8 +8,6 @@ variables are evaluated in every branch: `1 / 0` never has a value.
 A single evaluation is bounded by `limits.WORK`, all of them together by a time.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 They are part of its name, so that a file of results can be named again.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Converts values of Python to arguments of a definition, such as a matrix for ``alltoallv``.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ comprehension's body is evaluated once.  Three rules give the same results as ce
 Every operation is charged to a budget, so evaluation ends; definitions cannot recurse.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@
 They also raise errors for an expression nested too deeply, a number too large, and reserved names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction

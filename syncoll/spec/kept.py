@@ -1,7 +1,5 @@
 """Syntax trees of shipped files, kept for the next process, which then needs no parser."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

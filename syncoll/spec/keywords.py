@@ -1,7 +1,5 @@
 """The words of the language, and words about them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 __all__ = ["AMBIENT", "BUILTIN_NAMES", "RESERVED", "list_words"]

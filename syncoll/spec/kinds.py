@@ -1,7 +1,5 @@
 """The kind of a reference: a topology, a collective, or a file of results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from syncoll.errors import SpecError, UsageError

@@ -4,8 +4,6 @@ A spec is checked against these before anything of that size is built: a slip su
 9)`` is an error and does not fill the memory.
 """
 
-from __future__ import annotations
-
 MAX_NODES = 8192
 """P.  Distances between all pairs of this many nodes take half a gigabyte."""
 

@@ -5,8 +5,6 @@ do not count.  Anything except a whole number from 0 is an error at its place, s
 is read wrongly would be another demand.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from pathlib import Path

@@ -4,8 +4,6 @@ The evaluator only sees evaluated code; this pass also sees the branch not taken
 with parameters: ``syncoll spec check`` finds a slip before a search does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter

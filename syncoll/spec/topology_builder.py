@@ -3,8 +3,6 @@
 With switches, or with bandwidths in GB/s, the links make up a `Fabric`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction

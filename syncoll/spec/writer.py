@@ -1,7 +1,5 @@
 """A topology as spec text, to be saved, read and edited as a file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Answers and certificates of a store, and the description of its contents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction

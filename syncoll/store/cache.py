@@ -3,8 +3,6 @@
 Look-up and keeping are separate, since an executor may compute the answer.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -20,8 +20,6 @@ igraph (BLISS).  `CanonicalQuestion.renumbers` applies the result and compares, 
 colours can only hide that two questions are the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter, deque

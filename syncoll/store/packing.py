@@ -8,8 +8,6 @@ The verifier detects a wrong algorithm, but not a wrong "unsat" or "unknown".  S
 digest of its key and contents, which detects changes by accident, though not a forged digest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zlib

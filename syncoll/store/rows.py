@@ -4,8 +4,6 @@ A question is looked up by its text, then among the rows of alike questions, whi
 to be compared under renumbering.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import threading

@@ -5,8 +5,6 @@ The ``application_id`` of a database marks a store of syncoll, its ``user_versio
 migration; never edit one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import time

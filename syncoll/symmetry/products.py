@@ -10,8 +10,6 @@ make a ring of four, so that a hypercube counts as a torus.
 It needs all distances, so it is limited to `_MOST_NODES` nodes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The invariants of an automorphism: links, the bounds on them, and a collective's demands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import IntArray, KeyArray

@@ -6,8 +6,6 @@ others, as long as that at least halves the number of orbits of nodes.  In the e
 alike, so that the search of the sub-network is quick.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

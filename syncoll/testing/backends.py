@@ -6,8 +6,6 @@ the right answers.  The backend runs in a worker process, as in use: a crash or 
 and harms nothing else.
 """
 
-from __future__ import annotations
-
 import pickle
 import random
 import tempfile

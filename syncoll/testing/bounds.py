@@ -1,7 +1,5 @@
 """The requirements of bounds: right proofs, below every algorithm, and in time."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from fractions import Fraction

@@ -9,8 +9,6 @@ options remain, so that the poorer of two such states can be dropped.
 `summing` does the same for combining instances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache

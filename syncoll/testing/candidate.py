@@ -1,7 +1,5 @@
 """A backend under test: it runs in a worker process, and wrong answers raise `ConformanceError`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """The requirements of encodings: formulas that are satisfiable exactly if there is an algorithm."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace

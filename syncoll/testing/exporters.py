@@ -1,7 +1,5 @@
 """The requirements of exporters and their checkers: right files, and errors that are found."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

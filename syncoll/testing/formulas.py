@@ -4,8 +4,6 @@ For tests of code that reads or rewrites formulas.  Nothing here is clever, on p
 assignment is tried, on arrays of all assignments at once.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass

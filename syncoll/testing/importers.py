@@ -1,7 +1,5 @@
 """The requirements of importers: machines from healthy texts, and clear errors for all others."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple

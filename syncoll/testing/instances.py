@@ -6,8 +6,6 @@ nowhere, are in place or needed nowhere, or are interchangeable.  There may be t
 rounds at all.  Algorithms are made without any solver, and are valid.
 """
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from math import ceil

@@ -4,8 +4,6 @@ A check is a function of its subject; its docstring states its demand.  It raise
 `ConformanceError`, through `demand`, if the subject violates it.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The requirements of spec libraries: files that can be used by bare name."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from syncoll.plugins import PluginManager, SpecLibraryRecord

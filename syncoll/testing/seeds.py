@@ -1,7 +1,5 @@
 """The requirements of seeds: valid algorithms for every collective that they claim to fit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache

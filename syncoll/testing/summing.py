@@ -6,8 +6,6 @@ switches copy and add up, the sends may include useless ones, which may prevent 
 added up.  An algorithm is then valid if it is valid with all possible sums formed, or with none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 

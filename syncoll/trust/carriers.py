@@ -15,8 +15,6 @@ This module checks 1 and 2 and selects the chunks of 3; the replay does the rest
 all sends, memory with the own sends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, islice
 

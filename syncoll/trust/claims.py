@@ -10,8 +10,6 @@ without a point.  It cannot prove that the collective is undefined for a C (see
 `syncoll.trust.same_problem`), or a refutation by a solver.  These are reported as unchecked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -15,8 +15,6 @@ Deletions of absent clauses, and of reasons for top-level literals, are ignored:
 them proves the same.  Pure Python visits some hundred thousand clauses a second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -9,8 +9,6 @@ Loads are counted from the parts, not from `syncoll.results.Family.member`; the 
 are also replayed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.certificates import ChunkClasses

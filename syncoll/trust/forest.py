@@ -1,7 +1,5 @@
 """Checks a forest edge by edge against the fabric, independently of its packer."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from fractions import Fraction

@@ -9,8 +9,6 @@ results apart.
 Sets are bit masks in Python integers; finding disjoint parts is an exact cover.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

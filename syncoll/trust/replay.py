@@ -9,8 +9,6 @@ Of an algorithm with carriers the chunks with own sends are replayed, with the l
 Chunks that `syncoll.trust.sums` accepts together are not replayed one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice

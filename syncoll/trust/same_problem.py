@@ -1,7 +1,5 @@
 """Compares the topology and the collective of a file with the expected ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

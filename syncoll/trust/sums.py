@@ -10,8 +10,6 @@ every node of post ends with all contributions.  This is sufficient, not necessa
 replays the other chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The assumptions of a file's claims that no file can prove by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

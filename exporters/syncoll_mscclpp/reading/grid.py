@@ -7,8 +7,6 @@ parts of input and output of a standard collective all have the same borders, so
 holds piece by piece.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 The loader does not check operations; one of a wrong signature reads fields that were never set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ signal of its peer.  The k-th channel of a rank to a peer is the other end of th
 that peer to the rank.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -17,8 +17,6 @@ A chunk's place among all that start at the first node of its pre gives its leng
 one node add up to the node's data.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 

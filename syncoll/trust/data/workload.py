@@ -5,8 +5,6 @@ kept as 16 bits in an array type of its own, so that it is never taken for an in
 reduced in float32 and rounded to nearest, ties to even, as hardware does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
