@@ -42,7 +42,7 @@ def sizes_of(plan: dict[str, Any]) -> list[int]:
         unit = max(unit, first["output_chunks"] * plan["buffer_alignment"] * ranks)
     least = max(unit, -(-plan["min_message_size"] // unit) * unit)
     taken = (size for size in SIZES if size % unit == 0)
-    return [s for s in dict.fromkeys((least, *taken)) if s <= plan["max_message_size"]]
+    return [s for s in dict.fromkeys((least, *taken)) if least <= s <= plan["max_message_size"]]
 
 
 def row(file: Path, program: str, calls: int, seconds: float) -> dict[str, Any]:
@@ -60,6 +60,7 @@ def row(file: Path, program: str, calls: int, seconds: float) -> dict[str, Any]:
         copy.flush()
         command = [program, copy.name, str(calls), *map(str, sizes)]
         environment = {**os.environ, "CUDA_DEVICE_MAX_CONNECTIONS": "32"}
+        environment["CUDA_MODULE_LOADING"] = "EAGER"
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=seconds, env=environment

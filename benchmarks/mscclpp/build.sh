@@ -18,6 +18,8 @@ sed -i 's/^static std::shared_ptr<GpuStreamPool>/static thread_local std::shared
 # Streams share a few queues of the one GPU: a proxy's copy must not queue behind a waiting kernel.
 sed -i 's/cudaStreamCreateWithFlags(&stream_, flags)/cudaStreamCreateWithPriority(\&stream_, flags, -5)/' \
     core/gpu_utils.cc
+# No kernel may wait on the GPU while another rank still allocates memory for its own.
+sed -i 's/  this->impl_->launchKernel(/  ready_to_launch();\n&/; 1i void ready_to_launch();' core/executor/executor.cc
 sed 's/@[A-Z_]*@/0/g; s/\${[A-Z_]*}/0/g' include/mscclpp/version.hpp.in > include/mscclpp/version.hpp
 rm -f core/mlx5dv_wrapper.cc
 : > include/nvml.h  # without it, the ranks of a host are one domain
