@@ -14,7 +14,7 @@ from syncoll.arrays import IntArray
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, Fabric, Topology, ranges
 
-__all__ = ["MOST_ROUTED", "routed"]
+__all__ = ["MOST_ROUTED", "next_links", "routed"]
 
 MOST_ROUTED = 512
 """Nodes that a topology with routed steps may have: it has a link for each pair."""
@@ -46,7 +46,7 @@ def routed(topology: Topology) -> Topology:
             topology.origin,
             f"at most {MOST_ROUTED} nodes",
         )
-    pairs, taken = _taken(_onward(topology), topology)
+    pairs, taken = _taken(next_links(topology), topology)
     counts = np.array([len(bounds) for bounds in topology.link_bounds], dtype=np.int64)
     flat = np.array([b for bounds in topology.link_bounds for b in bounds], dtype=np.int64)
     begins, width = np.cumsum(counts) - counts, counts[taken]
@@ -71,7 +71,7 @@ def routed(topology: Topology) -> Topology:
     )
 
 
-def _onward(topology: Topology) -> IntArray:
+def next_links(topology: Topology) -> IntArray:
     """The link ``[node, destination]`` by which a node sends on; -1 without a route."""
     nodes, distances = topology.num_nodes, topology.distances
     share = [

@@ -1,0 +1,199 @@
+"""A collective on a machine: measured, predicted, and its lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from statistics import median
+from typing import Any
+
+import syncoll
+from benchmarks.network.gloo import run_torch
+from benchmarks.network.layout import layout_of
+from benchmarks.network.mpich import run_mpich
+from benchmarks.network.namespaces import Network
+from syncoll.model import Topology
+from syncoll.planning import message_of_collective
+from syncoll.runtime import Kind
+from syncoll.simulating import Timed, physical_network
+from syncoll.verbs.frontier import algorithms_of
+
+__all__ = ["Row", "default_rate", "measure"]
+
+REPEATS, SECONDS, WORK = 5, 600.0, 30.0
+"""Timed calls, the limit for each program, and units of work of the search."""
+
+_PAIR = "line(2)"
+_SMALL, _LARGE = 1 << 10, 1 << 20
+"""Bytes of the two point-to-point runs."""
+
+_DOUBLE, _DEALT = 8, (Kind.ALLTOALL, Kind.REDUCESCATTER, Kind.SCATTER)
+"""Bytes of an element, and the collectives whose input has a block for each rank."""
+
+_TOTAL, _MOST = 1600, 100
+"""Mbit/s: of all hops together, for two cores carry it, and of a link of one chunk per round."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The times of a collective for one size, in seconds.
+
+    Args:
+        size: bytes of a rank, its largest input.
+        message: bytes as nccl-tests counts them.
+        rate: Mbit/s of a link of one chunk per round.
+        c_file, mpich: the exported C file, and MPICH's own collective.
+        module, gloo: the exported module for torch, and Gloo's own collective.
+        c_file_predicted, module_predicted: by a simulation.
+        floor: a lower bound on every algorithm's time.
+        algorithm: S, R/C and C over MPI and with Gloo.
+    """
+
+    machine: str
+    collective: str
+    size: int
+    message: int
+    rate: int
+    c_file: float
+    c_file_predicted: float
+    mpich: float
+    module: float
+    module_predicted: float
+    gloo: float | None
+    floor: float
+    algorithm: tuple[str, str]
+
+    @property
+    def ours(self) -> float:
+        """The faster one of the C file and the module."""
+        return min(self.c_file, self.module)
+
+    @property
+    def library(self) -> float:
+        """The faster one of MPICH and Gloo."""
+        return self.mpich if self.gloo is None else min(self.mpich, self.gloo)
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """|predicted / measured - 1| over MPICH and with Gloo."""
+        return (
+            abs(self.c_file_predicted / self.c_file - 1),
+            abs(self.module_predicted / self.module - 1),
+        )
+
+    @property
+    def speedup(self) -> float:
+        """The time of the library over ours."""
+        return self.library / self.ours
+
+    @property
+    def predicted(self) -> float:
+        """The prediction for the faster one of the C file and the module."""
+        return self.c_file_predicted if self.c_file <= self.module else self.module_predicted
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Row:
+        """The row of a JSON file."""
+        return cls(**{**document, "algorithm": tuple(document["algorithm"])})
+
+
+def default_rate(topology: Topology) -> int:
+    """Mbit/s of a link of one chunk per round, so that all links together stay within two cores."""
+    network = physical_network(topology, Fraction(0), Fraction(1))
+    units = sum(lane.bandwidth for lane in network.lanes)
+    return max(1, min(_MOST, int(_TOTAL / units)))
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Seconds of a send without its bytes, and bytes per second of a link of the unit."""
+
+    alpha: float
+    bandwidth: float
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """Arguments of `syncoll.recommend`."""
+        return {"alpha": f"{self.alpha * 1e6:.6g}us", "beta": f"{self.bandwidth / 1e9:.6g}GB/s"}
+
+
+@cache
+def calibrated(rate: int) -> tuple[_Costs, _Costs]:
+    """Costs over MPICH and with Gloo, by two point-to-point runs of each on a link."""
+    frontier = syncoll.pareto(_PAIR, "broadcast", work=1, progress="none")
+    stored = algorithms_of(frontier, "benchmarks.network")[0]
+    sizes = (_SMALL, _LARGE)
+    with Network(layout_of(frontier.topology, _unit(rate))) as network:
+        mpich = run_mpich(network, stored, [x // _DOUBLE for x in sizes], REPEATS, SECONDS)
+        torch = run_torch(network, stored, sizes, REPEATS, SECONDS)
+    return _costs([one for one, _ in mpich]), _costs([median(one) for one, _ in torch])
+
+
+def _unit(rate: int) -> Fraction:
+    return Fraction(rate * 10**6, 8)
+
+
+def _costs(seconds: Sequence[float]) -> _Costs:
+    small, large = seconds
+    bandwidth = (_LARGE - _SMALL) / (large - small)
+    return _Costs(max(0.0, small - _SMALL / bandwidth), bandwidth)
+
+
+def measure(
+    machine: str, collective: str, sizes: Sequence[int], rate: int | None = None
+) -> Iterator[Row]:
+    """Rows for sizes, in bytes of a rank.
+
+    Raises:
+        SyncollError: as `syncoll.pareto`, `layout_of`, `run_mpich` and `run_torch`.
+    """
+    topology = syncoll.topology(machine)
+    rate = rate or default_rate(topology)
+    layout, nodes = layout_of(topology, _unit(rate)), topology.num_nodes
+    over_mpich, with_gloo = calibrated(rate)
+    asked = message_of_collective(syncoll.collective(collective), nodes)
+    messages = [int(size * asked.per_input) for size in sizes]
+    how: dict[str, Any] = {"optimise_for": messages, "work": WORK, "progress": "none"}
+    frontier = syncoll.pareto(topology, collective, **how, **over_mpich.model)
+    compared = [
+        syncoll.simulate(frontier, sizes=messages, progress="none", **costs.model)
+        for costs in (over_mpich, with_gloo)
+    ]
+    chosen = [
+        [
+            min((*one.algorithms, *one.classics), key=lambda x: x.seconds[number])
+            for number in range(len(sizes))
+        ]
+        for one in compared
+    ]
+    block = _DOUBLE * (nodes if asked.kind in _DEALT else 1)
+    with Network(layout) as network:
+        for number, (size, message) in enumerate(zip(sizes, messages, strict=True)):
+            for_mpich, for_gloo = (one[number] for one in chosen)
+            ((c_file, mpich),) = run_mpich(
+                network, for_mpich.algorithm, [size // block], REPEATS, SECONDS
+            )
+            ((module, gloo),) = run_torch(network, for_gloo.algorithm, (size,), REPEATS, SECONDS)
+            yield Row(
+                machine,
+                collective,
+                size,
+                message,
+                rate,
+                c_file,
+                float(for_mpich.seconds[number]),
+                mpich,
+                median(module),
+                float(for_gloo.seconds[number]),
+                median(gloo) if gloo else None,
+                compared[0].floor(number) or 0.0,
+                (_words(for_mpich), _words(for_gloo)),
+            )
+
+
+def _words(one: Timed) -> str:
+    found = one.algorithm
+    name = f"{one.classic}: " if one.classic else ""
+    return f"{name}S = {found.steps}, R/C = {found.bandwidth}, C = {found.chunks}"

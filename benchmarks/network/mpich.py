@@ -1,0 +1,92 @@
+"""Programs of MPICH in the namespaces of a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from benchmarks.network.layout import FABRIC
+from benchmarks.network.namespaces import DEVICE, Network
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import ExecutionError
+from syncoll.mpi.launcher import find_mpiexec
+from syncoll.plugins import ExportRequest
+from syncoll.runtime import export_verified
+from syncoll_mpi_c import RECORD
+
+__all__ = ["run_mpich"]
+
+_LAUNCHER = Path(__file__).with_name("launch.sh")
+_VARIABLES = {
+    "MPIR_CVAR_NOLOCAL": "1",
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "FI_PROVIDER": "tcp",
+    "FI_TCP_IFACE": DEVICE,
+    # Ranks share cores: those that wait leave theirs to others.
+    "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+}
+_ROW = re.compile(r"^ *(\d+) +([\d.]+)(?: +([\d.]+) +[\d.]+)?$", re.MULTILINE)
+_DOUBLE = 8
+
+
+def run_mpich(
+    network: Network, stored: StoredAlgorithm, counts: list[int], repeats: int, seconds: float
+) -> list[tuple[float, float]]:
+    """Median seconds of the exported C file, and of MPICH's own collective, for each count.
+
+    Args:
+        counts: doubles of a block.
+
+    Raises:
+        ExecutionError: if a result is wrong, a rank failed, or the time was up.
+    """
+    request = ExportRequest(
+        "exported", stored.instance.collective, stored.instance, stored.algorithm
+    )
+    (content,) = export_verified(RECORD, request, {}).exported.files.values()
+    file, program = network.folder / "exported.c", network.folder / "exported"
+    file.write_bytes(content)
+    mpiexec = find_mpiexec().command[0]
+    compiler = Path(mpiexec).with_name("mpicc")
+    _run(
+        [str(compiler), "-std=c99", "-O2", "-DSYNCOLL_TEST", str(file), "-o", str(program)],
+        seconds,
+    )
+    command = ["ip", "netns", "exec", network.space(FABRIC), mpiexec, "-iface", "mgmt"]
+    command += ["-launcher", "ssh", "-launcher-exec", str(_LAUNCHER), "-ppn", "1"]
+    command += ["-hosts", ",".join(network.hosts), "-n", str(network.layout.nodes)]
+    for name, value in _VARIABLES.items():
+        command += ["-genv", name, value]
+    found = []
+    for count in counts:
+        output = _run(
+            [*command, str(program), str(count), str(repeats), str(count)],
+            seconds,
+            SYNCOLL_NETWORK=network.name,
+        )
+        row = _ROW.search(output)
+        if row is None or "OK" not in output:
+            raise ExecutionError(f"{stored.where} over MPICH:\n{output}")
+        found.append((1e-6 * float(row[2]), 1e-6 * float(row[3] or "nan")))
+    return found
+
+
+def _run(command: list[str], seconds: float, **variables: str) -> str:
+    try:
+        made = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env={**os.environ, **variables},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ExecutionError(f"{command[0]} took more than {seconds:g} s") from None
+    if made.returncode:
+        raise ExecutionError(f"{' '.join(command)} failed:\n{made.stdout}{made.stderr}")
+    return made.stdout
