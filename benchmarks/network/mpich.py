@@ -24,7 +24,7 @@ _VARIABLES = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
     "FI_TCP_IFACE": DEVICE,
-    # Ranks share cores: those that wait leave theirs to others.
+    # Ranks share cores, so a rank that waits leaves its core to others.
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
     "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
 }

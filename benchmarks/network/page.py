@@ -125,7 +125,8 @@ def _text(rows: Sequence[Row]) -> str:
         far = [one for one in largest if one.ours > 1.25 * one.floor]
         lines.append(
             f"- At 8 MiB a rank the measured time is at most {most.ours / most.floor:.2f} times "
-            f"the lower bound ({_place(most)}); above 1.25: {', '.join(map(_place, far)) or 'none'}."
+            f"the lower bound ({_place(most)}). Rows above 1.25: "
+            f"{', '.join(map(_place, far)) or 'none'}."
         )
     if rows:
         errors = [error for one in rows for error in one.errors]
