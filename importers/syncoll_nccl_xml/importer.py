@@ -18,12 +18,11 @@ from fractions import Fraction
 from itertools import combinations
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing import TextError, rate_option
+from syncoll.importing import Machine, TextError, speed_option
 from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import few
-from syncoll_nccl_xml.graph import Cards, NcclGraph, Vertex
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
 
@@ -36,7 +35,7 @@ _KINDS = {
     "xGMI": ("xGMI link", "xGMI links"),
     "C2C": ("C2C link", "C2C links"),
 }
-_SWITCH: Vertex = ("", "NVSwitch")
+_SWITCH: Place = ("", "NVSwitch")
 _HOW = (
     "the file that a job on all GPUs, with one rank each, writes if it runs with "
     "NCCL_TOPO_DUMP_FILE=topo.xml; or the output of `nvidia-smi topo -m` (importer nvidia-smi) "
@@ -52,78 +51,98 @@ class NcclXmlImporter:
         other = foreign_text(text)
         if other:
             raise TextError(f"it is {other}")
-        return _Machine(read_system(parse_xml(text)), label, options).imported()
+        return Lowering(read_system(parse_xml(text)), label, options).imported()
 
 
-class _Machine:
+class Lowering:
+    """From the devices of a file to a machine, with the speeds that NCCL assumes.
+
+    With more than one of `boxes` a single GPU is enough.
+    """
+
     def __init__(self, system: System, label: str, options: Mapping[str, OptionValue]) -> None:
         self.system = system
         self.above = {device.place: device.parent for device in system.devices}
         self.merged = self._merged()
         self.label = label
         self.network = str(options["network"])
-        self.given_link = rate_option(options, "link", _OWNER) if options["link"] else None
-        self.given_socket = rate_option(options, "socket", _OWNER) if options["socket"] else None
-        self.notes: list[str] = []
+        self.given_link = speed_option(options, "link", _OWNER)
+        self.given_socket = speed_option(options, "socket", _OWNER)
+        self.several = int(options["boxes"]) > 1
+        self.machine = Machine()
+        self.notes = self.machine.notes
         self.gpus = self._gpus()
+        for gpu in self.gpus:
+            self.machine.node(gpu.place, _gpu_name(gpu))
         kinds = {link.kind for gpu in self.gpus for link in gpu.links} - {"C2C"}
         self.direct = " and ".join(_KINDS[kind][1] for kind in sorted(kinds)) or "NVLinks"
         self.options = options
-        self.cards = Cards(system, [gpu.place for gpu in self.gpus], self.merged, options, label)
         self.number = {gpu.place: i for i, gpu in enumerate(self.gpus)}
 
     def imported(self) -> Imported:
-        graph = NcclGraph(gpu.place for gpu in self.gpus)
         if self.network != "pcie":
             self._require_known_links()
-            self._join_gpus(graph)
-        if self.network == "nvlink" and not graph.connects_nodes:
+            self._join_gpus()
+        found = self.machine.reached(host=False)
+        direct = found == len(self.gpus)
+        if self.network == "nvlink" and not direct:
             raise TextError(
-                f"its {self.direct} reach {self._reached(graph)} GPUs from GPU 0",
+                f"its {self.direct} reach {found} of {len(self.gpus)} GPUs from GPU 0",
                 "links that connect all GPUs, or the option network=all",
             )
-        if self.network in ("pcie", "all") or not graph.connects_nodes:
-            if self.network == "auto":
-                self.notes.append(
-                    f"{self.direct} do not connect all GPUs, so PCIe and CPUs are in it, too."
-                    if any(gpu.links for gpu in self.gpus)
-                    else "The file lists no links between GPUs, so they talk over PCIe and CPUs."
-                )
-            self._join_pcie(graph)
-        else:
+        host = self.network in ("pcie", "all") or not direct
+        if host and self.network == "auto":
+            self.notes.append(
+                f"{self.direct} do not connect all GPUs, so PCIe and CPUs are in it, too."
+                if any(gpu.links for gpu in self.gpus)
+                else "The file lists no links between GPUs, so they talk over PCIe and CPUs."
+            )
+        assumed = self._join_pcie()
+        self._add_cards()
+        assumed += self._join_cpus()
+        if host:
+            self.notes += [note for note in assumed if note not in self.notes]
+        elif len(self.gpus) > 1:
             self.notes.append(
                 f"Left out: PCIe and CPUs, since {self.direct} connect all GPUs (option "
                 "network=all adds them)."
             )
         hosts = len({gpu.place[0] for gpu in self.gpus})
-        if not graph.connects_nodes:
+        found = self.machine.reached(host=host)
+        if found < len(self.gpus):
             raise TextError(
-                f"its links reach {self._reached(graph)} GPUs from GPU 0"
+                f"its links reach {found} of {len(self.gpus)} GPUs from GPU 0"
                 + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
                 "links between all; such files do not have the links between network cards",
             )
-        if int(self.options["boxes"]) > 1 and hosts > 1:
+        if self.several and hosts > 1 and self.system.nets:
             raise TextError(
                 f"boxes={self.options['boxes']}, but its GPUs are on several hosts already",
                 "the file of one host, or boxes=1",
             )
-        hooks = self.cards.hooks(graph.reached())
-        graph.thin(hooks.values())
-        cables, switches = graph.cables()
-        if self.cards.others:
-            others = few(self.cards.others)
-            self.notes.append(f"Left out: network interfaces that are no PCI devices ({others}).")
-        return Imported(
-            cables.fabric(),
-            tuple(self.notes),
-            tuple(_gpu_name(gpu) for gpu in self.gpus),
-            tuple(_switch_name(switch) for switch in switches),
-            self.cards.told({place: switches.index(hook) for place, hook in hooks.items()}),
+        return self.machine.imported(
+            self.options,
+            self.label,
+            _OWNER,
+            host=host,
+            thin=True,
             interconnect="xGMI" if any(gpu.gcn for gpu in self.gpus) else "NVLink",
+            shared=[_SWITCH],
         )
 
-    def _reached(self, graph: NcclGraph) -> str:
-        return f"{len(graph.reached().intersection(graph.nodes))} of {len(graph.nodes)}"
+    def _add_cards(self) -> None:
+        """The interfaces that are PCI devices; without any, the others."""
+        rates = {device.place: device.bandwidth for device in self.system.devices}
+        nets = [net for net in self.system.nets if net.place in rates] or self.system.nets
+        for net in nets:
+            above = self.above.get(net.place, net.place)
+            card = NetworkCard(net.name, (), net.bandwidth, lanes=rates.get(net.place))
+            self.machine.card(card, self.merged.get(above, above))
+        others = [net.name for net in self.system.nets if net not in nets]
+        if others:
+            self.notes.append(
+                f"Left out: network interfaces that are no PCI devices ({few(others)})."
+            )
 
     def _gpus(self) -> tuple[Gpu, ...]:
         """The compute nodes, numbered; PCI devices if requested for a file without `gpu`."""
@@ -137,9 +156,10 @@ class _Machine:
                 "in the order of the file."
             )
             return tuple(Gpu(place, None, None, None, "", ()) for place in by_class)
-        if len(gpus) < 2:
+        if len(gpus) < 2 and not self.several:
             raise TextError(
-                "it describes 1 GPU", "at least 2; NCCL leaves out GPUs that the job did not use"
+                "it describes 1 GPU",
+                "at least 2, or boxes=2; NCCL leaves out GPUs that the job did not use",
             )
         unused = len(set(by_class) - {gpu.place for gpu in gpus})
         if unused:
@@ -184,7 +204,7 @@ class _Machine:
                     "only PCIe with the option network=pcie",
                 )
 
-    def _join_gpus(self, graph: NcclGraph) -> None:
+    def _join_gpus(self) -> None:
         """Links between GPUs, and to NVSwitches."""
         counts: Counter[tuple[Place, Place]] = Counter()
         to_switch: Counter[Place] = Counter()
@@ -205,15 +225,13 @@ class _Machine:
             if self.number[one] < self.number[other]:
                 ends = [self.gpus[self.number[place]] for place in (one, other)]
                 speed = min(self._link_bandwidth(gpu, speeds) for gpu in ends)
-                graph.join(one, other, count * speed, _counted(count, _kind(ends[0])))
+                what = _counted(count, _kind(ends[0]))
+                self.machine.join(one, other, count * speed, what)
         for place, count in to_switch.items():
             gpu = self.gpus[self.number[place]]
-            graph.join(
-                place,
-                _SWITCH,
-                count * self._link_bandwidth(gpu, speeds),
-                _counted(count, _kind(gpu)),
-            )
+            self.machine.switch(_SWITCH, "NVSwitch")
+            rate = count * self._link_bandwidth(gpu, speeds)
+            self.machine.join(place, _SWITCH, rate, _counted(count, _kind(gpu)))
         if to_switch:
             self.notes.append(
                 "All NVSwitches are one non-blocking switch, whose ports are each GPU's "
@@ -252,26 +270,24 @@ class _Machine:
         )
         return bandwidth
 
-    def _join_pcie(self, graph: NcclGraph) -> None:
-        """Bridges, CPUs, and the links of GPUs to their CPUs."""
+    def _join_pcie(self) -> list[str]:
+        """Bridges, CPUs, and the links of GPUs to their CPUs; what is assumed."""
         for device in self.system.devices:
             child = self.merged.get(device.place, device.place)
             parent = self.merged.get(device.parent, device.parent)
+            for place in {child, parent} - self.number.keys():
+                self.machine.names[place] = _switch_name(place)
             if child != parent:
-                graph.join(child, parent, device.bandwidth, "PCIe")
+                self.machine.join(child, parent, device.bandwidth, "PCIe", below=True)
         speeds: set[str] = set()
         for gpu in self.gpus:
             cpu = self._cpu_of(gpu.place)
             for link in gpu.links:
                 if link.to == "cpu":
                     bandwidth = link.bandwidth or link.count * self._link_bandwidth(gpu, speeds)
-                    graph.join(gpu.place, cpu, bandwidth, _counted(link.count, link.kind))
-        self.notes += sorted(speeds.difference(self.notes))
-        self._join_cpus(graph)
-        self.notes.append(
-            "PCIe bridges and CPUs are switches; PCIe has the bandwidth that NCCL computes from "
-            "speed and width, without allowance for its protocol."
-        )
+                    what = _counted(link.count, link.kind)
+                    self.machine.join(gpu.place, cpu, bandwidth, what, host=True)
+        return sorted(speeds)
 
     def _merged(self) -> dict[Place, Place]:
         """The representative of each bridge that is one switch with others."""
@@ -295,16 +311,20 @@ class _Machine:
                     group[one] = two
         return {place: find(place) for place in group}
 
-    def _join_cpus(self, graph: NcclGraph) -> None:
-        """CPUs of one host that have GPUs, each with each."""
-        used = {self._cpu_of(gpu.place) for gpu in self.gpus}
-        used |= {self._cpu_of(place) for place in self.cards.places}
+    def _join_cpus(self) -> list[str]:
+        """CPUs of one host that have GPUs or used cards, each with each; what is assumed."""
+        hooks = self.machine.hooks(self.options, self.label, _OWNER).values()
+        used = {self._cpu_of(place) for place in (*self.number, *hooks)}
         assumed: set[str] = set()
         for one, other in combinations([cpu for cpu in self.system.cpus if cpu.place in used], 2):
             if one.place[0] == other.place[0]:
                 bandwidth = min(self._socket(one, assumed), self._socket(other, assumed))
-                graph.join(one.place, other.place, bandwidth, "between CPUs")
-        self.notes += sorted(assumed)
+                self.machine.join(one.place, other.place, bandwidth, "between CPUs", host=True)
+        return [
+            *sorted(assumed),
+            "PCIe bridges and CPUs are switches; PCIe has the bandwidth that NCCL computes from "
+            "speed and width, without allowance for its protocol.",
+        ]
 
     def _cpu_of(self, place: Place) -> Place:
         while place in self.above:
@@ -343,9 +363,7 @@ def _gpu_name(gpu: Gpu) -> str:
     return f"{number} ({address})" if not host else f"{number} ({address} on {host})"
 
 
-def _switch_name(switch: Vertex) -> str:
-    if switch == _SWITCH:
-        return "NVSwitch"
+def _switch_name(switch: Place) -> str:
     host, address = switch
     name = (
         f"CPU {address.removeprefix('cpu ')}" if address.startswith("cpu ") else f"PCIe {address}"

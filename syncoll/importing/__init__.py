@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from syncoll.importing.fabric_builder import Cables as Cables
     from syncoll.importing.importing import *
+    from syncoll.importing.machine import Machine as Machine, speed_option as speed_option
     from syncoll.importing.rates import parse_rate as parse_rate, rate_option as rate_option
     from syncoll.importing.writer import spec_text as spec_text, topology_name as topology_name
 else:

@@ -92,6 +92,7 @@ class Imported:
         hubs: the number of switches, the last ones, that join the boxes.
         interconnect: ``NVLink`` or ``xGMI`` if the library of the GPUs' maker documents latencies,
             which the core then adds (`syncoll.importing.latencies`); else empty.
+        shared: the switches that may lead out of a box, as NVSwitches of a rack do.
     """
 
     machine: Fabric | Topology
@@ -102,6 +103,7 @@ class Imported:
     boxes: int = 1
     hubs: int = 0
     interconnect: str = ""
+    shared: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         boxes, hubs = (fields.at_least(least, fields.whole) for least in (1, 0))

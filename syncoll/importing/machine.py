@@ -1,0 +1,289 @@
+"""A machine or a fabric as a description has it: between the text of a tool and a topology.
+
+An importer names the devices and the links between them, under keys of its own; `Machine.imported`
+numbers them.  Links are of two kinds: those that accelerators use among themselves, and those of
+the host: PCIe and CPUs, with what hangs below what.  Host links are left out where the others
+suffice, except the paths to the network cards that join boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from syncoll.importing.clusters import nearest_nodes, used_cards
+from syncoll.importing.description import TextError
+from syncoll.importing.fabric_builder import Cables
+from syncoll.importing.rates import rate_option
+from syncoll.model.fabric import reached
+from syncoll.plugins import Imported, NetworkCard, OptionValue
+
+__all__ = ["Machine", "speed_option"]
+
+Key = Hashable
+
+
+class _Link(NamedTuple):
+    rate: Fraction | None
+    label: str
+    host: bool
+
+
+_Links = dict[Key, dict[Key, _Link]]
+_OTHER_ROOT, _NO_WAY = 20_000, 30_000
+_SAME_ROOT = 10_000
+
+
+class Machine:
+    """Devices and links; `notes` says what is assumed and what is left out, one sentence each."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.names: dict[Key, str] = {}
+        self._nodes: list[Key] = []
+        self._cards: list[tuple[Key, NetworkCard]] = []
+        self._links: _Links = {}
+        self._above: dict[Key, Key] = {}
+
+    def note(self, text: str) -> None:
+        """Says something once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def node(self, key: Key, name: str) -> None:
+        """Adds a compute node, the next number."""
+        self._nodes.append(key)
+        self.names[key] = name
+        self._links[key] = {}
+
+    def switch(self, key: Key, name: str) -> None:
+        """Adds or renames a switch: a device that forwards, such as a PCIe bridge or a CPU."""
+        self.names[key] = name
+        self._links.setdefault(key, {})
+
+    def card(self, card: NetworkCard, at: Key) -> None:
+        """Adds a network card below a device; without distances, these follow from host links."""
+        self._cards.append((at, card))
+
+    def join(
+        self,
+        one: Key,
+        other: Key,
+        rate: Fraction | None,
+        label: str = "",
+        *,
+        both_ways: bool = True,
+        host: bool = False,
+        below: bool = False,
+    ) -> None:
+        """Adds a link; several between the same two devices add up.
+
+        Args:
+            rate: GB/s in each direction; None if the description has none.
+            host: whether it belongs to PCIe and CPUs.
+            below: a host link from `one` to what is above it.
+        """
+        if below:
+            self._above[one] = other
+        for a, b in ((one, other), (other, one))[: 1 + both_ways]:
+            _join(self._links, a, b, _Link(rate, label, host or below))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of compute nodes and of other devices."""
+        return len(self._nodes), len(self._links) - len(self._nodes)
+
+    def reached(self, *, host: bool = True) -> int:
+        """The number of compute nodes that node 0 reaches, over host links too or without."""
+        pairs = ((a, b) for a, b, link in self._all() if host or not link.host)
+        return len(reached(pairs, self._nodes[0]).intersection(self._nodes))
+
+    def speeds(self, rate: Fraction | None, remedy: str) -> None:
+        """Gives the links without a speed one; without any in the machine, each carries a chunk.
+
+        Raises ImportFormatError if only some links have speeds and there is no `rate`; `remedy` is
+        the option that sets it.
+        """
+        without = [(a, b) for a, b, link in self._all() if link.rate is None]
+        if not without:
+            return
+        some = next(((a, b) for a, b, link in self._all() if link.rate is not None), None)
+        if rate is None and some is not None:
+            one, other = (self.names[key] for key in without[0])
+            message = f"no speed of the link from {one} to {other}, but others have one"
+            raise TextError(message, remedy)
+        for a, b in without:
+            self._links[a][b] = self._links[a][b]._replace(rate=rate or Fraction(1))
+        if rate is None:
+            self.chunks = True
+            self.note(f"No speeds in the text: each link carries one chunk per round ({remedy}).")
+
+    chunks = False
+    """Whether bandwidths are in chunks per round."""
+
+    def imported(
+        self,
+        options: Mapping[str, OptionValue] | None = None,
+        label: str = "",
+        owner: str = "",
+        *,
+        host: bool = True,
+        thin: bool = False,
+        interconnect: str = "",
+        shared: Collection[Key] = (),
+    ) -> Imported:
+        """The machine with numbers.
+
+        Args:
+            options: of the importer `owner`; with ``boxes``, cards join several machines.
+            label: the description's name in messages.
+            host: whether PCIe and CPUs are in it; otherwise only their paths to cards.
+            thin: whether devices that only pass on, or lead nowhere, are left out.
+            interconnect: see `Imported`, as for `shared`.
+
+        Raises OptionError for a card that does not exist, ImportFormatError without cards.
+        """
+        links: _Links = {key: {} for key in self._links}
+        for a, b, link in self._all():
+            if host or not link.host:
+                links[a][b] = link
+        cards = [self._with_distances(at, card) for at, card in self._cards]
+        hooks = self.hooks(options or {}, label, owner, cards)
+        for c, at in list(hooks.items()):
+            if at not in self._links or (host and not links[at]):
+                del hooks[c]
+        if hooks and not host:
+            near = nearest_nodes([cards[c] for c in hooks])
+            for at, nodes_near in zip(hooks.values(), near, strict=True):
+                self._add_paths(at, [self._nodes[node] for node in nodes_near], links)
+        nodes = set(self._nodes)
+        if thin or not host:
+            _thin(links, {*nodes, *hooks.values()})
+        if not host:
+            for c, at in list(hooks.items()):
+                around = list(links[at])
+                if not (set(around) <= nodes and len(around) == 1):
+                    continue
+                if at not in nodes and list(hooks.values()).count(at) == 1:
+                    rates = [cards[c].lanes, links[at][around[0]].rate]
+                    cards[c] = replace(cards[c], lanes=min(rate for rate in rates if rate))
+                    del hooks[c], links[at], links[around[0]][at]
+        keys = [*self._nodes, *(k for k in links if k not in nodes and (links[k] or host))]
+        number = {key: i for i, key in enumerate(keys)}
+        cables = Cables(len(nodes), len(keys) - len(nodes))
+        for a, around_a in links.items():
+            for b, link in around_a.items():
+                assert link.rate is not None
+                cables.add(number[a], number[b], link.rate, link.label, both_ways=False)
+        for c, at in hooks.items():
+            cards[c] = replace(cards[c], switch=number[at] - len(nodes))
+        return Imported(
+            cables.fabric(measure="chunks per round" if self.chunks else "GB/s"),
+            tuple(self.notes),
+            tuple(self.names[key] for key in self._nodes),
+            tuple(self.names[key] for key in keys[len(nodes) :]),
+            tuple(cards),
+            interconnect=interconnect,
+            shared=tuple(number[key] - len(nodes) for key in shared if key in number),
+        )
+
+    def hooks(
+        self,
+        options: Mapping[str, OptionValue],
+        label: str,
+        owner: str,
+        cards: Sequence[NetworkCard] = (),
+    ) -> dict[int, Any]:
+        """The cards that join boxes, in order, each with the device above; raises as `imported`."""
+        if int(options.get("boxes", 1)) == 1 or not self._cards:
+            return {}
+        cards = cards or [self._with_distances(at, card) for at, card in self._cards]
+        used = used_cards(cards, options, label, owner)
+        return {c: self._cards[c][0] for c, one in enumerate(cards) if any(one is u for u in used)}
+
+    def _all(self) -> Iterator[tuple[Key, Key, _Link]]:
+        for a, around in self._links.items():
+            for b, link in around.items():
+                yield a, b, link
+
+    def _add_paths(self, start: Key, ends: Sequence[Key], links: _Links) -> None:
+        """Adds the host links on the shortest paths from a device to others."""
+        before: dict[Key, Key] = {start: start}
+        queue = [start]
+        for one in queue:
+            for other, link in self._links[one].items():
+                if link.host and other not in before:
+                    before[other] = one
+                    if other not in self._nodes:
+                        queue.append(other)
+        for end in ends:
+            while end in before and before[end] != end:
+                one = before[end]
+                links[one][end], links[end][one] = self._links[one][end], self._links[end][one]
+                end = one
+
+    def _way(self, key: Key) -> list[Key]:
+        way = [] if key in self._above else [key]
+        while key in self._above:
+            key = self._above[key]
+            way.append(key)
+        return way
+
+    def _with_distances(self, at: Key, card: NetworkCard) -> NetworkCard:
+        if card.distances:
+            return card
+        mine = [at, *self._way(at)] if at in self._above else [at]
+        return replace(
+            card, distances=tuple(self._distance(self._way(node), mine) for node in self._nodes)
+        )
+
+    def _distance(self, one: Sequence[Key], other: Sequence[Key]) -> int:
+        """By the devices above two: bridges and CPUs."""
+        if one[-1] != other[-1]:
+            return _OTHER_ROOT if other[-1] in self._links.get(one[-1], ()) else _NO_WAY
+        meet = next(key for key in one if key in other)
+        return _SAME_ROOT if meet == one[-1] else one.index(meet) + other.index(meet)
+
+
+def _join(links: _Links, one: Key, other: Key, link: _Link) -> None:
+    known = links.setdefault(one, {}).get(other)
+    links.setdefault(other, {})
+    if known is not None:
+        labels = known.label.split(" + ") if known.label else []
+        if link.label and link.label not in labels:
+            labels.append(link.label)
+        rates = [rate for rate in (known.rate, link.rate) if rate is not None]
+        total = sum(rates) if len(rates) == 2 else None
+        link = _Link(Fraction(total) if total else None, " + ".join(labels), link.host)
+    links[one][other] = link
+
+
+def _thin(links: _Links, kept: Iterable[Key]) -> None:
+    """Drops dead-end switches, and those between two unlinked neighbours, except `kept`.
+
+    Neither changes the data that nodes can exchange.
+    """
+    kept = set(kept)
+    todo = [key for key in links if key not in kept]
+    while todo:
+        key = todo.pop()
+        around = links.get(key)
+        if around is None or len(around) > 2:
+            continue
+        ends = list(around)
+        if len(ends) == 2 and ends[1] in links[ends[0]]:
+            continue
+        for end in ends:
+            del links[end][key]
+        if len(ends) == 2:
+            link = min((around[end] for end in ends), key=lambda link: (link.rate or 0, link.label))
+            links[ends[0]][ends[1]] = links[ends[1]][ends[0]] = link
+        del links[key]
+        todo += [end for end in ends if end not in kept]
+
+
+def speed_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fraction | None:
+    """GB/s of an option that may be empty; raises OptionError if it is no bandwidth."""
+    return rate_option(options, name, owner) if str(options[name]).strip() else None
