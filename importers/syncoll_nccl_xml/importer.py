@@ -271,7 +271,7 @@ class Lowering:
         return bandwidth
 
     def _join_pcie(self) -> list[str]:
-        """Bridges, CPUs, and the links of GPUs to their CPUs; what is assumed."""
+        """Bridges, CPUs, and the links of GPUs to their CPUs; returns the assumptions."""
         for device in self.system.devices:
             child = self.merged.get(device.place, device.place)
             parent = self.merged.get(device.parent, device.parent)
@@ -312,7 +312,7 @@ class Lowering:
         return {place: find(place) for place in group}
 
     def _join_cpus(self) -> list[str]:
-        """CPUs of one host that have GPUs or used cards, each with each; what is assumed."""
+        """CPUs of one host that have GPUs or used cards, each with each; returns the assumptions."""
         hooks = self.machine.hooks(self.options, self.label, _OWNER).values()
         used = {self._cpu_of(place) for place in (*self.number, *hooks)}
         assumed: set[str] = set()

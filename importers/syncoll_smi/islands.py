@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from syncoll.importing import Cables
+from syncoll.importing import Machine
 from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.pcie import named
 
@@ -27,16 +27,16 @@ class Island:
     counts: Counts
     ports: tuple[int, ...] = ()
 
-    def add(self, cables: Cables, rate: Fraction) -> bool:
-        """Adds the links at a rate per NVLink and direction; returns whether there is a switch."""
+    def add(self, machine: Machine, rate: Fraction) -> None:
+        """Adds the links at a rate per NVLink and direction; a switch is ``("NVSwitch", GPU)``."""
         if not self.ports:
             for (a, b), count in self.counts.items():
-                cables.add(a, b, count * rate, _links(count))
-            return False
-        switch = cables.new_switch()
+                machine.join(a, b, count * rate, _links(count))
+            return
+        switch = ("NVSwitch", self.gpus[0])
+        machine.switch(switch, f"NVSwitches of {named([machine.names[gpu] for gpu in self.gpus])}")
         for gpu, count in zip(self.gpus, self.ports, strict=True):
-            cables.add(gpu, switch, count * rate, f"{_links(count)} to NVSwitches")
-        return True
+            machine.join(gpu, switch, count * rate, f"{_links(count)} to NVSwitches")
 
     def notes(self, names: Sequence[str]) -> list[str]:
         """The assumptions about these GPUs."""
@@ -48,8 +48,6 @@ class Island:
                 f"{mine} are joined by NVSwitches, taken as one switch: each GPU sends and "
                 f"receives over its {told}, to and from any GPUs (option nvswitch)."
             )
-            if ports[-1] == MOST_NVLINKS:
-                text += " H100 and B200 both have 18; set gpu=b200 for a B200."
             return [text]
         uniform = len(set(self.counts.values())) == 1
         if uniform and len(self.gpus) > 2 and len(self.counts) == comb(len(self.gpus), 2):

@@ -20,6 +20,7 @@ _NVLINK = {
     "v100": Fraction(25),
     "a100": Fraction(25),
     "a6000": Fraction("14.0625"),
+    "a40": Fraction("14.0625"),
     "h100": Fraction(25),
     "b200": Fraction(50),
 }
@@ -30,8 +31,9 @@ _XGMI = {
     "mi300": Fraction(64),
     "mi350": Fraction("76.8"),
 }
-_PCIE = Fraction("31.5")
-"""Of 16 lanes of PCIe 4.0: 16 GT/s each, 128 bits of 130."""
+_LANES = {3: Fraction("15.75"), 4: Fraction("31.5"), 5: Fraction(63)}
+"""Of 16 lanes by the generation of PCIe: 8, 16 and 32 GT/s each, 128 bits of 130."""
+_GENERATIONS = {"p100": 3, "v100": 3, "mi50": 4, "h100": 5, "b200": 5, "mi300": 5, "mi350": 5}
 
 
 def _told(speeds: Mapping[str, Fraction]) -> str:
@@ -42,18 +44,26 @@ _SHARED_OPTIONS = (
     Option(
         "pcie",
         "auto",
-        "GB/s in each direction of the PCIe lanes of a GPU or PCIe switch; auto takes PCIe, at "
-        f"{float(_PCIE):g}, only if GPUs are not joined otherwise; no never does",
+        "GB/s in each direction of the PCIe lanes of a GPU or PCIe switch; auto takes PCIe, at the "
+        "speed of 16 lanes, only if GPUs are not joined otherwise; no never does",
+    ),
+    Option(
+        "lanes",
+        "",
+        "GB/s in each direction of the PCIe lanes, where PCIe or a network card is taken; by "
+        "default of 16 lanes of the GPU's PCIe",
     ),
     Option("socket", "16", "GB/s in each direction between CPU sockets, where PCIe is taken"),
+    Option("sockets", 0, "CPU sockets of a box; 0: two for more than two NUMA nodes", low=0),
     *CLUSTER_OPTIONS,
 )
 NVIDIA_OPTIONS = (
     Option(
         "gpu",
-        "a100",
+        "auto",
+        "auto: as the matrix looks, else a100; "
         f"whose NVLinks these are, in GB/s of one link in each direction: {_told(_NVLINK)}",
-        choices=tuple(_NVLINK),
+        choices=("auto", *_NVLINK),
     ),
     Option("link", "", "GB/s of one NVLink in each direction, for any GPU"),
     Option(
@@ -85,11 +95,15 @@ class Speed:
     given: bool
 
 
-def link_speed(options: Mapping[str, OptionValue], owner: str) -> Speed:
-    """The speed of one NVLink or xGMI link; raises OptionError if it is no bandwidth."""
+def link_speed(options: Mapping[str, OptionValue], owner: str, looks: str = "") -> Speed:
+    """The speed of one NVLink or xGMI link; raises OptionError if it is no bandwidth.
+
+    The model of ``gpu=auto`` is `looks`, or A100.
+    """
     if str(options["link"]).strip():
         return Speed(rate_option(options, "link", owner), "as given with the option link", True)
     gpu = str(options["gpu"])
+    gpu = (looks or "a100") if gpu == "auto" else gpu
     table = _NVLINK if gpu in _NVLINK else _XGMI
     rate = table[gpu]
     alike = [name.upper() for name, other in table.items() if other == rate]
@@ -98,24 +112,37 @@ def link_speed(options: Mapping[str, OptionValue], owner: str) -> Speed:
 
 @dataclass(frozen=True)
 class Pcie:
-    """PCIe options: when to use it, GB/s of lanes and between sockets, whether a user gave them."""
+    """PCIe options: when to use it, GB/s of lanes, their source in words, GB/s between sockets, and
+    the number of sockets; 0 if it is to be found."""
 
     use: str
     rate: Fraction
+    reason: str
     socket: Fraction
-    given: bool
+    sockets: int = 0
+
+    @property
+    def given(self) -> bool:
+        """Whether a user gave the speed of the lanes."""
+        return self.reason.startswith("as given")
 
 
-def pcie_option(options: Mapping[str, OptionValue], owner: str) -> Pcie:
+def pcie_option(options: Mapping[str, OptionValue], owner: str, looks: str = "") -> Pcie:
     """The PCIe options; raises OptionError if one is no bandwidth."""
-    socket = rate_option(options, "socket", owner)
+    socket, sockets = rate_option(options, "socket", owner), int(options["sockets"])
     word = str(options["pcie"]).strip().lower()
-    if word in ("auto", "no"):
-        return Pcie("auto" if word == "auto" else "never", _PCIE, socket, False)
-    rate = parse_rate(str(options["pcie"]))
-    if rate is None:
+    given = "lanes" if word in ("auto", "no") else "pcie"
+    rate = parse_rate(str(options[given]))
+    if rate is None and str(options[given]).strip():
+        choices = "auto, no, or " if given == "pcie" else ""
         raise OptionError(
-            f"option pcie of {owner} is {options['pcie']!r}; it must be auto, no, or a bandwidth "
+            f"option {given} of {owner} is {options[given]!r}; it must be {choices}a bandwidth "
             "above 0 such as 16 or 31.5GB/s"
         )
-    return Pcie("always", rate, socket, True)
+    gpu = str(options["gpu"]) if "gpu" in options else ""
+    generation = _GENERATIONS.get(looks if gpu in ("auto", "") else gpu, 4)
+    reason = f"as given; option {given}"
+    if rate is None:
+        rate, reason = _LANES[generation], f"16 lanes of PCIe {generation}.0; option lanes"
+    use = {"auto": "auto", "no": "never"}.get(word, "always")
+    return Pcie(use, rate, reason, socket, sockets)

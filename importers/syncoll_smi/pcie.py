@@ -1,8 +1,9 @@
 """PCIe as a tree: the GPUs at its leaves, PCIe switches, CPU sockets, and links between these.
 
-Tools print for a pair of GPUs how far up the tree the path between them leads.  The pairs that meet
-at most at a level fall into groups, each on one switch of the level.  Every GPU and PCIe switch has
-equal lanes of its own; no tool prints their number or speed.
+Tools print for a pair of devices how far up the tree the path between them leads.  The pairs that
+meet at most at a level fall into groups, each on one switch of the level.  Every GPU and PCIe
+switch has equal lanes of its own; no tool prints their number or speed.  Network cards are leaves
+too where they join boxes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from enum import IntEnum
 
 from networkx.utils import UnionFind
 
-from syncoll.importing import Cables, TextError
+from syncoll.importing import Machine, TextError
 from syncoll.importing.description import shortened
+from syncoll.plugins import NetworkCard
 from syncoll_smi.matrices import DeviceMatrix
 from syncoll_smi.options import Pcie
 
@@ -22,7 +24,7 @@ __all__ = ["Level", "add_pcie", "named"]
 
 
 class Level(IntEnum):
-    """The level at which the path between two GPUs turns round."""
+    """The level at which the path between two devices turns round."""
 
     SWITCH = 0
     SWITCHES = 1
@@ -32,95 +34,158 @@ class Level(IntEnum):
 
 
 def add_pcie(
-    cables: Cables,
+    machine: Machine,
     matrix: DeviceMatrix,
-    parts: Sequence[Sequence[int]],
     levels: Mapping[tuple[int, int], Level],
-    sockets_of: Callable[[], tuple[str, ...]],
+    numa_of: Callable[[], tuple[str, ...]],
     pcie: Pcie,
     words: tuple[str, str],
-) -> tuple[list[str], list[str], dict[Level, list[int]]]:
-    """Adds PCIe to the links of a machine if it is wanted, or other links leave GPUs in parts.
+    cards: Sequence[NetworkCard] = (),
+    used: Sequence[NetworkCard] = (),
+) -> tuple[bool, bool]:
+    """Adds PCIe with the `used` cards.
 
     Args:
-        levels: the level at which each pair without other links meets, the smaller number first.
-        sockets_of: finds the name of each GPU's CPU socket; empty if unknown.
+        machine: with a node ``0, 1, …`` for each GPU, and all other links.
+        levels: the level at which each pair without other links meets, the smaller number first;
+            the numbers of cards come after the GPUs.
+        numa_of: finds the NUMA node, or the CPUs, of each GPU; empty if unknown.
         words: words for the other links, and for pairs without them.
 
     Returns:
-        Notes on assumptions, names of the added switches, and for each level the highest vertex
-        above each GPU that is not above the level.
+        Whether PCIe is part of the machine, and not of the ways to cards alone; and whether some
+        path leads over a CPU.
 
     Raises:
         ImportFormatError: if no tree gives this, or GPUs are in parts and PCIe is excluded.
     """
     names, (links, without) = matrix.names, words
-    if pcie.use == "never" and len(parts) > 1:
-        separate = [named([names[gpu] for gpu in part]) for part in parts]
+    gpus = len(names)
+    joined = machine.reached(host=False) == gpus
+    if pcie.use == "never" and not joined:
+        separate = [named(part) for part in machine.parts()]
         raise matrix.header.wrong(
             f"{links} do not join all GPUs; these are separate: {' | '.join(separate[:16])}"
             f"{' | …' if len(separate) > 16 else ''}",
             "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
         )
-    if pcie.use == "never" or (pcie.use == "auto" and len(parts) == 1):
-        note = (
-            f"{len(levels)} of {len(matrix.pairs)} pairs {without} here: PCIe is left out "
+    taken = pcie.use == "always" or (pcie.use == "auto" and not joined)
+    between = [pair for pair in levels if pair[1] < gpus]
+    if not taken and between:
+        machine.note(
+            f"{len(between)} of {len(matrix.pairs)} pairs {without} here: PCIe is left out "
             f"(pcie={float(pcie.rate):g} adds it)."
         )
-        return [note] if levels else [], [], {}
-    known = sockets_of()
-    switches: list[str] = []
-    tops = list(range(len(names)))
+    leaves = [c for c, card in enumerate(cards) if any(card is one for one in used)]
+    hooks: dict[int, object] = {}
+    above = False
+    if taken or leaves:
+        known = numa_of()
+        tree = _Tree(machine, [*names, *(cards[c].name for c in leaves)], gpus, pcie)
+        place = {old: new for new, old in enumerate([*range(gpus), *(gpus + c for c in leaves)])}
+        inner = {
+            (place[a], place[b]): level
+            for (a, b), level in levels.items()
+            if a in place and b in place
+        }
+        tree.add(inner, known)
+        hooks = {c: tree.hooks[place[gpus + c]] for c in leaves if place[gpus + c] in tree.hooks}
+        above = any(level > Level.SWITCHES for level in inner.values())
+        machine.notes += tree.notes(above)
+    for c, card in enumerate(cards):
+        machine.card(card, hooks.get(c, ("no place", c)))
+    return taken, above
 
-    def new(name: str) -> int:
-        switches.append(name)
-        return cables.new_switch()
 
-    def join(groups: Sequence[Sequence[int]], what: str, *, always: bool = False) -> list[int]:
-        """Joins several tops of a group (with `always` also one) by a switch; the new tops."""
-        result = list(tops)
+class _Tree:
+    """Switches above devices, joined from the leaves up."""
+
+    def __init__(self, machine: Machine, names: Sequence[str], gpus: int, pcie: Pcie) -> None:
+        self.machine, self.names, self.gpus, self.pcie = machine, names, gpus, pcie
+        self.tops: list[object] = list(range(len(names)))
+        self.hooks: dict[int, object] = {}
+        self.sockets = 0
+        self.several = ""
+
+    def add(self, levels: Mapping[tuple[int, int], Level], known: tuple[str, ...]) -> None:
+        gpus = {pair: level for pair, level in levels.items() if pair[1] < self.gpus}
+        for level in (Level.SWITCH, Level.SWITCHES, Level.SOCKET):  # raises without a tree
+            _groups(self.names[: self.gpus], gpus, level, known if level == Level.SOCKET else None)
+        self._join(_groups(self.names, levels, Level.SWITCH, check=False), "PCIe switch")
+        self._join(_groups(self.names, levels, Level.SWITCHES, check=False), "upper PCIe switch")
+        numa = _groups(self.names, levels, Level.SOCKET, known, check=False)
+        sockets = self._sockets(numa, known)
+        self._join(sockets, "CPU", always=len(sockets) > 1)
+        heads = [self.tops[group[0]] for group in sockets]
+        self.sockets = len(heads)
+        if len(heads) > 2:
+            heads = [self._new("between the CPU sockets"), *heads]
+        for head in heads[1:]:
+            rate = self.pcie.socket
+            self.machine.join(heads[0], head, rate, "between CPU sockets", host=True)
+
+    def notes(self, above: bool) -> list[str]:
+        """The assumptions."""
+        pcie = self.pcie
+        notes = [
+            f"PCIe: each GPU and each PCIe switch is assumed to have lanes of {float(pcie.rate):g} "
+            f"GB/s in each direction ({pcie.reason}); the tool prints how they are joined, "
+            "but no speeds."
+        ]
+        if above:
+            notes.append(
+                "GPUs that meet at a host bridge or in the CPU may have to copy through the host's "
+                "memory, which is slower than the lanes."
+            )
+        if self.sockets > 1:
+            notes.append(
+                f"Between CPU sockets {float(pcie.socket):g} GB/s in each direction are assumed "
+                "(option socket)."
+            )
+        return notes + [self.several] * bool(self.several)
+
+    def _sockets(self, numa: list[list[int]], known: tuple[str, ...]) -> list[list[int]]:
+        """Groups of NUMA nodes: a socket may have several, which its own links join."""
+        wanted = self.pcie.sockets
+        first = [re.match(r"\d+", known[group[0]]) if known and group[0] < self.gpus else None
+                 for group in numa]  # fmt: skip
+        order = [int(match[0]) if match else -1 for match in first]
+        shown = len(set(order)) == len(order) and -1 not in order
+        number = wanted or (len(numa) if len(numa) <= 2 else 2 if shown else 1)
+        if number >= len(numa):
+            return numa
+        if not wanted:
+            how = "2 CPU sockets, by their numbers" if shown else "one CPU socket"
+            self.several = (
+                f"The {len(numa)} NUMA nodes are assumed to be in {how} (option sockets)."
+            )
+        ranked = sorted(range(len(numa)), key=lambda group: order[group])
+        merged: list[list[int]] = [[] for _ in range(number)]
+        for i, group in enumerate(ranked):
+            merged[i * number // len(numa)] += numa[group]
+        return sorted(map(sorted, merged))
+
+    def _new(self, name: str) -> object:
+        key = ("PCIe", self.machine.size[1])
+        self.machine.switch(key, name)
+        return key
+
+    def _join(self, groups: Sequence[Sequence[int]], what: str, *, always: bool = False) -> None:
+        """Joins several tops of a group (with `always` also one) by a switch, a new top."""
         for group in groups:
-            below = sorted({tops[gpu] for gpu in group})
-            if always or len(below) > 1:
-                switch = new(f"{what} of {named([names[gpu] for gpu in group])}")
-                for vertex in below:
-                    label = "PCIe" if vertex < cables.nodes else "PCIe of a switch"
-                    cables.add(vertex, switch, pcie.rate, label)
-                for gpu in group:
-                    result[gpu] = switch
-        return result
-
-    tops = join(_groups(names, levels, Level.SWITCH), "PCIe switch")
-    above = {Level.SWITCH: tops}
-    tops = join(_groups(names, levels, Level.SWITCHES), "upper PCIe switch")
-    above[Level.SWITCHES] = tops
-    sockets = _groups(names, levels, Level.SOCKET, known)
-    tops = join(sockets, "CPU", always=len(sockets) > 1)
-    above[Level.HOST_BRIDGE] = above[Level.SOCKET] = above[Level.SOCKETS] = tops
-    heads = [tops[group[0]] for group in sockets]
-    if len(heads) == 2:
-        cables.add(heads[0], heads[1], pcie.socket, "between CPU sockets")
-    elif len(heads) > 2:
-        centre = new("between the CPU sockets")
-        for head in heads:
-            cables.add(head, centre, pcie.socket, "between CPU sockets")
-    speed = "as given" if pcie.given else "16 lanes of PCIe 4.0"
-    notes = [
-        f"PCIe: each GPU and each PCIe switch is assumed to have lanes of {float(pcie.rate):g} "
-        f"GB/s in each direction ({speed}; option pcie); the tool prints how they are joined, "
-        "but no speeds."
-    ]
-    if any(level > Level.SWITCHES for level in levels.values()):
-        notes.append(
-            "GPUs that meet at a host bridge or in the CPU may have to copy through the host's "
-            "memory, which is slower than the lanes."
-        )
-    if len(heads) > 1:
-        notes.append(
-            f"Between CPU sockets {float(pcie.socket):g} GB/s in each direction are assumed "
-            "(option socket)."
-        )
-    return notes, switches, above
+            below = list(dict.fromkeys(self.tops[device] for device in group))
+            if not always and len(below) < 2:
+                continue
+            gpus = [device for device in group if device < self.gpus]
+            switch = self._new(f"{what} of {named([self.names[one] for one in gpus or group])}")
+            for vertex in below:
+                if isinstance(vertex, int) and vertex >= self.gpus:
+                    self.hooks[vertex] = switch
+                    continue
+                label = "PCIe" if isinstance(vertex, int) else "PCIe of a switch"
+                self.machine.join(vertex, switch, self.pcie.rate, label, below=True)
+            for device in group:
+                self.tops[device] = switch
 
 
 def _groups(
@@ -128,17 +193,19 @@ def _groups(
     levels: Mapping[tuple[int, int], Level],
     level: Level,
     sockets: tuple[str, ...] | None = None,
+    *,
+    check: bool = True,
 ) -> list[list[int]]:
-    """The GPUs that meet at most at a level.
+    """The devices that meet at most at a level.
 
     With `sockets`, unknown pairs are assumed to meet there, unless their sockets differ or others
-    of their groups meet higher up.
+    of their groups meet higher up.  With `check`, the levels must make a tree.
     """
     joined: UnionFind[int] = UnionFind(range(len(names)))
     for (a, b), where in levels.items():
         if where <= level:
             joined.union(a, b)
-    for (a, b), where in levels.items():
+    for (a, b), where in levels.items() if check else ():
         if where > level and joined[a] == joined[b]:
             met = named([names[c] for c in range(len(names)) if joined[c] == joined[a]])
             between = next(
@@ -160,7 +227,7 @@ def _groups(
                 one, other = joined[a], joined[b]
                 if one == other or (a, b) in levels or other in apart.get(one, ()):
                     continue
-                if sockets and sockets[a] != sockets[b]:
+                if b < len(sockets) and sockets[a] != sockets[b]:
                     continue
                 joined.union(a, b)
                 if joined[a] == one:

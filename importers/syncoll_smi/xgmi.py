@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.importing import Cables, TextError
+from syncoll.importing import Machine, TextError
 from syncoll.plugins import Imported, OptionValue
-from syncoll_smi.matrices import DeviceMatrix, Line, groups, lines_of, read_matrix
+from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix
 from syncoll_smi.options import Pcie, Speed, link_speed, pcie_option
 from syncoll_smi.pcie import Level, add_pcie, named
 
@@ -103,11 +103,13 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
             f"{matrix.names[0]} is the only GPU; a collective needs at least two"
         )
     direct, levels, indirect = _pairs(report)
-    cables = Cables(len(matrix.names))
+    machine = Machine()
+    for gpu, name in enumerate(matrix.names):
+        machine.node(gpu, name)
     rated = {} if speed.given else _rates(report.bandwidths)
     for a, b in direct:
-        cables.add(a, b, rated.get((a, b), speed.rate), "xGMI")
-    notes = []
+        machine.join(a, b, rated.get((a, b), speed.rate), "xGMI")
+    notes = machine.notes
     if direct:
         assumed = any(pair not in rated for pair in direct)
         if rated and not assumed:
@@ -131,16 +133,11 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
             f"{len(indirect)} of {len(matrix.pairs)} pairs have no xGMI link of their own: the "
             "tool counts more than one hop between them, or twice the weight."
         )
-    parts = groups(direct, len(matrix.names))
     words = "xGMI links", "are joined by PCIe, and have no link"
-    more, switches, above = add_pcie(
-        cables, matrix, parts, levels, lambda: report.sockets, pcie, words
-    )
-    notes += more
+    host, above = add_pcie(machine, matrix, levels, lambda: report.sockets, pcie, words)
     if above and not report.sockets:
         notes.append("NUMA nodes are not in the text: all GPUs are assumed to be on one CPU.")
-    fabric = cables.fabric()
-    return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
+    return machine.imported(host=host, interconnect="xGMI")
 
 
 def _rates(table: DeviceMatrix | None) -> dict[tuple[int, int], Fraction]:

@@ -4,10 +4,13 @@ A dump lists cards and their distances from each GPU, but not their other ends. 
 is the simplest: the cards of all boxes meet in one non-blocking switch.  With rails, each card and
 the same card of the other boxes have a switch of their own.
 
-Within a box a GPU uses its nearest cards, as in NCCL and RCCL, over a link as fast as the card;
-GPUs that share a card share its bandwidth to the network.  A card at a switch of the machine (if it
-has PCIe) is reached through that switch.  A card that is not the nearest of any GPU, as most
-storage cards are not, is left out.
+Within a box a GPU uses its nearest cards, as in NCCL and RCCL, over PCIe (`Machine`).  If the
+importer knows no PCIe, a link leads there that is as fast as the card.  GPUs that share a card
+share its bandwidth to the network.  A card that is not the nearest of any GPU, as most storage
+cards are not, is left out.  So is a card of less than half the speed of another.
+
+Boxes of one domain share their NVSwitches, as the trays of a rack do; such a domain is one machine
+whose cards join it to other domains.
 """
 
 from __future__ import annotations
@@ -24,7 +27,15 @@ from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.spec import limits
 from syncoll.wording import few
 
-__all__ = ["CARD", "LANES", "REACH", "join_boxes", "nearest_nodes", "used_cards"]
+__all__ = [
+    "CARD",
+    "LANES",
+    "REACH",
+    "join_boxes",
+    "nearest_nodes",
+    "used_cards",
+    "wants_cards",
+]
 
 CARD = "network card"
 """The label of a link between a card and the network."""
@@ -47,9 +58,27 @@ def join_boxes(
     given = _given_rate(options, owner)
     if boxes == 1:
         _chosen(imported.cards, options, label, owner)  # fails for cards that do not exist
-        if not imported.cards:
-            return imported
-        return replace(imported, notes=(*imported.notes, _left_out(imported)))
+        notes = [_left_out(imported)] if imported.cards else []
+        if imported.domain > 1:
+            notes.append(
+                f"NVLinks lead out of such a box, to the NVSwitches of {imported.domain} boxes: "
+                f"with boxes={imported.domain} these are one machine (option domain)."
+            )
+        return replace(imported, notes=(*imported.notes, *notes))
+    domain = int(options.get("domain", 0)) or imported.domain
+    if domain > 1 and not imported.shared:
+        raise TextError(
+            f"domain={domain}, but no NVSwitches join its GPUs, which other boxes could share",
+            "a machine with NVSwitches, or domain=1",
+        )
+    if domain > 1:
+        trays = min(domain, boxes)
+        if boxes % trays:
+            raise TextError(f"{boxes} boxes in domains of {domain}", f"a multiple of {domain}")
+        if trays == boxes:
+            return _cluster(imported, [], [], boxes, rails=False, trays=boxes)
+        imported = _domain(imported, options, trays, label, owner)
+        options, boxes = {**options, "cards": ""}, boxes // trays
     used = used_cards(imported.cards, options, label, owner)
     joined = []
     for card, near in zip(used, nearest_nodes(used), strict=True):
@@ -68,6 +97,11 @@ _Joined = Sequence[tuple[NetworkCard, Fraction, Sequence[int]]]
 """The cards of a box, each with its GB/s and the nodes that have no nearer card."""
 
 
+def wants_cards(options: Mapping[str, OptionValue], domain: int = 1) -> bool:
+    """Whether network cards join boxes: there are more than share their NVSwitches."""
+    return int(options.get("boxes", 1)) > max(1, int(options.get("domain", 0)) or domain)
+
+
 def used_cards(
     cards: Sequence[NetworkCard], options: Mapping[str, OptionValue], label: str, owner: str
 ) -> tuple[NetworkCard, ...]:
@@ -82,14 +116,27 @@ def used_cards(
             "with cards, or the XML that NCCL and RCCL write (importer nccl-xml)",
         )
     chosen = _chosen(cards, options, label, owner)
+    if not str(options["cards"]).strip():
+        fastest = max((card.bandwidth or 0 for card in chosen), default=0)
+        chosen = [card for card in chosen if 2 * (card.bandwidth or fastest) >= fastest]
     near = nearest_nodes(chosen)
     return tuple(card for card, nodes in zip(chosen, near, strict=True) if nodes)
 
 
 def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
-    """For each card the nodes that have no nearer card."""
-    least = [min(column) for column in zip(*(card.distances for card in cards), strict=True)]
-    return [[n for n, far in enumerate(card.distances) if far == least[n]] for card in cards]
+    """For each card the nodes that have no nearer one.
+
+    A card that is as far from all nodes as any is, such as one on another socket, is near to none
+    if another is nearer to some node.
+    """
+    farthest = max((far for card in cards for far in card.distances), default=0)
+    own = [min(card.distances) < farthest for card in cards]
+    used = [card for card, near in zip(cards, own, strict=True) if near or not any(own)]
+    least = [min(column) for column in zip(*(card.distances for card in used), strict=True)]
+    return [
+        [n for n, far in enumerate(card.distances) if far == least[n]] * (near or not any(own))
+        for card, near in zip(cards, own, strict=True)
+    ]
 
 
 def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | None:
@@ -147,26 +194,69 @@ def _left_out(imported: Imported) -> str:
     return f"Left out: network cards ({shown}). With {how} they join two such machines."
 
 
-def _cluster(
-    imported: Imported, joined: _Joined, chosen: Sequence[NetworkCard], boxes: int, rails: bool
+def _domain(
+    imported: Imported, options: Mapping[str, OptionValue], trays: int, label: str, owner: str
 ) -> Imported:
+    """The boxes of one domain as one machine, with the used cards of each."""
+    used = used_cards(imported.cards, options, label, owner)
+    whole = _cluster(imported, [], [], trays, rails=False, trays=trays)
+    inner = imported.machine.num_switches - len(imported.shared)  # type: ignore[union-attr]
+    nodes = imported.machine.num_nodes
+    far = 1 + max(far for card in used for far in card.distances)
+    place = _places(imported, 0)
+    cards = []
+    for tray in range(trays):
+        for card in used:
+            distances = [far] * (nodes * trays)
+            distances[nodes * tray : nodes * (tray + 1)] = card.distances
+            hook = card.switch
+            if hook is not None:
+                hook = tray * inner + place[nodes + hook] - nodes
+            name = f"{card.name} of box {tray}"
+            cards.append(replace(card, name=name, distances=tuple(distances), switch=hook))
+    return replace(whole, cards=tuple(cards), boxes=1, hubs=0)
+
+
+def _places(imported: Imported, cards: int) -> list[int]:
+    """The numbers of a box's vertices if shared switches come after its cards."""
+    machine = imported.machine
+    assert isinstance(machine, Fabric)
+    nodes, own = machine.num_nodes, machine.num_switches
+    inner = [nodes + s for s in range(own) if s not in imported.shared]
+    order = [*range(nodes), *inner, *[None] * cards, *(nodes + s for s in imported.shared)]
+    return [order.index(vertex) for vertex in range(nodes + own)]
+
+
+def _cluster(
+    imported: Imported,
+    joined: _Joined,
+    chosen: Sequence[NetworkCard],
+    boxes: int,
+    rails: bool,
+    trays: int = 1,
+) -> Imported:
+    """All boxes; the `trays` of a domain share their switches and nothing else."""
     machine = imported.machine
     if not isinstance(machine, Fabric) or machine.measure != "GB/s":
         raise PluginError("an importer with network cards must return a fabric in GB/s")
-    nodes, own = machine.num_nodes, machine.num_switches
+    if trays == 1:
+        imported = replace(imported, shared=())
+    nodes, shared = machine.num_nodes, len(imported.shared)
+    own = machine.num_switches - shared
     switches = own + len(joined)
-    hubs = len(joined) if rails else 1
+    hubs = shared + (len(joined) if rails else bool(joined))
     # The links of one box; numbers after its own vertices belong to the network.
     network = nodes + switches
-    links = [(x.source, x.destination, x.bandwidth, x.label) for x in machine.links]
+    place = _places(imported, len(joined))
+    links = [(place[x.source], place[x.destination], x.bandwidth, x.label) for x in machine.links]
     for j, (card, rate, near) in enumerate(joined):
         vertex = nodes + own + j
         speed = rate if card.lanes is None else min(rate, card.lanes)
         what = REACH if speed == rate else LANES
-        ends = near if card.switch is None else [nodes + card.switch]
+        ends = near if card.switch is None else [place[nodes + card.switch]]
         for end in ends:
             links += [(end, vertex, speed, what), (vertex, end, speed, what)]
-        hub = network + (j if rails else 0)
+        hub = network + shared + (j if rails else 0)
         links += [(vertex, hub, rate, CARD), (hub, vertex, rate, CARD)]
     if boxes * max(nodes, switches) > limits.MAX_NODES or boxes * len(links) > limits.MAX_LINKS:
         raise TextError(
@@ -195,12 +285,20 @@ def _cluster(
         links=tuple(FabricLink(*link) for link in every),
     )
     names = [_node(imported, node) for node in range(nodes)]
-    inner = imported.switch_names or tuple(f"switch {s}" for s in range(own))
+    every_switch = imported.switch_names or [f"switch {s}" for s in range(machine.num_switches)]
+    inner = [name for s, name in enumerate(every_switch) if s not in imported.shared]
     called = [_called(card) for card, *_ in joined]
-    networks = [f"network of {name}" for name in called] if rails else ["network"]
+    networks = [every_switch[s] for s in imported.shared]
+    networks += [f"network of {name}" for name in called] if rails else ["network"] * bool(joined)
+    notes = [
+        f"{boxes} such boxes, box after box, share their NVSwitches, taken as one switch (option "
+        "domain); their network cards are left out."
+    ]
+    if trays == 1:
+        notes = _notes(imported, joined, chosen, boxes, rails)
     return Imported(
         cluster,
-        (*imported.notes, *_notes(imported, joined, chosen, boxes, rails)),
+        (*imported.notes, *notes),
         tuple(f"{name} of box {box}" for box in range(boxes) for name in names),
         (
             *(f"{name} of box {box}" for box in range(boxes) for name in (*inner, *called)),
@@ -231,17 +329,23 @@ def _notes(
         for card, rate, nodes in joined
     ]
     shown = few(lines, _MOST_SHOWN, "; ")
-    notes.append(f"Network cards of a box, with GB/s in each direction: {shown}.")
+    notes.append(f"Network cards of a box (option cards), GB/s in each direction: {shown}.")
     used = [card for card, *_ in joined]
-    if any(card.switch is None for card in used):
+    if any(card.switch is None and card.lanes is None for card in used):
         notes.append(
             "A GPU reaches its nearest cards at their full speed, in addition to all its other "
             "links; GPUs that share a card share its bandwidth."
         )
-    rest = [card for card in imported.cards if card not in used]
+    rest = [card for card in imported.cards if not any(card is one for one in used)]
+    near = nearest_nodes(chosen) if chosen else []
+    nearest = [card for card, nodes in zip(chosen, near, strict=True) if nodes]
+    others = [card for card in rest if not any(card is one for one in chosen)]
+    slow = [card for card in rest if any(card is one for one in nearest)]
+    gone = [card for card in rest if not any(card is one for one in (*others, *slow))]
     for why, left in (
-        ("which were not chosen", [card for card in rest if card not in chosen]),
-        ("because each GPU is nearer to another", [card for card in rest if card in chosen]),
+        ("which were not chosen", others),
+        ("because others are more than twice as fast", slow),
+        ("because others are nearer to the GPUs", gone),
     ):
         if left:
             notes.append(f"Left out: {_few(left)}, {why} (option cards).")

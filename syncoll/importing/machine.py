@@ -1,8 +1,8 @@
 """A machine or a fabric as a description has it: between the text of a tool and a topology.
 
 An importer names the devices and the links between them, under keys of its own; `Machine.imported`
-numbers them.  Links are of two kinds: those that accelerators use among themselves, and those of
-the host: PCIe and CPUs, with what hangs below what.  Host links are left out where the others
+numbers them.  Direct links join accelerators and their switches.  Host links are PCIe, CPUs and the
+links between; they tell which device is below which.  Host links are left out where direct ones
 suffice, except the paths to the network cards that join boxes.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from syncoll.importing.clusters import nearest_nodes, used_cards
+from syncoll.importing.clusters import nearest_nodes, used_cards, wants_cards
 from syncoll.importing.description import TextError
 from syncoll.importing.fabric_builder import Cables
 from syncoll.importing.rates import rate_option
@@ -37,7 +37,7 @@ _SAME_ROOT = 10_000
 
 
 class Machine:
-    """Devices and links; `notes` says what is assumed and what is left out, one sentence each."""
+    """Devices and links; `notes` has the assumptions and omissions, one sentence each."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -83,7 +83,7 @@ class Machine:
         Args:
             rate: GB/s in each direction; None if the description has none.
             host: whether it belongs to PCIe and CPUs.
-            below: a host link from `one` to what is above it.
+            below: a host link from `one` to the device above it.
         """
         if below:
             self._above[one] = other
@@ -99,6 +99,19 @@ class Machine:
         """The number of compute nodes that node 0 reaches, over host links too or without."""
         pairs = ((a, b) for a, b, link in self._all() if host or not link.host)
         return len(reached(pairs, self._nodes[0]).intersection(self._nodes))
+
+    def parts(self) -> list[list[str]]:
+        """The names of compute nodes in groups that links without the host's join."""
+        from networkx.utils import UnionFind  # only for error messages
+
+        joined: UnionFind[Key] = UnionFind(self._links)
+        for a, b, link in self._all():
+            if not link.host:
+                joined.union(a, b)
+        found: dict[Key, list[str]] = {}
+        for node in self._nodes:
+            found.setdefault(joined[node], []).append(self.names[node])
+        return list(found.values())
 
     def speeds(self, rate: Fraction | None, remedy: str) -> None:
         """Gives the links without a speed one; without any in the machine, each carries a chunk.
@@ -133,6 +146,7 @@ class Machine:
         thin: bool = False,
         interconnect: str = "",
         shared: Collection[Key] = (),
+        domain: int = 1,
     ) -> Imported:
         """The machine with numbers.
 
@@ -141,7 +155,7 @@ class Machine:
             label: the description's name in messages.
             host: whether PCIe and CPUs are in it; otherwise only their paths to cards.
             thin: whether devices that only pass on, or lead nowhere, are left out.
-            interconnect: see `Imported`, as for `shared`.
+            interconnect: see `Imported`, as for `shared` and `domain`.
 
         Raises OptionError for a card that does not exist, ImportFormatError without cards.
         """
@@ -150,7 +164,7 @@ class Machine:
             if host or not link.host:
                 links[a][b] = link
         cards = [self._with_distances(at, card) for at, card in self._cards]
-        hooks = self.hooks(options or {}, label, owner, cards)
+        hooks = self.hooks(options or {}, label, owner, cards, domain)
         for c, at in list(hooks.items()):
             if at not in self._links or (host and not links[at]):
                 del hooks[c]
@@ -187,6 +201,7 @@ class Machine:
             tuple(cards),
             interconnect=interconnect,
             shared=tuple(number[key] - len(nodes) for key in shared if key in number),
+            domain=domain,
         )
 
     def hooks(
@@ -195,9 +210,10 @@ class Machine:
         label: str,
         owner: str,
         cards: Sequence[NetworkCard] = (),
+        domain: int = 1,
     ) -> dict[int, Any]:
         """The cards that join boxes, in order, each with the device above; raises as `imported`."""
-        if int(options.get("boxes", 1)) == 1 or not self._cards:
+        if not wants_cards(options, domain) or not self._cards:
             return {}
         cards = cards or [self._with_distances(at, card) for at, card in self._cards]
         used = used_cards(cards, options, label, owner)

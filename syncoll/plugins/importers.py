@@ -37,7 +37,15 @@ CLUSTER_OPTIONS = (
     Option(
         "cards",
         "",
-        "the network cards that join boxes, by name with + between: mlx5_0+mlx5_1; empty for all",
+        "the network cards that join boxes, by name with + between: mlx5_0+mlx5_1; by default all "
+        "that are nearest to a GPU and not slower than half the fastest",
+    ),
+    Option(
+        "domain",
+        0,
+        "the boxes whose NVLinks lead to the same NVSwitches, such as 18 in a rack of GB200; "
+        "0: as the description says, else 1",
+        low=0,
     ),
     Option(
         "rails",
@@ -93,6 +101,7 @@ class Imported:
         interconnect: ``NVLink`` or ``xGMI`` if the library of the GPUs' maker documents latencies,
             which the core then adds (`syncoll.importing.latencies`); else empty.
         shared: the switches that may lead out of a box, as NVSwitches of a rack do.
+        domain: the number of boxes that share them, as far as the description shows.
     """
 
     machine: Fabric | Topology
@@ -104,6 +113,7 @@ class Imported:
     hubs: int = 0
     interconnect: str = ""
     shared: tuple[int, ...] = ()
+    domain: int = 1
 
     def __post_init__(self) -> None:
         boxes, hubs = (fields.at_least(least, fields.whole) for least in (1, 0))

@@ -46,7 +46,7 @@ def machines(draw: st.DrawFn) -> Imported:
         NetworkCard(
             f"nic{c}",
             tuple(draw(st.integers(0, 2)) for _ in range(nodes)),
-            draw(RATES),
+            draw(st.sampled_from([Fraction(25), Fraction("12.5"), Fraction(20)])),
             draw(st.integers(0, own - 1)) if own and draw(st.booleans()) else None,
             draw(st.one_of(st.none(), RATES)),
         )
@@ -128,3 +128,15 @@ def test_importers_without_cards_take_no_boxes(boxes: int) -> None:
         return
     with pytest.raises(ImportFormatError, match="lists no network cards"):
         import_machine(record, "text", "some.txt", {"boxes": 2})
+
+
+def test_slow_cards_do_not_join_unasked() -> None:
+    links = (FabricLink(0, 1, Fraction(50)), FabricLink(1, 0, Fraction(50)))
+    cards = tuple(NetworkCard(f"nic{c}", (0, 0), rate) for c, rate in
+                  ((0, Fraction(50)), (1, Fraction(3)), (2, Fraction(50))))  # fmt: skip
+    record = record_of(Imported(Fabric("some", 2, 0, links), cards=cards))
+    made = import_machine(record, "text", "some.txt", {"boxes": 2})
+    assert made.machine.num_nodes == 4
+    assert "Left out: nic1, because others are more than twice as fast" in made.notes[-1]
+    asked = import_machine(record, "text", "some.txt", {"boxes": 2, "cards": "nic0+nic1+nic2"})
+    assert "nic1 of 3 GB/s" in " ".join(asked.notes)

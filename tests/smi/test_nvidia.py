@@ -76,13 +76,14 @@ def test_nvswitches(
     }
     assert imported.switch_names == (f"NVSwitches of GPU0 to GPU{number - 1}",)
     assert "taken as one switch" in imported.notes[1]
-    assert ("gpu=b200" in imported.notes[1]) == (cell == "NV18")
+    assert ("gpu=b200" in imported.notes[0]) == (cell == "NV18" and not options)
 
 
 @pytest.mark.parametrize(
     ("cell", "number", "options", "rate"),
     [
-        ("NV4", 2, {}, 100),
+        ("NV4", 2, {}, Fraction("56.25")),  # a bridge, not an A100
+        ("NV4", 2, {"gpu": "a100"}, 100),
         ("NV18", 2, {}, 450),
         ("NV4", 4, {}, 100),  # HGX A100 with four GPUs
         ("NV6", 4, {}, 150),  # HGX H100 with four GPUs
@@ -169,30 +170,38 @@ NICS = {
 
 
 def test_network_cards_make_a_cluster(nvidia: Import) -> None:
-    """Each GPU reaches its nearest cards; cards that several share limit them in the network,
-    too."""
+    """Each GPU reaches its nearest cards over its own lanes and the switches above, which GPUs
+    share as they share cards."""
     text = nvidia_text(uniform(4, "NV4"), nics=NICS, legend="NIC Legend:\n  NIC1: mlx5_7\n")
     one = nvidia(text).machine
     many = nvidia(text, boxes="3", card="400Gb/s")
     machine = many.machine
-    assert (machine.num_nodes, machine.num_switches) == (12, 3 * 3 + 1)
-    hub = 12 + 9
+    assert (machine.num_nodes, machine.num_switches) == (12, 3 * 6 + 1)
+    hub, lanes = 12 + 18, Fraction("31.5")
+    assert many.switch_names[:3] == (
+        "PCIe switch of GPU2 of box 0",
+        "upper PCIe switch of GPU0 and GPU1 of box 0",
+        "CPU of GPU2 and GPU3 of box 0",
+    )
     expected: dict[tuple[int, int], int | Fraction] = {}
     for box in range(3):
         for (a, b), rate in one.bandwidths.items():
             expected[4 * box + a, 4 * box + b] = rate
-        cards = [12 + 3 * box + c for c in range(3)]  # NIC0, NIC1, NIC3
-        for gpu, card in [(0, 0), (1, 0), (2, 1), (3, 1), (3, 2)]:
-            expected[4 * box + gpu, cards[card]] = expected[cards[card], 4 * box + gpu] = 50
-        expected |= {pair: 50 for card in cards for pair in ((card, hub), (hub, card))}
+        gpu = [4 * box + g for g in range(4)]
+        pix, pxb, cpu, *cards = [12 + 6 * box + s for s in range(6)]  # NIC0, NIC1, NIC3
+        tree = {(gpu[0], pxb): lanes, (gpu[1], pxb): lanes, (pxb, cards[0]): 50}
+        tree |= {(gpu[2], pix): lanes, (pix, cards[1]): 50, (pix, cpu): lanes}
+        tree |= {(gpu[3], cpu): lanes, (cpu, cards[2]): 50, **{(card, hub): 50 for card in cards}}
+        expected |= tree | {(b, a): rate for (a, b), rate in tree.items()}
     assert machine.bandwidths == expected
     assert many.names[5] == "GPU1 of box 1"
-    assert many.switch_names[4] == "NIC1 (mlx5_7) of box 1"
+    assert many.switch_names[10] == "NIC1 (mlx5_7) of box 1"
     assert many.switch_names[-1] == "network"
-    assert "Left out: NIC2, because each GPU is nearer to another" in many.notes[-2]
+    assert "Left out: NIC2, because others are nearer to the GPUs" in many.notes[-2]
     rails = nvidia(text, boxes="2", card="50GB/s", rails="yes", cards="NIC0+mlx5_7")
-    assert rails.machine.num_switches == 2 * 2 + 2
-    assert [rails.machine.bandwidths[8 + c, 12 + c % 2] for c in range(4)] == [50] * 4
+    assert rails.machine.num_switches == 2 * 4 + 2
+    cards = [8 + s for s, name in enumerate(rails.switch_names) if name.startswith("NIC")]
+    assert [rails.machine.bandwidths[c, 16 + i % 2] for i, c in enumerate(cards)] == [50] * 4
     assert rails.switch_names[-2:] == ("network of NIC0", "network of NIC1 (mlx5_7)")
     assert "Left out: NIC2, NIC3, which were not chosen" in rails.notes[-2]
 
@@ -226,7 +235,7 @@ def test_network_cards_on_pcie_switches(nvidia: Import) -> None:
         ),
         ({"boxes": "2", "card": "50GB/s", "cards": "NIC0+"}, "names '', but topo.txt has"),
         ({"boxes": "2", "card": "50GB/s", "rails": "2"}, "it must be one of no, yes"),
-        ({"boxen": "2"}, "has no option 'boxen'; it has: boxes, card, cards, gpu"),
+        ({"boxen": "2"}, "has no option 'boxen'; it has: boxes, card, cards, domain"),
     ],
 )
 def test_clusters_that_make_no_sense(options: dict[str, str], words: str, nvidia: Import) -> None:
@@ -247,8 +256,63 @@ def test_clusters_that_a_matrix_does_not_give(nvidia: Import, amd: Import) -> No
     with pytest.raises(ImportFormatError, match=r"3: GPU1 to NIC1 is 'what'\n3 \| GPU1"):
         nvidia(text, **options)
     text = nvidia_text(uniform(4, "NV4"), nics=NICS)
-    with pytest.raises(ImportFormatError, match="5000 boxes, each of 4 compute nodes, 3 switches"):
+    with pytest.raises(ImportFormatError, match="5000 boxes, each of 4 compute nodes, 6 switches"):
         nvidia(text, boxes="5000", card="50GB/s")
+
+
+def test_a_gpu_alone_and_its_boxes(nvidia: Import) -> None:
+    """Workstations of one GPU, joined by two of their cards."""
+    text = nvidia_text([["X"]], nics={f"NIC{c}": ["NODE"] for c in range(3)})
+    with pytest.raises(ImportFormatError, match=r"GPU0 is the only GPU; .*\n.*\nexpected several"):
+        nvidia(text)
+    found = nvidia(text, boxes="2", card="100Gb/s", cards="NIC0+NIC2").machine
+    assert (found.num_nodes, found.num_switches) == (2, 2 * 3 + 1)
+    out = [rate for (a, _), rate in found.bandwidths.items() if a == 2]  # the CPU
+    assert sorted(out) == [12.5, 12.5, Fraction("31.5")]
+
+
+def test_a_card_that_is_near_to_no_gpu_does_not_join(nvidia: Import) -> None:
+    nics = {"NIC0": ["PIX", "SYS"], "NIC1": ["SYS", "PIX"], "NIC2": ["SYS", "SYS"]}
+    text = nvidia_text(uniform(2, "NV12"), nics=nics)
+    found = nvidia(text, boxes="2", card="200Gb/s")
+    assert found.machine.num_switches == 2 * 2 + 1
+    assert "Left out: NIC2, because others are nearer to the GPUs" in found.notes[-2]
+    assert nvidia(text, boxes="2", card="200Gb/s", cards="NIC2").machine.num_switches > 2 * 1 + 1
+
+
+GRACE = ["0-71", "0-71", "72-143", "72-143"]
+
+
+@pytest.mark.parametrize(("boxes", "gpus"), [("2", 8), ("18", 72)])
+def test_trays_that_share_their_nvswitches(boxes: str, gpus: int, nvidia: Import) -> None:
+    """A tray of GB200 is known by its CPUs; all GPUs of a rack are on one switch."""
+    nics = {"NIC0": ["NODE", "NODE", "SYS", "SYS"]}
+    text = nvidia_text(uniform(4, "NV18"), affinity=GRACE, nics=nics)
+    assert "with boxes=18 these are one machine (option domain)" in " ".join(nvidia(text).notes)
+    machine = nvidia(text, boxes=boxes).machine
+    assert (machine.num_nodes, machine.num_switches) == (gpus, 1)
+    ports = {(gpu, gpus): 900 for gpu in range(gpus)}
+    assert machine.bandwidths == ports | {(b, a): rate for (a, b), rate in ports.items()}
+    other = nvidia_text(uniform(4, "NV18"), nics=nics)
+    assert nvidia(other, boxes="2", domain="2", gpu="b200").machine.num_switches == 1
+    with pytest.raises(OptionError, match="needs the speed of the network cards"):
+        nvidia(other, boxes="2")
+    with pytest.raises(ImportFormatError, match="27 boxes in domains of 18"):
+        nvidia(text, boxes="27", card="400Gb/s")
+    with pytest.raises(ImportFormatError, match="no NVSwitches join its GPUs"):
+        nvidia(nvidia_text(uniform(4, "NV4"), nics=nics), boxes="2", domain="2")
+
+
+def test_racks_are_joined_by_their_cards(nvidia: Import) -> None:
+    nics = {"NIC0": ["PIX", "SYS", "SYS", "SYS"], "NIC1": ["SYS", "SYS", "PIX", "SYS"]}
+    text = nvidia_text(uniform(4, "NV18"), affinity=GRACE, nics=nics)
+    found = nvidia(text, boxes="4", domain="2", card="50GB/s", cards="NIC0+NIC1").machine
+    assert found.num_nodes == 16
+    hub = found.num_vertices - 1
+    assert [rate for (a, b), rate in found.bandwidths.items() if b == hub] == [50] * 8
+    first = [a for a, b in found.bandwidths if a < 8 and b == next(iter(
+        b for a, b in found.bandwidths if a == 0 and found.bandwidths[a, b] == 900))]  # fmt: skip
+    assert first == list(range(8))
 
 
 # The text -----------------------------------------------------------------------------------------
@@ -340,7 +404,7 @@ def test_nonsense(text: str, words: list[str], nvidia: Import) -> None:
     [
         ({"link": "fast"}, "option link of importer nvidia-smi is 'fast'"),
         ({"link": "0"}, "above 0"),
-        ({"gpu": "mi300"}, "one of p100, v100"),
+        ({"gpu": "mi300"}, "one of auto, p100, v100"),
         ({"pcie": "often"}, "it must be auto, no, or a bandwidth"),
         ({"socket": ""}, "option socket"),
         ({"nvswitch": "1"}, "one of auto, yes, no"),

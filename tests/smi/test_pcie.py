@@ -77,7 +77,9 @@ def test_the_tree_gives_the_matrix_again(machine: Machine, seed: int) -> None:
     total = len(cells)
     if total < 2:
         return
-    imported = import_machine(NVIDIA_SMI, nvidia_text(cells), "t", {"pcie": "16", "socket": "20"})
+    imported = import_machine(
+        NVIDIA_SMI, nvidia_text(cells), "t", {"pcie": "16", "socket": "20", "sockets": 3}
+    )
     fabric = imported.machine
     assert isinstance(fabric, Fabric)
     tree = nx.Graph(list(fabric.bandwidths))
@@ -120,8 +122,11 @@ def test_pairs_that_nvlinks_hide(nvidia: Import) -> None:
     for affinity in (["0-7", "0-7", "8-15", "8-15"], ["N/A"] * 4):
         imported = nvidia(nvidia_text(cells, affinity=affinity))
         assert imported.switch_names == expected
-        assert imported.machine.bandwidths[0, 1] == 100
+        assert imported.machine.bandwidths[0, 1] == 56.25
     imported = nvidia(nvidia_text(cells, affinity=["0-7", "8-15", "16-23", "24-31"]))
+    assert imported.switch_names == expected  # four NUMA nodes on two sockets
+    assert "The 4 NUMA nodes are assumed to be in 2 CPU sockets" in " ".join(imported.notes)
+    imported = nvidia(nvidia_text(cells, affinity=["0-7", "8-15", "16-23", "24-31"]), sockets="4")
     assert len(imported.switch_names) == 5  # four CPUs, and the switch between them
     for a in (0, 1):
         for b in (2, 3):
