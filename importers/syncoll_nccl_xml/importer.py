@@ -312,7 +312,7 @@ class Lowering:
         return {place: find(place) for place in group}
 
     def _join_cpus(self) -> list[str]:
-        """CPUs of one host that have GPUs or used cards, each with each; returns the assumptions."""
+        """CPUs of a host that have GPUs or used cards, each with each; returns assumptions."""
         hooks = self.machine.hooks(self.options, self.label, _OWNER).values()
         used = {self._cpu_of(place) for place in (*self.number, *hooks)}
         assumed: set[str] = set()

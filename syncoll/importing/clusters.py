@@ -126,15 +126,15 @@ def used_cards(
 def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
     """For each card the nodes that have no nearer one.
 
-    A card that is as far from all nodes as any is, such as one on another socket, is near to none
-    if another is nearer to some node.
+    A card that is equally far from all nodes, such as one on another socket, is near to none if
+    another is nearer to some node.
     """
-    farthest = max((far for card in cards for far in card.distances), default=0)
-    own = [min(card.distances) < farthest for card in cards]
-    used = [card for card, near in zip(cards, own, strict=True) if near or not any(own)]
+    closest = min((min(card.distances) for card in cards), default=0)
+    own = [min(card.distances) == closest or len(set(card.distances)) > 1 for card in cards]
+    used = [card for card, near in zip(cards, own, strict=True) if near]
     least = [min(column) for column in zip(*(card.distances for card in used), strict=True)]
     return [
-        [n for n, far in enumerate(card.distances) if far == least[n]] * (near or not any(own))
+        [n for n, far in enumerate(card.distances) if near and far == least[n]]
         for card, near in zip(cards, own, strict=True)
     ]
 
