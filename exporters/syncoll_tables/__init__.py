@@ -7,4 +7,5 @@ with the collective, and compares the rest of the text with the template.
 
 from syncoll_tables.checker import *
 from syncoll_tables.module import *
+from syncoll_tables.mpi import *
 from syncoll_tables.replay import digest as digest, replay as replay

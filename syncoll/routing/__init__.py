@@ -19,7 +19,7 @@ from syncoll.model import Fabric, Topology
 if TYPE_CHECKING:
     from syncoll.routing.lowering import Routing as Routing, route as route
     from syncoll.routing.optimality import *
-    from syncoll.routing.routed_steps import routed as routed
+    from syncoll.routing.routed_steps import next_links as next_links, routed as routed
 else:
     __getattr__ = lazily(__name__)
 

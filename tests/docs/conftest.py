@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _GUIDES = (
     *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "recommend", "repair"),
-    *("torch", "jax", "mpi-c"),
+    *("torch", "jax", "mpi-c", "simgrid"),
     *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),
     "topology-files",
 )

@@ -109,7 +109,11 @@ def test_entry_points(wheel: Path, names: list[str]) -> None:
     assert dict(parser["console_scripts"]) == {"syncoll": "syncoll.__main__:main"}
     # No plugins themselves.
     libraries = {"syncoll", "syncoll_check", *(f"syncoll_{name}" for name in LIBRARIES)}
-    assert {"syncoll_torch/module.py.txt", "syncoll_mpi_c/module.c.txt"} <= set(names)
+    assert {
+        "syncoll_torch/module.py.txt",
+        "syncoll_tables/mpi.c.txt",
+        "syncoll_simgrid/run.sh.txt",
+    } <= set(names)
     assert set(parser["syncoll"].values()) == set(packages()) - libraries
 
 
