@@ -1,4 +1,4 @@
-"""The output of ``nvidia-smi``, ``rocm-smi`` and ``amd-smi`` about the links between GPUs.
+"""The output of ``nvidia-smi``, ``rocm-smi`` and others about the links between accelerators.
 
 It names the links, not their speeds; the notes of an imported machine state the assumptions.
 """
@@ -6,7 +6,7 @@ It names the links, not their speeds; the notes of an imported machine state the
 import re
 
 from syncoll.plugins import ImporterRecord
-from syncoll_smi.options import AMD_OPTIONS, NVIDIA_OPTIONS
+from syncoll_smi.options import AMD_OPTIONS, NPU_OPTIONS, NVIDIA_OPTIONS, XPU_OPTIONS
 
 _GLANCE = 200_000
 """Characters in which an importer looks for its own marks."""
@@ -24,6 +24,11 @@ _AMD = re.compile(
     r"BI-DIRECTIONAL) TABLE\b",
     re.MULTILINE,
 )
+
+_NPU = re.compile(
+    _BEFORE + r"(?:NPU|Phy-ID)\d+[ \t|]+(?:X|HCCS|SIO|P[IX][XB]|PHB|SYS)", re.MULTILINE
+)
+_XPU = re.compile(_BEFORE + r"GPU \d+(?:/\d+)?[ \t|]+(?:S|MDF|XL|SYS|NODE)\b", re.MULTILINE)
 
 NVIDIA_SMI = ImporterRecord(
     name="nvidia-smi",
@@ -46,4 +51,18 @@ AMD_SMI = ImporterRecord(
     recognises=lambda text: _AMD.search(text, 0, _GLANCE) is not None,
     options=AMD_OPTIONS,
 )
-RECORDS = (NVIDIA_SMI, ROCM_SMI, AMD_SMI)
+NPU_SMI = ImporterRecord(
+    name="npu-smi",
+    summary="Ascend's matrix that `npu-smi info -t topo` prints",
+    load="syncoll_smi.others:npu_smi",
+    recognises=lambda text: _NPU.search(text, 0, _GLANCE) is not None,
+    options=NPU_OPTIONS,
+)
+XPU_SMI = ImporterRecord(
+    name="xpu-smi",
+    summary="Intel's matrix that `xpu-smi topology -m` prints",
+    load="syncoll_smi.others:xpu_smi",
+    recognises=lambda text: _XPU.search(text, 0, _GLANCE) is not None,
+    options=XPU_OPTIONS,
+)
+RECORDS = (NVIDIA_SMI, ROCM_SMI, AMD_SMI, NPU_SMI, XPU_SMI)

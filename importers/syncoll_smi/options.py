@@ -13,7 +13,16 @@ from syncoll.errors import OptionError
 from syncoll.importing.rates import parse_rate, rate_option
 from syncoll.plugins import CLUSTER_OPTIONS, Option, OptionValue
 
-__all__ = ["AMD_OPTIONS", "NVIDIA_OPTIONS", "Pcie", "Speed", "link_speed", "pcie_option"]
+__all__ = [
+    "AMD_OPTIONS",
+    "NPU_OPTIONS",
+    "NVIDIA_OPTIONS",
+    "XPU_OPTIONS",
+    "Pcie",
+    "Speed",
+    "link_speed",
+    "pcie_option",
+]
 
 _NVLINK = {
     "p100": Fraction(20),
@@ -40,7 +49,7 @@ def _told(speeds: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} {float(speed):g}" for name, speed in speeds.items())
 
 
-_SHARED_OPTIONS = (
+_PCIE_OPTIONS = (
     Option(
         "pcie",
         "auto",
@@ -55,7 +64,18 @@ _SHARED_OPTIONS = (
     ),
     Option("socket", "16", "GB/s in each direction between CPU sockets, where PCIe is taken"),
     Option("sockets", 0, "CPU sockets of a box; 0: two for more than two NUMA nodes", low=0),
-    *CLUSTER_OPTIONS,
+)
+_SHARED_OPTIONS = (*_PCIE_OPTIONS, *CLUSTER_OPTIONS)
+_UNKNOWN = "; without any speed, each link carries one chunk per round"
+NPU_OPTIONS = (
+    Option("link", "", "GB/s of an HCCS link in each direction" + _UNKNOWN),
+    Option("sio", "", "GB/s between the dies of a chip (SIO) in each direction"),
+    *_PCIE_OPTIONS,
+)
+XPU_OPTIONS = (
+    Option("link", "", "GB/s of one lane of Xe Link in each direction" + _UNKNOWN),
+    Option("mdf", "", "GB/s between the tiles of a card (MDF) in each direction"),
+    *_PCIE_OPTIONS,
 )
 NVIDIA_OPTIONS = (
     Option(

@@ -142,6 +142,15 @@ def samples(name: str) -> list[str]:
         return [rocm_smi()]
     if name == "amd-smi":
         return [amd_smi()]
+    if name == "npu-smi":
+        text = nvidia_smi(lambda i, j: "HCCS", 4, False)
+        return [text.replace("GPU", "NPU"), text.replace("GPU", "Phy-ID")]
+    if name == "xpu-smi":
+        cells = ("S", "MDF", "XL*", "XL16")
+        names = [f"GPU {i // 2}/{i % 2}" for i in range(4)]
+        rows = [f"{name} |" + "".join(f"{cells[i ^ j]:7}|" for j in range(4)) + "0-23"
+                for i, name in enumerate(names)]  # fmt: skip
+        return ["\n".join([" " * 9 + "|".join([*names, "CPU Affinity"]), *rows, ""])]
     if name == "nccl-xml":
         hive = lambda gpu: link("xgmi", gpu ^ 1, 1)  # noqa: E731
         port = '<nvlink target="fffffff:ff:ff.0" count="6" tclass="0x068000"/>'

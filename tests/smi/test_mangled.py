@@ -12,11 +12,12 @@ import pytest
 from syncoll.errors import ImportFormatError
 from syncoll.importing import TextError
 from syncoll.plugins import Imported, ImporterRecord, resolve_options
-from syncoll_smi import AMD_SMI, NVIDIA_SMI, ROCM_SMI
+from syncoll_smi import AMD_SMI, NPU_SMI, NVIDIA_SMI, ROCM_SMI, XPU_SMI
 
 from .conftest import nvidia_text, uniform
 from .test_amd import TABLES, TITLES, amd_text, rocm_text, square
 from .test_nvidia import LEGEND, MESH
+from .test_others import TILES, ascend, intel
 
 SOCKETS = ["0-15,64-79"] * 4 + ["16-31,80-95"] * 4
 NICS = {"NIC0": ["PIX", "PIX", *["SYS"] * 6], "mlx5_1": [*["SYS"] * 4, "PXB", "PXB", "SYS", "SYS"]}
@@ -37,6 +38,8 @@ SAMPLES: dict[str, tuple[ImporterRecord, str, dict[str, str]]] = {
         {"pcie": "16"},
     ),
     "amd": (AMD_SMI, amd_text(TABLES), {}),
+    "npu": (NPU_SMI, ascend(uniform(4, "HCCS")), {}),
+    "xpu": (XPU_SMI, intel(TILES), {}),
 }
 
 
