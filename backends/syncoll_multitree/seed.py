@@ -22,7 +22,7 @@ from syncoll.bounding.at_once import least_cut
 from syncoll.certificates.chunk_classes import demands
 from syncoll.clock import remembering
 from syncoll.deadline import Deadline
-from syncoll.errors import OutOfTimeError
+from syncoll.errors import ModelError, OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
@@ -273,9 +273,12 @@ def _over_switches(
     def way(rounds: int, until: Deadline) -> Iterator[tuple[int, _Grown | None]]:
         for name in SEARCHES if search == "any" else (search,):
             unit, how = fabric.chunk_bandwidth / rounds, f"over switches, search {name}"
-            trees, _ = multitree_on_fabric(
-                fabric, roots, unit=unit, search=name, order=order, turns=turns, until=until
-            )
+            try:
+                trees, _ = multitree_on_fabric(
+                    fabric, roots, unit=unit, search=name, order=order, turns=turns, until=until
+                )
+            except ModelError:  # in so few rounds, links that trees need carry no chunk
+                return
             pairs = set(map(tuple, trees.edges[:, 1:3].tolist()))
             made = None
             if pairs <= topology.link_index.keys():  # otherwise a send has no route of its own

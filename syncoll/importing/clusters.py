@@ -212,8 +212,8 @@ def _domain(
             hook = card.switch
             if hook is not None:
                 hook = tray * inner + place[nodes + hook] - nodes
-            name = f"{card.name} of box {tray}"
-            cards.append(replace(card, name=name, distances=tuple(distances), switch=hook))
+            name, own = f"{card.name} of box {tray}", tuple(nodes * tray + n for n in card.own)
+            cards.append(replace(card, name=name, distances=tuple(distances), switch=hook, own=own))
     return replace(whole, cards=tuple(cards), boxes=1, hubs=0)
 
 
@@ -253,7 +253,7 @@ def _cluster(
         vertex = nodes + own + j
         speed = rate if card.lanes is None else min(rate, card.lanes)
         what = REACH if speed == rate else LANES
-        ends = near if card.switch is None else [place[nodes + card.switch]]
+        ends = near if card.switch is None else [*card.own, place[nodes + card.switch]]
         for end in ends:
             links += [(end, vertex, speed, what), (vertex, end, speed, what)]
         hub = network + shared + (j if rails else 0)

@@ -176,14 +176,7 @@ class Machine:
         if thin or not host:
             _thin(links, {*nodes, *hooks.values()})
         if not host:
-            for c, at in list(hooks.items()):
-                around = list(links[at])
-                if not (set(around) <= nodes and len(around) == 1):
-                    continue
-                if at not in nodes and list(hooks.values()).count(at) == 1:
-                    rates = [cards[c].lanes, links[at][around[0]].rate]
-                    cards[c] = replace(cards[c], lanes=min(rate for rate in rates if rate))
-                    del hooks[c], links[at], links[around[0]][at]
+            self._shorten(cards, hooks, links)
         keys = [*self._nodes, *(k for k in links if k not in nodes and (links[k] or host))]
         number = {key: i for i, key in enumerate(keys)}
         cables = Cables(len(nodes), len(keys) - len(nodes))
@@ -239,6 +232,36 @@ class Machine:
                 one = before[end]
                 links[one][end], links[end][one] = self._links[one][end], self._links[end][one]
                 end = one
+
+    def _shorten(self, cards: list[NetworkCard], hooks: dict[int, Any], links: _Links) -> None:
+        """Removes the switch of a card with one GPU of its own: this GPU needs no other card.
+
+        Other GPUs come to the card from above, no faster than on the way to the switch.
+        """
+        nodes = {node: n for n, node in enumerate(self._nodes)}
+        sharing = list(hooks.values())
+        near = nearest_nodes([cards[c] for c in hooks]) if hooks else []
+        users = dict(zip(hooks, near, strict=True))
+        for c, at in list(hooks.items()):
+            mine = [n for n in users[c] if self._nodes[n] in links[at]]
+            above = [key for key in links[at] if key not in nodes]
+            if at in nodes or sharing.count(at) > 1 or len(mine) != 1 or len(above) > 1:
+                continue
+            if len(links[at]) != 1 + len(above) or any(
+                mine[0] in other for o, other in users.items() if o != c
+            ):
+                continue
+            rates = [cards[c].lanes, links[at][self._nodes[mine[0]]].rate]
+            lanes = min(rate for rate in rates if rate)
+            if any((links[at][key].rate or lanes) < lanes for key in above):
+                continue
+            cards[c] = replace(cards[c], lanes=lanes, own=tuple(mine) if above else ())
+            for key in links.pop(at):
+                del links[key][at]
+            if above:
+                hooks[c] = above[0]
+            else:
+                del hooks[c]
 
     def _way(self, key: Key) -> list[Key]:
         way = [] if key in self._above else [key]

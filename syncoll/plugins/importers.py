@@ -66,8 +66,9 @@ class NetworkCard:
         name: the tool's name for it.
         distances: distance from each compute node on any scale; smaller is nearer.
         bandwidth: GB/s in each direction; None if the tool does not print it.
-        switch: the switch of the machine through which all nodes reach the card; None if the
-            nearest nodes reach it directly.
+        switch: the switch of the machine through which nodes reach the card; None if the nearest
+            nodes reach it directly.
+        own: the nodes that reach it directly beside that switch.
         lanes: GB/s in each direction of its link to the machine; None for the card's own bandwidth.
         alias: another name; empty for none.
     """
@@ -78,6 +79,7 @@ class NetworkCard:
     switch: int | None = None
     lanes: Fraction | None = None
     alias: str = ""
+    own: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         fields.check_fields(self, switch=fields.or_none(fields.at_least(0, fields.whole)))

@@ -151,6 +151,19 @@ def samples(name: str) -> list[str]:
         rows = [f"{name} |" + "".join(f"{cells[i ^ j]:7}|" for j in range(4)) + "0-23"
                 for i, name in enumerate(names)]  # fmt: skip
         return ["\n".join([" " * 9 + "|".join([*names, "CPU Affinity"]), *rows, ""])]
+    if name == "ibnetdiscover":
+        lines = ['Switch\t3 "S-5"\t\t# "leaf" enhanced port 0 lid 1 lmc 0']
+        lines += [f'[{i}]\t"H-{i}a"[1](3a) \t\t# "host{i} mlx5_0" lid 7 4xHDR' for i in range(3)]
+        for i in range(3):
+            lines += ["", "vendid=0x2c9", f'Ca\t1 "H-{i}a"\t\t# "host{i} mlx5_0"']
+            lines.append(f'[1](3a) \t"S-5"[{i}]\t\t# lid 7 lmc 0 "leaf" lid 1 4xHDR')
+        return ["\n".join([*lines, ""])]
+    if name == "slurm":
+        return [
+            "# tree\nSwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-3]\n"
+            "SwitchName=t Switches=s[0-1]\n",
+            "BlockName=b0 Nodes=n[00-03]\nBlockName=b1 Nodes=n[04-07]\nBlockSizes=4,8\n",
+        ]
     if name == "nccl-xml":
         hive = lambda gpu: link("xgmi", gpu ^ 1, 1)  # noqa: E731
         port = '<nvlink target="fffffff:ff:ff.0" count="6" tclass="0x068000"/>'

@@ -176,10 +176,9 @@ def test_network_cards_make_a_cluster(nvidia: Import) -> None:
     one = nvidia(text).machine
     many = nvidia(text, boxes="3", card="400Gb/s")
     machine = many.machine
-    assert (machine.num_nodes, machine.num_switches) == (12, 3 * 6 + 1)
-    hub, lanes = 12 + 18, Fraction("31.5")
-    assert many.switch_names[:3] == (
-        "PCIe switch of GPU2 of box 0",
+    assert (machine.num_nodes, machine.num_switches) == (12, 3 * 5 + 1)
+    hub, lanes = 12 + 15, Fraction("31.5")
+    assert many.switch_names[:2] == (
         "upper PCIe switch of GPU0 and GPU1 of box 0",
         "CPU of GPU2 and GPU3 of box 0",
     )
@@ -188,14 +187,14 @@ def test_network_cards_make_a_cluster(nvidia: Import) -> None:
         for (a, b), rate in one.bandwidths.items():
             expected[4 * box + a, 4 * box + b] = rate
         gpu = [4 * box + g for g in range(4)]
-        pix, pxb, cpu, *cards = [12 + 6 * box + s for s in range(6)]  # NIC0, NIC1, NIC3
+        pxb, cpu, *cards = [12 + 5 * box + s for s in range(5)]  # NIC0, NIC1, NIC3
         tree = {(gpu[0], pxb): lanes, (gpu[1], pxb): lanes, (pxb, cards[0]): 50}
-        tree |= {(gpu[2], pix): lanes, (pix, cards[1]): 50, (pix, cpu): lanes}
+        tree |= {(gpu[2], cards[1]): lanes, (cpu, cards[1]): lanes}  # its switch has no other GPU
         tree |= {(gpu[3], cpu): lanes, (cpu, cards[2]): 50, **{(card, hub): 50 for card in cards}}
         expected |= tree | {(b, a): rate for (a, b), rate in tree.items()}
     assert machine.bandwidths == expected
     assert many.names[5] == "GPU1 of box 1"
-    assert many.switch_names[10] == "NIC1 (mlx5_7) of box 1"
+    assert many.switch_names[8] == "NIC1 (mlx5_7) of box 1"
     assert many.switch_names[-1] == "network"
     assert "Left out: NIC2, because others are nearer to the GPUs" in many.notes[-2]
     rails = nvidia(text, boxes="2", card="50GB/s", rails="yes", cards="NIC0+mlx5_7")
@@ -256,7 +255,7 @@ def test_clusters_that_a_matrix_does_not_give(nvidia: Import, amd: Import) -> No
     with pytest.raises(ImportFormatError, match=r"3: GPU1 to NIC1 is 'what'\n3 \| GPU1"):
         nvidia(text, **options)
     text = nvidia_text(uniform(4, "NV4"), nics=NICS)
-    with pytest.raises(ImportFormatError, match="5000 boxes, each of 4 compute nodes, 6 switches"):
+    with pytest.raises(ImportFormatError, match="5000 boxes, each of 4 compute nodes, 5 switches"):
         nvidia(text, boxes="5000", card="50GB/s")
 
 
