@@ -27,8 +27,6 @@ A message states the error, its place, and the remedy.  Any error that is not a 
 bug of syncoll.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = [
@@ -112,7 +110,7 @@ class LocatedError(SyncollError):
             parts.append(f"expected {self.expected}")
         return "\n".join(parts)
 
-    def __reduce__(self) -> tuple[type[LocatedError], tuple[str, Origin | None, str]]:
+    def __reduce__(self) -> "tuple[type[LocatedError], tuple[str, Origin | None, str]]":
         return type(self), (self.message, self.origin, self.expected)
 
 

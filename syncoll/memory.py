@@ -16,8 +16,6 @@ Free memory is as the system reports it, or less if a control group (a container
 that decides questions there, with the processes that it has started.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -74,14 +72,14 @@ class MemoryBudget:
     host: str
 
     @classmethod
-    def of_this_process(cls, named: int | None = None) -> MemoryBudget:
+    def of_this_process(cls, named: int | None = None) -> "MemoryBudget":
         """The budget of a command that begins now; without a limit half of the free memory."""
         pid, limit = os.getpid(), named
         if limit is None:
             limit = _sample(pid).total + int(free_bytes() * _DEFAULT_SHARE)
         return cls(limit, named, pid, socket.gethostname())
 
-    def here(self) -> MemoryBudget:
+    def here(self) -> "MemoryBudget":
         """The same for this process, which may be of another command, or on another machine."""
         import psutil
 

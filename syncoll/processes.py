@@ -1,7 +1,5 @@
 """Other Python processes with the path of this one, whether they live, and their cores."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -32,7 +30,7 @@ class LivingProcess:
     born: float
 
     @classmethod
-    def this(cls) -> LivingProcess:
+    def this(cls) -> "LivingProcess":
         """The calling process."""
         return cls(os.getpid(), psutil.Process().create_time())
 

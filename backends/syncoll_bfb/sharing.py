@@ -14,8 +14,6 @@ At a vertex of the program at most one row for each tight bound is split.  Split
 largest remainders, and improved by moves and by CP-SAT (`syncoll.packing.whole_chunks`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,7 +77,7 @@ class LinkClasses:
     rates: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, topology: Topology, orbits: LinkOrbits) -> LinkClasses:
+    def of(cls, topology: Topology, orbits: LinkOrbits) -> "LinkClasses":
         """The classes of a topology's links, given its orbits of links and bounds."""
         number: dict[bytes, int] = {}
         way = [number.setdefault(row.tobytes(), len(number)) for row in orbits.members]
@@ -91,7 +89,7 @@ class LinkClasses:
 class SharedStep:
     """One step: its receptions at one node of each orbit; a `ModelError` if they are too many."""
 
-    def __init__(self, receptions: Sequence[Reception], topology_ways: LinkClasses) -> None:
+    def __init__(self, receptions: "Sequence[Reception]", topology_ways: LinkClasses) -> None:
         self.receptions = receptions
         self._rates = topology_ways.rates
         self._rate = np.array([float(rate) for rate in topology_ways.rates])
@@ -113,7 +111,7 @@ class SharedStep:
         self.shares: FloatArray = self._count.astype(np.float64)
         self.load = 0.0
 
-    def _rows_of(self, one: Reception, rows: dict[bytes, int], ways: list[IntArray]) -> IntArray:
+    def _rows_of(self, one: "Reception", rows: dict[bytes, int], ways: list[IntArray]) -> IntArray:
         """``[n]``: the row of each source; adds rows that are new."""
         row_of_kind = np.empty(len(one.kinds[0]), dtype=np.int64)
         for i, usable in enumerate(one.kinds[0]):
@@ -201,7 +199,7 @@ class SharedStep:
         parts = np.split(taken, np.cumsum([len(rows) for rows in self._rows])[:-1])
         return [self._senders(one, own) for one, own in zip(self.receptions, parts, strict=True)]
 
-    def _senders(self, one: Reception, ways: IntArray) -> IntArray:
+    def _senders(self, one: "Reception", ways: IntArray) -> IntArray:
         """Divides the chunks of a way evenly among its usable links."""
         senders = np.empty_like(ways)
         for i, usable in enumerate(one.kinds[0]):

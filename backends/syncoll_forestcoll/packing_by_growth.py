@@ -7,8 +7,6 @@ must still cross it.  If it is less than m, the other copies become a tree of th
 Waiting roots share one source of the flow network, which is updated in place with capped flows.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 
@@ -30,7 +28,7 @@ class _Tree:
     depth: dict[int, int]
     refused: set[tuple[int, int]]
 
-    def leave_behind(self, size: int) -> _Tree:
+    def leave_behind(self, size: int) -> "_Tree":
         """Keeps `size` copies; returns the others as a tree of their own."""
         other = _Tree(
             self.start + size,

@@ -13,8 +13,6 @@ Turns by root serve symmetric networks; on others trees with larger remaining he
 (section III.C.1).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -131,7 +129,7 @@ class Turns:
 
 
 def grow(
-    network: UnitNetwork,
+    network: "UnitNetwork",
     roots: Sequence[int],
     turns: str,
     distances: Callable[[], IntArray],
@@ -235,7 +233,7 @@ class UnitNetwork:
     @classmethod
     def of(
         cls, topology: Topology, rounds: int, order: str, places: Sequence[int] | None = None
-    ) -> UnitNetwork:
+    ) -> "UnitNetwork":
         """The unit links of a topology in a time step of `rounds` rounds.
 
         Args:

@@ -8,8 +8,6 @@ but a torus of 16x16 takes 65 steps with the former and 64 with the others
 (benchmarks/results/multitree.md).  Orders of the former kind are tried first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +77,7 @@ class TranslationQuotient:
 
     def grow(
         self, copies: int, rounds: int, order: Sequence[int], until: Deadline = NEVER
-    ) -> TranslatedTrees:
+    ) -> "TranslatedTrees":
         """`copies` trees of every node, for an order of the positions of `vectors`."""
         network = replace(
             self.network,

@@ -8,8 +8,6 @@ The model has a Boolean for each tree and link, and a level for each tree and no
 Booleans for c trees, and as many rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,7 +54,7 @@ class TreeWaves:
         return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
 
     @classmethod
-    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> TreeWaves:
+    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> "TreeWaves":
         """Waves of some trees, without a tail."""
         ramp = (rounds,) * (depth - 1)
         return cls(rounds, depth, tuple(trees), (), ramp, ramp)

@@ -5,8 +5,6 @@ need it (broadcast, allgather and the like), or every node contributes to every 
 result (allreduce).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -38,7 +36,7 @@ class Demand:
     sources: dict[int, int]
 
     @classmethod
-    def of(cls, collective: Collective, nodes: int) -> Demand | str:
+    def of(cls, collective: Collective, nodes: int) -> "Demand | str":
         """The demand, or the reason why spanning trees do not fit the collective."""
         chunks = collective.least_chunks(nodes, _MOST_TRIED)
         if chunks is None:

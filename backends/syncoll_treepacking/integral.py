@@ -7,8 +7,6 @@ smaller R/C.  Few parts mean few chunks and few steps; many parts come nearer to
 linear program.  Every improvement on lower trees and fewer parts is proposed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -62,7 +60,7 @@ class IntegralPacking:
     @classmethod
     def of(
         cls, oracle: Oracle, trees: Sequence[tuple[TreeColumn, int]], parts: int
-    ) -> IntegralPacking:
+    ) -> "IntegralPacking":
         """The packing of these trees."""
         weights = [(tree, oracle.shares[tree.group] * Fraction(n, parts)) for tree, n in trees]
         return cls(parts, tuple(trees), packing_cost(oracle, weights))

@@ -9,8 +9,6 @@ carries the data once each way ("Optimal Message Scheduling for Aggregation", se
 undirected graph).  Equal rows are merged with the least capacity.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -93,7 +91,7 @@ class LinkSystem:
                 self.uses[link].append((row, count))
 
     @classmethod
-    def undirected(cls, topology: Topology) -> LinkSystem:
+    def undirected(cls, topology: Topology) -> "LinkSystem":
         """The pairs of nodes with links both ways, bounded by B; other links are not used."""
         index, nodes = topology.link_index, topology.num_nodes
         pairs = [(a, b) for a, b in topology.links if a < b and (b, a) in index]
@@ -104,14 +102,14 @@ class LinkSystem:
         return cls(topology.name, nodes, nodes, False, pairs, rows, [0])
 
     @classmethod
-    def rooted(cls, topology: Topology, roots: Iterable[int]) -> LinkSystem:
+    def rooted(cls, topology: Topology, roots: Iterable[int]) -> "LinkSystem":
         """The directed links, bounded by B."""
         nodes = topology.num_nodes
         rows = [(bound.links, bound.chunks_per_round) for bound in topology.bounds]
         return cls(topology.name, nodes, nodes, True, topology.links, rows, roots)
 
     @classmethod
-    def physical(cls, fabric: Fabric) -> LinkSystem:
+    def physical(cls, fabric: Fabric) -> "LinkSystem":
         """The physical links that exist both ways, each with the smaller of its two bandwidths."""
         b, nodes = fabric.bandwidths, fabric.num_nodes
         pairs = [(u, v) for u, v in sorted(b) if u < v and (v, u) in b]

@@ -1,7 +1,5 @@
 """Ways to sum one chunk: a forest into a core, the core's exchange, and a forest out of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,7 +67,7 @@ class Pair:
         """``[K]``."""
         return np.array([link for _, link in self.sends], dtype=np.int64)
 
-    def later(self, steps: int) -> Pair:
+    def later(self, steps: int) -> "Pair":
         """The pair shifted by this number of steps."""
         sends = tuple((step + steps, link) for step, link in self.sends)
         return Pair(sends, self.core, self.after + steps)

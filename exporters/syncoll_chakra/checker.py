@@ -8,8 +8,6 @@ Traces of other tools do not state the contents of their messages.  The rest is 
 facts say that the data were not followed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +53,7 @@ class ChakraChecker:
         return checked("Chakra execution traces", traces, expected, instance)
 
 
-def _read(files: Mapping[str, bytes]) -> list[Trace]:
+def _read(files: Mapping[str, bytes]) -> "list[Trace]":
     """The traces in order of ranks."""
     found: dict[str, dict[int, str]] = {}
     for name in files:
@@ -87,7 +85,7 @@ def _read(files: Mapping[str, bytes]) -> list[Trace]:
 _MOST_CHUNKS = 1 << 31
 
 
-def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
+def expected_of_traces(traces: "Sequence[Trace]") -> Expected | None:
     """The demands that all files or none state; VerificationError if they contradict each other."""
     telling = [trace for trace in traces if "syncoll_chunks" in trace.metadata]
     if not telling:

@@ -7,8 +7,6 @@ If a send ends without a barrier, its flag rises while it still reads.  A write 
 waits for the next step of the block.  A block without such a step gets a copy to unused scratch.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +23,7 @@ class BlockStep:
     """A step (without an instruction a nop), its dependency, and whether others wait for it."""
 
     instruction: XmlInstruction | None
-    waits: tuple[ThreadBlock, int] | None
+    waits: "tuple[ThreadBlock, int] | None"
     flagged: bool = False
 
 

@@ -33,8 +33,6 @@ If slots do not fit, a step is not fused: a chunk is stored before it is sent on
 it is added.  Scratch slots of two ranks are always different.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -268,7 +266,7 @@ class Apart:
     def __bool__(self) -> bool:
         return bool(self.stored or self.added)
 
-    def add(self, other: Apart) -> None:
+    def add(self, other: "Apart") -> None:
         """Adds the messages of another one."""
         self.stored |= other.stored
         self.added |= other.added

@@ -9,8 +9,6 @@ A step moves the chunks of a stream, which are neighbours (`syncoll_msccl_xml.pr
 on channels of its own, that moves its part of every stream.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -58,7 +56,7 @@ def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exp
 
 def _writing(
     request: ExportRequest, options: Mapping[str, OptionValue]
-) -> tuple[_Writing, list[str]]:
+) -> "tuple[_Writing, list[str]]":
     """The state of writing a file, and notes about its group."""
     runtime = RUNTIMES[str(options["dialect"])]
     instances, proto = int(options["instances"]), str(options["proto"])

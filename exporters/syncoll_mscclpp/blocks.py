@@ -11,8 +11,6 @@ than allowed: its streams at all ranks, or its steps at that rank.  The parts of
 one another by a semaphore.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +51,7 @@ class Division:
     cuts: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     @staticmethod
-    def before(streams: Streams, most: int) -> Division:
+    def before(streams: Streams, most: int) -> "Division":
         """A division of streams that are not lowered, as if none depends on another."""
         sends = streams.request.algorithm.sends[:, 0]
         load = np.bincount(sends, minlength=len(streams.sizes))[:, None]
@@ -67,7 +65,7 @@ class Division:
         others: Sequence[int] = (),
         *,
         evenly: bool = False,
-    ) -> Division:
+    ) -> "Division":
         """At most `most` groups that move about as much, or, `evenly`, have about as many
         operations at each rank; `others` are streams without messages."""
         sets = dependent(lowered, others)

@@ -12,8 +12,6 @@ Operations through switches are *events* (`syncoll_mscclpp.script`), the rest *p
 chunk among some ranks, which begin with results of events and end with sources of later events.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -38,7 +36,7 @@ class Send:
     mask: int
 
     @staticmethod
-    def by_chunk(instance: Instance, algorithm: Algorithm) -> list[list[Send]]:
+    def by_chunk(instance: Instance, algorithm: Algorithm) -> "list[list[Send]]":
         """The sends of each chunk."""
         sends = algorithm.sends.tolist()
         if algorithm.contributions is None:

@@ -18,8 +18,6 @@ size.  Hence a step must not write a chunk that it also reads, or writes, as ano
 chunks.  An order that holds chunk by chunk holds for pieces of any size.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
@@ -64,7 +62,7 @@ class Clock:
     count: int
     visible: int
 
-    def join(self, other: Clock) -> Clock:
+    def join(self, other: "Clock") -> "Clock":
         """The agent's clock after both."""
         own = self.agent == other.agent
         before = _later(self.before, other.before, other.agent, 0 if own else other.count)
@@ -81,7 +79,7 @@ class Clock:
         """Whether all is visible."""
         return self.before is self.seen and self.count == self.visible
 
-    def done(self, count: int) -> Clock:
+    def done(self, count: int) -> "Clock":
         """The clock after the first intervals of its agent."""
         return Clock(self.before, self.seen, self.agent, count, count)
 

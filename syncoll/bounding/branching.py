@@ -6,8 +6,6 @@ one, of a few tried, that raises both parts most.  This ends when every case cos
 algorithm.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,7 +95,7 @@ class _Part:
     sends: tuple[Send, ...] = field(compare=False)
     sent: FloatArray = field(compare=False)
     duals: FloatArray = field(compare=False)
-    program: _Divisible = field(compare=False)
+    program: "_Divisible" = field(compare=False)
 
 
 class _Divisible:

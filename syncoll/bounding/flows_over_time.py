@@ -10,8 +10,6 @@ to one destination stands for the flows to all destinations of its colour.  Wher
 nevertheless the prices prove less, but never too much, because only the exact check counts.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -65,7 +63,7 @@ def flows_over_time(
     return found
 
 
-def _choices(network: TimedNetwork, shape: ChunkClasses) -> Iterator[_Demands]:
+def _choices(network: TimedNetwork, shape: ChunkClasses) -> "Iterator[_Demands]":
     """The demands of a collective that may pay."""
     readings: list[tuple[DemandView, int | None]] = [(DemandView.MOVING, None)]
     if shape.combining and shape.ends_alone:

@@ -1,7 +1,5 @@
 """The network of the relaxations' flows: the topology, or its time-expansion."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -47,7 +45,7 @@ class TimeExpandedNetwork:
     step: IntArray
 
     @classmethod
-    def of(cls, topology: Topology, steps: int | None) -> TimeExpandedNetwork:
+    def of(cls, topology: Topology, steps: int | None) -> "TimeExpandedNetwork":
         """The topology's own network, or its expansion over S steps."""
         ends = topology.ends
         links, nodes = np.arange(len(ends)), np.arange(topology.num_nodes)

@@ -4,8 +4,6 @@ An average of prices over a group makes no cheapest tree or way cheaper, so one 
 each orbit of bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -62,7 +60,7 @@ class OrbitModel:
             self.members[links, orbit] += 1
 
     @classmethod
-    def of(cls, topology: Topology, shape: ChunkClasses, steps: int) -> OrbitModel:
+    def of(cls, topology: Topology, shape: ChunkClasses, steps: int) -> "OrbitModel":
         """The model modulo the automorphisms that keep each class of chunks."""
         structure, sets = Structure(topology), [list(some) for some in shape.classes.sets]
         automorphisms = [

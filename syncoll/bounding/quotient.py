@@ -7,8 +7,6 @@ load a bound as often as it has links of that orbit.  The duals become prices of
 an equal part of its orbit's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,7 +41,7 @@ class Quotient:
     @classmethod
     def of(
         cls, topology: Topology, demands: Sequence[Demand], until: Deadline = NEVER
-    ) -> Quotient | None:
+    ) -> "Quotient | None":
         """The quotient by the largest group found soon; None if only the identity is found."""
         if topology.num_nodes < SMALL or not topology.links or not demands:
             return None

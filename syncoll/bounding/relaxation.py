@@ -19,8 +19,6 @@ Copies of allgather on a 6 x 6 torus in 8 steps have 500,000 variables; the orbi
 leave 14,000 of them, and colour refinement 2,000.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -234,7 +232,7 @@ class Relaxation:
 
     def solve(
         self, seconds: float | None = None, most_columns: int | None = None, at_least: float = -1.0
-    ) -> SolvedRelaxation | None:
+    ) -> "SolvedRelaxation | None":
         """The optimum in floating point, and prices for about that bound; None if it was given up,
         or no optimum was found in time.
         Raises `OutOfTimeError` if the time ends before the solver has the program.

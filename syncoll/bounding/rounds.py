@@ -1,7 +1,5 @@
 """Lower bounds on rounds: the best of the affordable relaxations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -50,9 +48,9 @@ class BoundsMemory:
 
     ratings: dict[tuple[DemandView, int | None], float] = field(default_factory=dict)
     late_gossip: tuple[int, float] | None = None
-    _flows: dict[tuple[int, DemandList], FlowBounds] = field(default_factory=dict)
+    _flows: "dict[tuple[int, DemandList], FlowBounds]" = field(default_factory=dict)
 
-    def flows(self, topology: Topology, demands: Sequence[Demand]) -> FlowBounds:
+    def flows(self, topology: Topology, demands: Sequence[Demand]) -> "FlowBounds":
         """The bounds of some demands, with results for other S."""
         key = id(topology), DemandList.of(demands)  # the bounds keep the topology alive
         if key not in self._flows:

@@ -14,8 +14,6 @@ tight cuts for fewer steps, lengthened at every layer.
 Any set of cuts proves a bound, so the search may end at any time.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +48,7 @@ class TimedCut:
     destination: int
     inside: BoolArray
 
-    def lengthened(self, layer: int, times: int) -> TimedCut:
+    def lengthened(self, layer: int, times: int) -> "TimedCut":
         """The cut for more steps, with the layer repeated in the new ones."""
         return TimedCut(
             self.destination, np.insert(self.inside, [layer] * times, self.inside[layer], axis=0)

@@ -1,7 +1,5 @@
 """Proved lower bounds, on R for one C and on R/C for every C, checked without any solver."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -80,12 +78,12 @@ class RoundsBound:
 
         return [(i, in_time(step), price) for (i, step), price in sorted(prices.items())]
 
-    def renumbered(self, bounds: Sequence[int]) -> RoundsBound:
+    def renumbered(self, bounds: Sequence[int]) -> "RoundsBound":
         """The same on a topology whose bounds have other positions: `bounds[i]` for i."""
         proof = self.certificate
         return self if proof is None else replace(self, certificate=proof.renumbered(bounds))
 
-    def scaled(self, factor: Fraction) -> RoundsBound:
+    def scaled(self, factor: Fraction) -> "RoundsBound":
         """The same with `factor` times the rounds, on a topology of as much less bandwidth."""
         proof = self.certificate
         scaled = None if proof is None else proof.scaled(factor)
@@ -114,7 +112,7 @@ class Certificate:
         """It holds for algorithms of at most S steps; None: of any number."""
         return self.bound.steps
 
-    def scaled(self, factor: Fraction) -> Certificate:
+    def scaled(self, factor: Fraction) -> "Certificate":
         """The same with `factor` times the rounds, on a topology of as much less bandwidth."""
         return replace(self, bound=self.bound.scaled(factor))
 
@@ -149,7 +147,7 @@ class Certificate:
             raise VerificationError("a proof about sums, but the collective combines nothing")
         return proof.check(topology, self.shape.classes)
 
-    def inverse(self, chunks: int) -> Certificate:
+    def inverse(self, chunks: int) -> "Certificate":
         """The same about the inverse collective with C = `chunks` on the reversed topology.  Raises
         `ModelError` when chunks of it have several roots."""
         turned = {DemandView.MOVING: DemandView.INVERSE, DemandView.INVERSE: DemandView.MOVING}

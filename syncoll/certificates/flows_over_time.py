@@ -15,8 +15,6 @@ interval, so it arrives no later than in the schedule, and ways only get cheaper
 A `DemandView` that is mirrored runs backwards in time from the deadline, on reversed lanes.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +59,7 @@ class TimedNetwork:
     passages: tuple[Passage, ...]
     rates: tuple[Fraction, ...]
 
-    def reversed(self) -> TimedNetwork:
+    def reversed(self) -> "TimedNetwork":
         """The network with time running backwards.
 
         Bytes that leave a lane together may have entered it apart, and have more room, if their

@@ -5,8 +5,6 @@ a send over a link is the sum of the prices of all bounds with that link.  Autom
 the prices of bounds keep the prices of links, and the payments of chunks.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +84,7 @@ class LinkPrices:
     rooms: list[Fraction]
 
     @classmethod
-    def of(cls, topology: Topology, steps: int | None, prices: Prices) -> LinkPrices:
+    def of(cls, topology: Topology, steps: int | None, prices: Prices) -> "LinkPrices":
         """The prices of links, from prices of bounds.
         Raises `VerificationError` if a price has no bound or step, or is negative.
         """
@@ -134,7 +132,7 @@ class LinkPrices:
             if not 0 <= link < links or not 0 <= step < steps or part < 0:
                 raise VerificationError(f"a share of {part} of link {link}, step {step}")
 
-    def parts(self, parts: Prices) -> LinkPrices:
+    def parts(self, parts: Prices) -> "LinkPrices":
         """Parts of these prices of links as prices.  Raises `VerificationError` when one is below
         0, or of a link or step that does not exist."""
         self.require_parts(parts)

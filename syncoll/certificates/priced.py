@@ -9,8 +9,6 @@ the least cost of a chunk's sends, for any algorithm.  Distinct chunks use disti
 With prices for S steps, and for flows, a round must cost at most 1, and R >= the sum.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -122,7 +120,7 @@ class Priced:
             raise VerificationError(f"chunks pay {paid}, but no link that they need has a price")
         return paid / room if paid else Fraction(0)
 
-    def scaled(self, factor: Fraction) -> Priced:
+    def scaled(self, factor: Fraction) -> "Priced":
         """The same with `factor` times the rounds, on a topology of as much less bandwidth: all
         prices grow alike, unless the payment is divided by the cost of a round."""
         if self.argument.timed is False:
@@ -130,7 +128,7 @@ class Priced:
         prices = {at: price * factor for at, price in self.prices.items()}
         return replace(self, prices=prices, argument=_scaled(self.argument, factor))
 
-    def renumbered(self, bounds: Sequence[int]) -> Priced:
+    def renumbered(self, bounds: Sequence[int]) -> "Priced":
         """The same on a topology whose bounds have other positions: `bounds[i]` for i."""
         moved = {(bounds[i], step): price for (i, step), price in self.prices.items()}
         return replace(self, prices=moved)

@@ -1,7 +1,5 @@
 """Pairs of sets of nodes with counts, as arrays; an alltoall has a million of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -141,7 +139,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
             return isinstance(other, Sequence) and list(self) == list(other)
         return self.same_pairs(other) and np.array_equal(self.counts, other.counts)
 
-    def same_pairs(self, other: NodeSetPairs[_Record]) -> bool:
+    def same_pairs(self, other: "NodeSetPairs[_Record]") -> bool:
         """Whether these are the same records except for the counts."""
         return (
             self.sets == other.sets

@@ -5,8 +5,6 @@ destinations, so only small k are affordable.  The alternative is dynamic progra
 informed nodes (`informed_sets`), for a chunk that almost every node of a small machine needs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
@@ -102,7 +100,7 @@ def cheapest_tree(
     never: Any,
     below: Any = None,
     orbit: IntArray | None = None,
-) -> CheapestTrees | InformedSets:
+) -> "CheapestTrees | InformedSets":
     """The cheapest tree for one demand, by the fewer of sets of destinations or informed nodes.
 
     Args:

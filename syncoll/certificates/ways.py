@@ -11,8 +11,6 @@ as one (`syncoll.model.counting`). A single way takes no two such sends, so each
 destination that pays.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -107,7 +105,7 @@ class Ways(Argument):
         return paid
 
     def _groups(
-        self, tables: dict[int, _Table], shape: tuple[int, ...]
+        self, tables: "dict[int, _Table]", shape: tuple[int, ...]
     ) -> Iterator[Sequence[Share]]:
         """Shares whose ways are computed together: with one table, or a few small ones."""
         layers, links = shape
@@ -142,7 +140,7 @@ class Ways(Argument):
                     )
 
     def _require_shares(
-        self, prices: LinkPrices, demands: DemandList, tables: dict[int, _Table]
+        self, prices: LinkPrices, demands: DemandList, tables: "dict[int, _Table]"
     ) -> None:
         """Checks that no demand has two shares for one destination, or shares above the price
         together."""
@@ -201,7 +199,7 @@ class _Table:
     most: Any
 
     @classmethod
-    def of(cls, parts: Prices, prices: LinkPrices) -> _Table:
+    def of(cls, parts: Prices, prices: LinkPrices) -> "_Table":
         prices.require_parts(parts)
         links = prices.wholes.shape[1]
         places = np.array([step * links + link for link, step in parts], dtype=np.int64)

@@ -5,8 +5,6 @@ Two machines with the same graph under these numbers are compared link by link a
 bandwidths included, so only isomorphic ones count as the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Iterable, Sequence
@@ -57,7 +55,7 @@ class CanonicalForm:
     number: IntArray
 
     @classmethod
-    def of(cls, topology: Topology) -> CanonicalForm | None:
+    def of(cls, topology: Topology) -> "CanonicalForm | None":
         """The form of a machine; None if it is too large."""
         graph = automorphism_graph(Structure(topology))
         if graph is None or len(graph.edges) > _MOST_EDGES:
@@ -72,7 +70,7 @@ class CanonicalForm:
         nodes = number[: topology.num_nodes]
         return cls(topology, whole.digest(), np.argsort(np.argsort(nodes)))
 
-    def is_same(self, other: CanonicalForm, collectives: Sequence[Collective]) -> bool:
+    def is_same(self, other: "CanonicalForm", collectives: Sequence[Collective]) -> bool:
         """Whether the numberings give an isomorphism that preserves the collectives.  A broadcast
         from node 0 is another problem if node 0 has another place."""
         if self._renumbered() != other._renumbered():
@@ -113,7 +111,7 @@ class BuildCosts:
     bandwidth: Fraction
 
     @classmethod
-    def of(cls, topology: Topology) -> BuildCosts:
+    def of(cls, topology: Topology) -> "BuildCosts":
         """The costs of a topology, or of its physical network."""
         fabric = topology.fabric
         if fabric is not None:

@@ -4,8 +4,6 @@ Also texts on why one candidate dominates another, and a table for other program
 each machine and collective.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -79,7 +77,7 @@ class Proved:
         return [(point.steps, point.bandwidth) for point in points]
 
     @classmethod
-    def of(cls, bounds: LowerBounds) -> Proved:
+    def of(cls, bounds: LowerBounds) -> "Proved":
         """The proved part of lower bounds."""
         frontier = None if bounds.evidence is None else bounds.frontier()
         by_steps = tuple((s, bound.rounds / bounds.chunks) for s, bound in bounds.by_steps)
@@ -87,7 +85,7 @@ class Proved:
         return cls(bounds.steps, low, frontier, _needed(by_steps, low))
 
     @classmethod
-    def read(cls, frontier: Frontier, steps: int) -> Proved:
+    def read(cls, frontier: Frontier, steps: int) -> "Proved":
         """The bounds of a frontier, for `steps` values of S from the least on."""
         least = frontier.least_steps
         by_steps = tuple((s, low) for s, low in _by_steps(frontier) if s < least + steps)
@@ -121,7 +119,7 @@ class Proved:
         """Whether another search could not improve it."""
         return self.frontier is None or self.frontier.complete
 
-    def with_points(self, found: Frontier) -> Proved:
+    def with_points(self, found: Frontier) -> "Proved":
         """The same with the points of a search, if it found any."""
         if not found.points:
             return self

@@ -13,8 +13,6 @@ Literals may repeat in a row; every occurrence counts.  `FormulaBuilder` is the 
 variables, so that ids are unique.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -187,7 +185,7 @@ class Formula:
     """Literals that are probably true in some model.  They do not exclude any model; a solver that
     can start from a guess may use them."""
 
-    def with_hint(self, literals: IntArray) -> Formula:
+    def with_hint(self, literals: IntArray) -> "Formula":
         """The same formula with other literals as its hint, each variable at most once."""
         return replace(self, hint=literals)
 

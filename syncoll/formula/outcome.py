@@ -1,7 +1,5 @@
 """Outcome: the answer of a backend, and the limits of its run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -84,7 +82,7 @@ class Outcome:
     work: float = 0.0
 
     @classmethod
-    def unknown(cls, reason: StopReason, message: str = "", **measured: Any) -> Outcome:
+    def unknown(cls, reason: StopReason, message: str = "", **measured: Any) -> "Outcome":
         """An outcome without an answer; `measured` has seconds, statistics and work."""
         return cls(Verdict.UNKNOWN, reason=reason, message=message, **measured)
 

@@ -1,7 +1,5 @@
 """Aim: the message sizes that a search is for, and the costs that are useful for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -68,7 +66,7 @@ class Aim:
         times = " to ".join(dict.fromkeys((format_time(self.of_more), format_time(self.alpha))))
         return f"messages of {sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
 
-    def for_dual(self, times: Fraction | int) -> Aim:
+    def for_dual(self, times: Fraction | int) -> "Aim":
         """The aim for a dual in which a node has this part of the data."""
         return replace(self, cut=self.cut * times)
 

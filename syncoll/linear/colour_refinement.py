@@ -13,8 +13,6 @@ automorphisms of the program exchange have one colour, but the automorphisms nee
 requires equal sums where this requires equal multisets, which compares floats exactly.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -45,7 +43,7 @@ class Graph:
     labels: IntArray | None = None
 
     @classmethod
-    def of(cls, size: int, ends: IntArray, labels: IntArray | None = None) -> Graph:
+    def of(cls, size: int, ends: IntArray, labels: IntArray | None = None) -> "Graph":
         """The graph of `size` vertices with these edges, ``[E, 2]``, and their labels, ``[E]``.
 
         Labels ``[2, E]`` are of each edge as its first end, and as its second end sees it.

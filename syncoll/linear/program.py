@@ -6,8 +6,6 @@ many times faster than the simplex method, except for small ones; crossover make
 to a vertex.  Only `GrowingProgram` calls HiGHS for linear programs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -78,7 +76,7 @@ class GrowingProgram:
         self.add_columns(costs)
 
     @classmethod
-    def of(cls, program: LinearProgram, **options: bool | float | str) -> GrowingProgram:
+    def of(cls, program: "LinearProgram", **options: bool | float | str) -> "GrowingProgram":
         """Starts from a linear program."""
         made = cls(**options)
         made.add_rows(program.row_low, program.row_high)
@@ -243,7 +241,7 @@ class LinearProgram:
             return optimum
         return reduction.expand(optimum)
 
-    def reduced(self, deadline: Deadline = NEVER) -> Reduction | None:
+    def reduced(self, deadline: Deadline = NEVER) -> "Reduction | None":
         """A smaller program with the same optimum, or None when it would not be much
         smaller.  Raises `OutOfTimeError` at the deadline."""
         colours = self.colours(WORTHWHILE, deadline)

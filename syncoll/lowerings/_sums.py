@@ -7,8 +7,6 @@ not occur; and ``0 <= low``, ``high <= total``, where 0 and the total mean no bo
 ``low > high`` cannot hold.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -39,7 +37,7 @@ class Sums:
         """The sum of the coefficients of every row."""
         return row_sums(self.coefficients, self.starts)
 
-    def chosen(self, rows: IntArray) -> Sums:
+    def chosen(self, rows: IntArray) -> "Sums":
         """Some of the rows, in the order given."""
         starts, cells = gather(self.starts, rows)
         return Sums(

@@ -6,8 +6,6 @@ its literals and ``n+1 …`` for auxiliary variables.  One array lookup fills it
 (every link in every step).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -85,7 +83,7 @@ class SumShape(NamedTuple):
         spare = sum(sum(map(abs, g.coefficients)) - g.most for g in self.groups)
         return self.low - shift, self.high - shift, self.total - spare - shift
 
-    def negated(self) -> tuple[SumShape, list[int]]:
+    def negated(self) -> "tuple[SumShape, list[int]]":
         """The same row over the negated literals: its shape, and its inputs as placeholders."""
         singles = sum(count for _, count in self.singles)
         inputs = [-i for i in range(1, singles + 1)]

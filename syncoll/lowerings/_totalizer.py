@@ -35,8 +35,6 @@ smaller than n this is about ``n * (k + log2 k)`` clauses, half of them in the n
 than k leaves.
 """
 
-from __future__ import annotations
-
 import heapq
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -67,8 +65,8 @@ class _Node:
     """
 
     sums: list[int]
-    left: _Node | None = None
-    right: _Node | None = None
+    left: "_Node | None" = None
+    right: "_Node | None" = None
     literals: dict[int, int] = field(default_factory=dict)
     up: set[int] = field(default_factory=set)
     down: set[int] = field(default_factory=set)

@@ -1,7 +1,5 @@
 """BandwidthBound: an element of the bandwidth relation B, and how it counts sends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -27,7 +25,7 @@ class Counting(StrEnum):
     """Sends of parts of one sum count once: a switch before the links adds them up."""
 
     @property
-    def reversed(self) -> Counting:
+    def reversed(self) -> "Counting":
         """The counting with every link reversed and time running backwards."""
         turned = {Counting.SOURCES: Counting.DESTINATIONS, Counting.DESTINATIONS: Counting.SOURCES}
         return turned.get(self, self)

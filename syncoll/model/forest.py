@@ -7,8 +7,6 @@ Trees may branch at switches that copy (or, in a reduction, add up).  Such a *ju
 in and any number of paths out, so that each link carries a tree once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -160,7 +158,7 @@ class Forest:
         """All trees, by root."""
         return (self.tree(i) for i in range(self.num_trees))
 
-    def reversed(self) -> Forest:
+    def reversed(self) -> "Forest":
         """The same trees with every edge reversed, on the reversed fabric."""
         return replace(
             self,

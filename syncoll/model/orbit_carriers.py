@@ -4,8 +4,6 @@ An allgather on a torus of 4096 nodes has a hundred million sends, but the chunk
 the same routes, shifted.  The sends of one node's chunks and the permutations take some megabytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -136,7 +134,7 @@ class Carriers:
             maps[generator].take(found[element], out=found[i])
         return frozen(found)
 
-    def same_as(self, other: Carriers) -> bool:
+    def same_as(self, other: "Carriers") -> bool:
         """Whether they are the same elements as the same products."""
         return self is other or all(
             np.array_equal(getattr(self, name), getattr(other, name))

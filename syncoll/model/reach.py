@@ -1,7 +1,5 @@
 """Reach: the distances over which a collective's chunks must go on a topology."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -28,10 +26,10 @@ class Reach:
     table: RelationTable
     combining: bool
 
-    _last: ClassVar[Reach | None] = None
+    _last: "ClassVar[Reach | None]" = None
 
     @classmethod
-    def of(cls, topology: Topology, table: RelationTable, combining: bool) -> Reach:
+    def of(cls, topology: Topology, table: RelationTable, combining: bool) -> "Reach":
         """The last reach, with its cached parts, if the objects are the same; else a new one."""
         last = cls._last
         same = last is not None and last.topology is topology and last.table is table

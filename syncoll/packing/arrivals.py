@@ -7,8 +7,6 @@ local search; a turn takes links times steps for each tree).  If the sender of e
 the cheapest steps follow exactly, from the last step backwards.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
@@ -122,7 +120,12 @@ class ArrivalSearch:
         return self._into(after, has, tables)
 
     def _descended(
-        self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: _Tables, until: Deadline
+        self,
+        arrivals: IntArray,
+        has: BoolArray,
+        needs: BoolArray,
+        tables: "_Tables",
+        until: Deadline,
     ) -> IntArray:
         arrivals = arrivals.copy()
         live = np.arange(len(arrivals))
@@ -138,7 +141,7 @@ class ArrivalSearch:
         return arrivals
 
     def _gains(
-        self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: _Tables
+        self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: "_Tables"
     ) -> FloatArray:
         """``[K, P, S + 2]``: the saving of a tree if the chunk comes to a node by another step."""
         count, nodes = arrivals.shape
@@ -175,7 +178,7 @@ class ArrivalSearch:
         place = np.where(each == least, self._links, len(self._links))
         return np.asarray(np.minimum.reduceat(place, self._first, axis=1))
 
-    def _into(self, arrivals: IntArray, has: BoolArray, tables: _Tables) -> IntArray:
+    def _into(self, arrivals: IntArray, has: BoolArray, tables: "_Tables") -> IntArray:
         into = np.full(arrivals.shape, -1)
         for i, row in enumerate(arrivals):
             each = tables.by_sender[self._links, row[self._source], row[self._target]]

@@ -8,8 +8,6 @@ Ebeling 1995, "PathFinder").  Where nothing helps, the step with the best ratio 
 rounds gets more rounds.  A solution is squeezed: a step loses rounds, and the search continues.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -85,10 +83,10 @@ class _Solution(Generic[C]):
         """``[B, S]``."""
         return np.asarray(self.loads.sum(axis=0))
 
-    def copied(self) -> _Solution[C]:
+    def copied(self) -> "_Solution[C]":
         return _Solution(self.demands, list(self.columns), self.loads.copy())
 
-    def joined(self, other: _Solution[C]) -> _Solution[C]:
+    def joined(self, other: "_Solution[C]") -> "_Solution[C]":
         """The chunks of both."""
         return _Solution(
             [*self.demands, *other.demands],

@@ -3,8 +3,6 @@
 An algorithm treats the images of a chunk alike, so only one bound of each orbit has to be counted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,13 +32,13 @@ class Links:
     number: IntArray
 
     @classmethod
-    def into(cls, topology: Topology) -> Links:
+    def into(cls, topology: Topology) -> "Links":
         """The links of a topology."""
         source, target = topology.ends.T
         return cls.of(topology.num_nodes, source, target)
 
     @classmethod
-    def of(cls, num_nodes: int, source: IntArray, target: IntArray) -> Links:
+    def of(cls, num_nodes: int, source: IntArray, target: IntArray) -> "Links":
         """Links in any order, and their numbers in it."""
         order = np.lexsort((source, target))
         return cls(num_nodes, source[order], target[order], order)

@@ -7,8 +7,6 @@ decide or much time.  C is chosen by the promise of the fractional optimum, ``ma
 / C``, or by the loss of rounding for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -153,7 +151,7 @@ class ColumnChoice(Generic[C]):
         counts: Sequence[int],
         columns: Sequence[Sequence[tuple[C, float]]],
         load: Callable[[C], npt.NDArray[np.float64] | IntArray],
-    ) -> ColumnChoice[C]:
+    ) -> "ColumnChoice[C]":
         """Columns with shares for each demand."""
         flat = [column for some in columns for column, _ in some]
         return cls(
@@ -192,7 +190,7 @@ class ColumnChoice(Generic[C]):
                 best = cost, one
         return None if best is None else best[1]
 
-    def kept(self, keep: npt.NDArray[np.bool_]) -> ColumnChoice[C]:
+    def kept(self, keep: npt.NDArray[np.bool_]) -> "ColumnChoice[C]":
         """Some of the columns, ``[T]``; every demand keeps one."""
         demand = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return replace(

@@ -8,8 +8,6 @@ from there.  If several nodes complete a chunk, as in recursive doubling, one of
 all, which takes more steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -77,7 +75,7 @@ def mended(
             yield broken, again.algorithm(broken)
 
 
-def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None:
+def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> "_Mended | None":
     """The candidate with the fewest rounds for a number of additional steps."""
     best: _Mended | None = None
     for places in _places(broken.algorithm.steps, more, combining=broken.instance.combining):

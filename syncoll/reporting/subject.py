@@ -1,7 +1,5 @@
 """The subject of a report: a frontier, an answer or an algorithm, with its checks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -62,7 +60,7 @@ class Subject:
     @classmethod
     def of_frontier(
         cls, frontier: Frontier, checked: Checked | None, source: str = "", digest: str = ""
-    ) -> Subject:
+    ) -> "Subject":
         """A frontier, with the first members of its families where it has no point."""
         entries = [
             ReportEntry(
@@ -92,7 +90,7 @@ class Subject:
         algorithms: Sequence[StoredAlgorithm],
         answer: str,
         source: str = "",
-    ) -> Subject:
+    ) -> "Subject":
         """An answer to one question, which may have no algorithm."""
         entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
         return cls(topology, collective, entries, None, None, answer, source)

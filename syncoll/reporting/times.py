@@ -1,7 +1,5 @@
 """Times for each message size, and the assumptions behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -81,7 +79,7 @@ class Times:
         beta_from: str,
         compared: Comparison | None = None,
         left_out: Mapping[str, str] | None = None,
-    ) -> Times:
+    ) -> "Times":
         """By the formula, and by the simulator where a comparison with classics is given: of the
         subject's algorithms in their order, then members of pipelines."""
         message = message_of(one.instance for one in subject.stored)

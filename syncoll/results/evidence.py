@@ -1,7 +1,5 @@
 """Evidence: the proofs of all claims about a frontier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -53,7 +51,7 @@ class Distance:
     steps: int
 
     @classmethod
-    def of(cls, reach: Reach) -> Distance | None:
+    def of(cls, reach: Reach) -> "Distance | None":
         """The longest path of a chunk, or a contribution; None if nothing must move."""
         farthest = reach.farthest
         if farthest is None:
@@ -112,7 +110,7 @@ class Evidence:
                 return one.shape
         return None
 
-    def renumbered(self, bounds: Sequence[int]) -> Evidence:
+    def renumbered(self, bounds: Sequence[int]) -> "Evidence":
         """The evidence on a topology whose bounds have other positions: `bounds[i]` for i."""
 
         def moved(some: Iterable[Certificate]) -> tuple[Certificate, ...]:
@@ -121,7 +119,7 @@ class Evidence:
         proofs = (replace(proof, certificates=moved(proof.certificates)) for proof in self.proofs)
         return replace(self, bandwidth=moved(self.bandwidth), proofs=tuple(proofs))
 
-    def scaled(self, factor: Fraction) -> Evidence:
+    def scaled(self, factor: Fraction) -> "Evidence":
         """The evidence with `factor` times the rounds, on a topology of as much less bandwidth."""
         return replace(
             self,
@@ -129,7 +127,7 @@ class Evidence:
             proofs=tuple(proof.scaled(factor) for proof in self.proofs),
         )
 
-    def inverse(self, factor: Fraction, admits: Callable[[int], bool]) -> Evidence:
+    def inverse(self, factor: Fraction, admits: Callable[[int], bool]) -> "Evidence":
         """The evidence for the inverse of a regular collective, on the reversed topology.
 
         Args:

@@ -9,8 +9,6 @@ while the first waves start (the head) and the last ones end (the tail).
 S, R and C are linear in m, and R/C falls towards the rounds of a wave over its chunks.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -186,7 +184,7 @@ class Family:
         several = 1 < len(table.kinds[2]) < len(table)
         return several and bool((np.diff(table.by_kind()) == 1).all())
 
-    def scaled(self, topology: Topology, factor: Fraction) -> Family:
+    def scaled(self, topology: Topology, factor: Fraction) -> "Family":
         """The family with `factor` times the rounds, on a topology of as much less bandwidth."""
 
         def part(one: Part) -> Part:

@@ -4,8 +4,6 @@ It is optimal for every C if certificates reach its cost, and for C up to a limi
 refuted the rest.  Otherwise the certificates only bound the costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -57,7 +55,7 @@ class Refuted:
     backend: str
     file: str | None = None
 
-    def scaled(self, factor: Fraction) -> Refuted:
+    def scaled(self, factor: Fraction) -> "Refuted":
         """The same with `factor` times the rounds."""
         return replace(self, rounds=exact(self.rounds * factor))
 
@@ -132,7 +130,7 @@ class Proof:
         ]
         return " and ".join(limits) or "all"
 
-    def scaled(self, factor: Fraction) -> Proof:
+    def scaled(self, factor: Fraction) -> "Proof":
         """The proof with `factor` times the rounds, on a topology of as much less bandwidth."""
         return replace(
             self,
@@ -144,7 +142,7 @@ class Proof:
             refuted=tuple(one.scaled(factor) for one in self.refuted),
         )
 
-    def inverse(self, factor: Fraction) -> Proof:
+    def inverse(self, factor: Fraction) -> "Proof":
         """The proof for the inverse collective on the reversed topology.
 
         Args:

@@ -1,7 +1,5 @@
 """Solution: the outcome of an instance."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -71,7 +69,7 @@ class Solution:
         if self.restriction is not None and self.verdict is Verdict.UNSAT:
             raise ValueError("the absence of symmetric algorithms refutes nothing")
 
-    def in_rounds(self, instance: Instance) -> Solution:
+    def in_rounds(self, instance: Instance) -> "Solution":
         """The solution of an instance, from the solution of its `Instance.in_grains`."""
         algorithm = self.algorithm
         if algorithm is not None:

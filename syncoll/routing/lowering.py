@@ -22,8 +22,6 @@ few pairs send much could thus take fewer rounds on the fabric itself.  Bounds t
 left out.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -244,7 +242,7 @@ class _Dealer:
                 error.expected,
             ) from None
 
-    def narrowed(self, own: _Capacities, routes: ShortestRoutes) -> _Dealer | None:
+    def narrowed(self, own: _Capacities, routes: ShortestRoutes) -> "_Dealer | None":
         """The fabric with some links only; None if a broadcast from all nodes loses much speed."""
         links = (x for x in self.fabric.links if (x.source, x.destination) in own)
         less = _Dealer(replace(self.fabric, links=tuple(links)))

@@ -7,8 +7,6 @@ group of vertices loses no routing information; a path starts and ends at vertic
 that lie inside the two ends of the link.  `FlowNetwork` finds maximum flows (OR-Tools).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -205,7 +203,7 @@ class Network:
         least = [min(c, self.total) for c in capacities]
         return FlowNetwork(source + 1, tails, heads, least), capacities
 
-    def copy(self) -> Network:
+    def copy(self) -> "Network":
         """An independent copy."""
         other = Network(self.demand, self.terminals, self.home)
         other.out = [dict(x) for x in self.out]
@@ -213,12 +211,12 @@ class Network:
         other.pieces = {ends: list(pieces) for ends, pieces in self.pieces.items()}
         return other
 
-    def become(self, other: Network) -> None:
+    def become(self, other: "Network") -> None:
         """Takes over the links of a network with the same vertices; further ones have no links."""
         count = self.num_vertices
         self.out, self.into, self.pieces = other.out[:count], other.into[:count], other.pieces
 
-    def quotient(self, groups: Sequence[Sequence[int]]) -> tuple[Network, list[int]]:
+    def quotient(self, groups: Sequence[Sequence[int]]) -> "tuple[Network, list[int]]":
         """The network of groups of vertices without inner links, and the group of each vertex.
 
         Vertices in no group form one more, the last.

@@ -1,7 +1,5 @@
 """Exports: written, read back and executed by their format's own checker, and only then saved."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +45,7 @@ class HandedOut:
     exported: Exported
     checked: CheckedExport
 
-    def placed(self, place: PurePath) -> HandedOut:
+    def placed(self, place: PurePath) -> "HandedOut":
         """A copy whose notes name the file or folder to which it is written."""
         notes = tuple(note.replace(PLACE, str(place)) for note in self.exported.notes)
         return replace(self, exported=replace(self.exported, notes=notes))

@@ -6,8 +6,6 @@ space.  Copies within a rank are left out.  So in place and out of place are the
 A node has neighbouring chunks: the chunks of one message, or reductions of the same results.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -69,7 +67,7 @@ class MessageRuns:
     place: IntArray
 
     @staticmethod
-    def in_(lowered: LoweredAlgorithm) -> MessageRuns:
+    def in_(lowered: LoweredAlgorithm) -> "MessageRuns":
         """The runs of an algorithm: messages of one step between two ranks with neighbours."""
         layout = lowered.layout
         place = _places(layout)
@@ -181,7 +179,7 @@ class MessageSizes:
     count: int
 
     @staticmethod
-    def of(layout: Layout, request: ExportRequest, wanted: int) -> MessageSizes:
+    def of(layout: Layout, request: ExportRequest, wanted: int) -> "MessageSizes":
         """Sizes of the chunks of a message of `wanted` bytes; ExportError if it has more chunks.
 
         For 0 bytes chunks have 1 MiB, within the range of the request.

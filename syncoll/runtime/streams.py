@@ -6,8 +6,6 @@ chunks of one start and end are a *block*; a runtime that cuts a block's data in
 only the streams of the block and their shares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -47,7 +45,7 @@ class Streams:
         request = self.request
         return layout_of(request.instance, in_place=request.in_place, collective=self.collective)
 
-    def repeated(self, times: Sequence[int] | IntArray) -> Streams:
+    def repeated(self, times: Sequence[int] | IntArray) -> "Streams":
         """The same with each stream several times, or, with 0, left out."""
         counts = np.asarray(times, dtype=np.int64)
         first = np.cumsum(counts) - counts

@@ -5,8 +5,6 @@ a stream.  The chunks of a stream are interchangeable, so a plan only says how m
 edge in a step; they go first in, first out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -41,7 +39,7 @@ class StreamClass:
     chunks: IntArray
 
     @classmethod
-    def of(cls, table: RelationTable) -> list[StreamClass]:
+    def of(cls, table: RelationTable) -> "list[StreamClass]":
         """The classes of a table whose chunks have to move."""
         missing = table.post & ~table.pre
         moving = np.flatnonzero(missing.any(axis=1))
@@ -159,7 +157,7 @@ class SendPlan:
         entry: IntArray,
         step: IntArray,
         amount: IntArray,
-    ) -> SendPlan:
+    ) -> "SendPlan":
         """The plan of some sends, each step with the fewest rounds."""
         rounds = np.zeros(steps, dtype=np.int64)
         for i, part in enumerate(positions_of(step, steps)):
@@ -177,7 +175,7 @@ class SendPlan:
         weighted = np.bincount(self.entry, self.step * self.amount, minlength=entries)
         return np.asarray(weighted / streams.count)
 
-    def merged(self, streams: Streams, sets: LinkSets) -> SendPlan:
+    def merged(self, streams: Streams, sets: LinkSets) -> "SendPlan":
         """The plan with neighbouring steps merged if no send waits for another of them.
 
         That never costs a round, and may save some.  Steps without sends are dropped.

@@ -11,8 +11,6 @@ This is large neighbourhood search (Shaw, 1998) with windows of time as neighbou
 that cannot be shorter proves nothing about others, so only algorithms count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -61,7 +59,7 @@ class Window:
     instance: Instance | None
 
     @classmethod
-    def of(cls, instance: Instance, algorithm: Algorithm, first: int, last: int) -> Window:
+    def of(cls, instance: Instance, algorithm: Algorithm, first: int, last: int) -> "Window":
         """A window of an algorithm that moves data."""
         sends = algorithm.sends
         before, inside, after = (

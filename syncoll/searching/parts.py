@@ -4,8 +4,6 @@ An inverse is searched as its dual on the topology with every link reversed (SCC
 3.5).  Few points of a part are ever composed, so each is inverted only when needed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -93,7 +91,7 @@ class Dual:
         self._family = cache(self._inverted_family)
 
     @classmethod
-    def of(cls, request: SearchRequest) -> Dual | None:
+    def of(cls, request: SearchRequest) -> "Dual | None":
         """None if the collective is searched without a dual."""
         dual = request.collective.dual
         # The inverse of a reduction moves data, and needs no dual.

@@ -10,8 +10,6 @@ machine are searched first, each as a machine of its own.
 * Otherwise the machine without links that break its symmetry (`symmetry.subnetwork`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -53,7 +51,7 @@ class _Group:
     share: Share
     rounds: int = 1
 
-    def is_like(self, other: _Group) -> bool:
+    def is_like(self, other: "_Group") -> bool:
         mine, theirs = self.share.collective, other.share.collective
         return mine == theirs and self.topology.same_as(other.topology)
 

@@ -1,7 +1,5 @@
 """Passages over lanes, the movements of sends, and lanes that take passages one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -47,7 +45,7 @@ class Passages:
         return len(self.send)
 
     @classmethod
-    def of(cls, parts: Iterable[Sequence[npt.ArrayLike]]) -> Passages:
+    def of(cls, parts: Iterable[Sequence[npt.ArrayLike]]) -> "Passages":
         """Concatenates parts of these six columns; scalars are broadcast."""
         rows = [np.broadcast_arrays(*part) for part in parts]
         columns = [

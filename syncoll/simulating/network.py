@@ -9,8 +9,6 @@ A lane that is wider than all sends that pass through it is a bundle of cables, 
 widest send.  Four nodes on a switch with an uplink of four times their bandwidth send concurrently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -168,7 +166,7 @@ class PhysicalNetwork:
         sums = (sum(self.lanes[i].bandwidth for i in lanes) for lanes in first.values())
         return max(map(Fraction, sums), default=Fraction(0))
 
-    def slowed(self, lanes: Sequence[int], factor: Fraction) -> PhysicalNetwork:
+    def slowed(self, lanes: Sequence[int], factor: Fraction) -> "PhysicalNetwork":
         """A copy in which the bandwidth of some lanes is divided by a factor."""
         chosen = set(lanes)
         return replace(

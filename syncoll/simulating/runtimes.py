@@ -6,8 +6,6 @@ into another, on which the simulation runs unchanged::
     time(size) = least over protocols of  call + per_gpu * (GPUs of a process - 1) + simulation
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -208,7 +206,7 @@ class Runtime:
             for one in self.settings(network, semantics)
         ]
 
-    def named(self, options: Mapping[str, object], known: Iterable[Option] = ()) -> Runtime:
+    def named(self, options: Mapping[str, object], known: Iterable[Option] = ()) -> "Runtime":
         """The runtime with the protocol that options of an exporter name, or its `known` options by
         default; itself without one."""
         options = {**{one.name: one.default for one in known}, **options}

@@ -1,7 +1,5 @@
 """Where tasks run, as a person writes it: ``local``, ``processes:4``, ``dask://host:8786``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -22,7 +20,7 @@ class ExecutorName:
     address: str = ""
 
     @classmethod
-    def of(cls, text: str, jobs: int = 1) -> ExecutorName:
+    def of(cls, text: str, jobs: int = 1) -> "ExecutorName":
         """Parses a name; `jobs` is the width if it gives none.  Raises `UsageError` if it is
         invalid."""
         kind, colon, number = text.partition(":")

@@ -9,8 +9,6 @@ that only move data; on most combining ones, and to refute broadcasts, the SAT s
 (`benchmarks/portfolio.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +84,7 @@ class SolverSettings:
     limits: Limits | None = None
     memory: MemoryBudget | None = None
 
-    def named(self, manager: PluginManager | None = None) -> SolverSettings:
+    def named(self, manager: PluginManager | None = None) -> "SolverSettings":
         """The settings with ``auto`` replaced by names of encodings, so that all processes agree;
         errors as `choose_encoding`."""
         if AUTO not in (self.encoding, self.combining_encoding):

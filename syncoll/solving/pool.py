@@ -9,8 +9,6 @@ if these take most of the time.  ``dask://HOST:PORT`` (or ``tcp://``, ``tls://``
 Dask; it and its workers must have syncoll installed.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -107,7 +105,7 @@ class SolverPool:
         self._folder = Path(tempfile.mkdtemp(prefix="syncoll-"))
         self._closed = False
 
-    def __enter__(self) -> SolverPool:
+    def __enter__(self) -> "SolverPool":
         return self
 
     def __exit__(self, *_: object) -> None:

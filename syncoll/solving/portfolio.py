@@ -11,8 +11,6 @@ it early.  A thread that is still lowering when the race is over cannot be stopp
 touches a worker.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading
@@ -157,7 +155,7 @@ def _ask(
 class _Run(threading.Thread):
     """The thread of one backend in a race; puts a `Reply` or an exception into the race's inbox."""
 
-    def __init__(self, race: _Race, member: Member, declined: Reply | None) -> None:
+    def __init__(self, race: "_Race", member: Member, declined: Reply | None) -> None:
         """A run with a declined reply does not ask again whether it should run."""
         super().__init__(name=f"syncoll {member.name}", daemon=True)
         self.member = member

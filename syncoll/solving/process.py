@@ -9,8 +9,6 @@ A worker is a plain ``subprocess``: one of ``multiprocessing`` would import the 
 again.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import time
@@ -53,7 +51,7 @@ class SolverProcess:
     _idle_memory: int = 0
     _loading_since: float | None = None
 
-    def __enter__(self) -> SolverProcess:
+    def __enter__(self) -> "SolverProcess":
         return self
 
     def __exit__(self, *_: object) -> None:

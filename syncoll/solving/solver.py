@@ -5,8 +5,6 @@ and on the encoding's formula.  The verifier, which is independent of encodings 
 replays the decoded algorithm.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -158,7 +156,7 @@ class Solver:
         if start:
             self.start()
 
-    def __enter__(self) -> Solver:
+    def __enter__(self) -> "Solver":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -8,8 +8,6 @@ A thread in another process cannot be interrupted.  So a task carries a `StopSig
 solver polls.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
@@ -48,7 +46,7 @@ class StopSignal:
     giver: LivingProcess
 
     @classmethod
-    def of_this_process(cls, file: Path) -> StopSignal:
+    def of_this_process(cls, file: Path) -> "StopSignal":
         """A signal given by creating a file."""
         return cls(str(file), socket.gethostname(), LivingProcess.this())
 

@@ -4,8 +4,6 @@ The definition describes the least C, and a larger C cuts every chunk (`syncoll.
 unless the definition is irregular.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -74,7 +72,7 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
 class _Sized:
     """The tables of a definition with sizes, one for each P; size w makes w * C chunks."""
 
-    spec: _CollectiveSpec
+    spec: "_CollectiveSpec"
     _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
 
     def admits(self, nodes: int, chunks: int) -> bool:

@@ -6,8 +6,6 @@ Each applies to the families that have all its parameters.  It is evaluated as e
 and for all values at once if it names only parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -67,7 +65,9 @@ class TopologyFamily:
     routed: bool = False
 
     @classmethod
-    def of(cls, reference: str, call: BlamedCall, home: Module, *, routed: bool) -> TopologyFamily:
+    def of(
+        cls, reference: str, call: BlamedCall, home: Module, *, routed: bool
+    ) -> "TopologyFamily":
         """The family of a call whose arguments see the names of a file."""
         names = [name for argument in call.arguments for name in _names_in(argument.value)]
         free = [

@@ -3,8 +3,6 @@
 There are four namespaces: topologies, collectives, searches, and values (relations and `let`).
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -50,7 +48,7 @@ class Found:
     """A definition, and the file whose names it sees."""
 
     definition: Definition
-    module: Module
+    module: "Module"
 
 
 class Library(Protocol):
@@ -74,7 +72,7 @@ class NoLibrary:
         return ()
 
 
-def module_of(source: Source) -> Module:
+def module_of(source: Source) -> "Module":
     """A text that is in no file and sees no names."""
     return Module(source, None, NoLibrary())
 
@@ -94,7 +92,7 @@ class Module:
     library: Library
     own: dict[tuple[str, str], Definition] = field(default_factory=dict, repr=False)
     searches: tuple[Definition, ...] = ()
-    imports: tuple[Module, ...] = ()
+    imports: "tuple[Module, ...]" = ()
     shipped: bool = False
 
     @property

@@ -10,8 +10,6 @@ in order, without names and labels.
   for it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -47,7 +45,7 @@ class Numbering:
     bounds: IntArray
     members: IntArray
 
-    def inverse(self) -> Numbering:
+    def inverse(self) -> "Numbering":
         """The way back."""
         return Numbering(
             inverse(self.nodes), inverse(self.links), inverse(self.bounds), inverse(self.members)

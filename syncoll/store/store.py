@@ -11,8 +11,6 @@ An error in use (a full disk, a held lock, a damaged page) ends the store's work
 is reported once, and from then on the store finds and keeps nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -84,7 +82,7 @@ class Store(Rows):
         *,
         on_trouble: Callable[[str], None] | None = None,
         patience: float = _PATIENCE,
-    ) -> Store:
+    ) -> "Store":
         """Opens a store, and creates a missing file.
 
         Args:
@@ -130,7 +128,7 @@ class Store(Rows):
             raise
         return cls(connection, path, on_trouble)
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> "Store":
         return self
 
     def __exit__(self, *_: object) -> None:

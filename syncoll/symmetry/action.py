@@ -5,8 +5,6 @@ end of chunks, such as all of an allreduce.  These are permuted among themselves
 number allows, and fixed beyond that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,13 +33,13 @@ class Action:
     chunks: IntArray
 
     @classmethod
-    def of(cls, instance: Instance, until: Deadline = NEVER) -> Action:
+    def of(cls, instance: Instance, until: Deadline = NEVER) -> "Action":
         """The action of a large free group of an instance, found by `until`; it may be trivial."""
         table = instance.table
         return cls.on(free_symmetry(instance.topology, table, until, thorough=True), table)
 
     @classmethod
-    def on(cls, group: FreeGroup, table: RelationTable) -> Action:
+    def on(cls, group: FreeGroup, table: RelationTable) -> "Action":
         """The action of a group on the chunks of a table; a `ValueError` if it does not keep it."""
         elements, first = group.elements, group.elements[:, 0]
         where = np.full(group.num_nodes, -1)

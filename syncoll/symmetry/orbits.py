@@ -3,8 +3,6 @@
 Prices and loads are averaged over these; they need not generate a group that acts freely.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -95,7 +93,7 @@ class LinkOrbits:
     orbit: IntArray
 
     @classmethod
-    def of(cls, topology: Topology, group: Group) -> LinkOrbits:
+    def of(cls, topology: Topology, group: Group) -> "LinkOrbits":
         """The orbits under a group of automorphisms."""
         structure = Structure(topology)
         link = link_orbits(structure, list(group.generators))

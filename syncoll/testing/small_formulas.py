@@ -1,7 +1,5 @@
 """Formulas small enough to enumerate: every kind of row in every odd shape, and tiny ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
 from itertools import combinations, product
 from typing import NamedTuple
@@ -54,7 +52,7 @@ def tiny_formulas(features: AbstractSet[Feature]) -> Iterator[Formula]:
                 yield _formula([row, _clause((3,))], enforcer=3)
 
 
-def _rows(features: AbstractSet[Feature]) -> Iterator[_Row]:
+def _rows(features: AbstractSet[Feature]) -> "Iterator[_Row]":
     """Single rows other than clauses."""
     if Feature.CARDINALITY in features:
         for literals, bounds in product(_LITERALS, _BOUNDS):

@@ -26,8 +26,6 @@ Each thread has a clock of its own.  A write must be visible to later accesses; 
 earlier.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from syncoll_mscclpp.reading.operations import MULTICAST
@@ -58,7 +56,7 @@ class _Pushed:
     writes: set[int] = field(default_factory=set)
     signals: bool = False
 
-    def clashes(self, other: _Pushed) -> bool:
+    def clashes(self, other: "_Pushed") -> bool:
         """Whether the order of two operations matters."""
         if self.signals or other.signals:
             return True

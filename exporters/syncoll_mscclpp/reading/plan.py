@@ -4,8 +4,6 @@ The loader reads the keys that it needs and ignores the others.  If it would thr
 or fall back silently, reading fails here, with the place.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -81,7 +79,7 @@ class PlanOperation(Record, frozen=True):
     barrier_size: Index | None = field(name="num_threadblocks", default=None)
     semaphores: Indices = field(name="semaphore_ids", default=())
     loop: PipelineLoop = field(name="iter_context", default=PipelineLoop(0, 0))
-    inner: tuple[PlanOperation, ...] = field(name="ops", default=())
+    inner: "tuple[PlanOperation, ...]" = field(name="ops", default=())
 
     def __post_init__(self) -> None:
         if self.name == "barrier" and None in (self.barrier, self.barrier_size):

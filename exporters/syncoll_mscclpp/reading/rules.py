@@ -5,8 +5,6 @@ the runtime's sources (execution_plan.cc, executor.cc, execution_kernel.hpp).  M
 races and wrong results are found by executing the plan, not here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -195,7 +193,7 @@ def _units_in_fixed_scratch(plan: ExecutionPlan, most: int) -> Iterator[tuple[in
             yield pieces + 2, pieces
 
 
-def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> Iterator[PlanStep]:
+def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> "Iterator[PlanStep]":
     for gpu in gpus:
         for block in gpu.blocks:
             for number, op, _ in block.flat:
