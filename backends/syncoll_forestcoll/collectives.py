@@ -200,7 +200,6 @@ class _Clock:
         self.seconds, self.last = seconds, perf_counter()
 
     def stop(self, stage: str) -> None:
-        """Ends a stage."""
         now = perf_counter()
         self.seconds[stage], self.last = now - self.last, now
         if stage in _NEXT:

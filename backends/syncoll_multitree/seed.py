@@ -173,7 +173,6 @@ class _Grown:
 
 @remembering
 def _quotients(topology: Topology) -> tuple[TranslationQuotient, ...]:
-    """The topology's quotients by its groups of translations."""
     return tuple(TranslationQuotient(topology, group) for group in find_translations(topology))
 
 

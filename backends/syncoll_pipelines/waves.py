@@ -146,8 +146,6 @@ class _Model(CpSatModel):
         self.proto.solution_hint.values.extend(list(values.values()))
 
     def waves(self, values: Sequence[int]) -> TreeWaves:
-        """The waves of a solution."""
-
         def edges(tree: dict[tuple[int, int], int]) -> Tree:
             return tuple(edge for edge, variable in tree.items() if values[variable])
 

@@ -116,8 +116,6 @@ class TimedTreeSeed(ResumingSeed):
 
 
 class _Run:
-    """One run of the seed."""
-
     def __init__(
         self, problem: PackingProblem, turn: Turn, most_chunks: int, known: list[list[TimedTree]]
     ) -> None:

@@ -143,8 +143,6 @@ class PartialEncoding:
 
 
 class _Encoder:
-    """One run of the encoding."""
-
     def __init__(self, instance: Instance) -> None:
         self.instance, self.topology = instance, instance.topology
         self.builder = FormulaBuilder()

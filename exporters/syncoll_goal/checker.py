@@ -103,7 +103,6 @@ class Notes:
         table[rank] = frozenset(self._numbers(rest, place))
 
     def _sizes(self, words: list[str], place: str) -> tuple[int, ...]:
-        """The size of each chunk."""
         found: dict[int, int] = {}
         for chunks, size in zip(words[::2], words[1::2], strict=False):
             if not size.isdecimal() or len(size) > 19 or not 0 < int(size) <= _MOST_BYTES:

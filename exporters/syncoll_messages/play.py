@@ -122,8 +122,6 @@ def _key(rank: int, node: MessageNode) -> Key:
 
 
 class _Run:
-    """The state of all ranks."""
-
     def __init__(self, graphs: Sequence[RankGraph], rendezvous: bool) -> None:
         self.graphs = graphs
         self.rendezvous = rendezvous

@@ -107,7 +107,6 @@ class _Check:
         )
 
     def as_dialect(self, dialect: Runtime) -> CheckedExport:
-        """The verdict of one runtime."""
         algorithm = self.algorithm
         require_loadable(algorithm, dialect)
         spec = specification_of(algorithm, dialect)

@@ -375,7 +375,6 @@ class _Fusion:
             chosen = needed
 
     def _forwarded(self, rank: RankOperations, copies: Mapping[int, Slot]) -> list[XmlInstruction]:
-        """The instructions of one rank."""
         plain = instructions_of(rank.operations, fuse=self.plan.reduce, apart=self.apart.added)
         plain = list(read_copies(plain, copies))
         may = self._alike(plain, copies)

@@ -115,8 +115,6 @@ def _name(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Writing:
-    """The state of writing a file."""
-
     request: ExportRequest
     runtime: Runtime
     instances: int
@@ -182,7 +180,6 @@ class _Writing:
         return largest
 
     def notes(self) -> Iterator[str]:
-        """The notes for the user."""
         collective, runtime = self._collective, self.runtime
         if collective.root is not None:
             yield (
@@ -211,7 +208,6 @@ class _Writing:
             )
 
     def lines(self, name: str) -> Iterator[str]:
-        """The lines of the file."""
         program, request = self.program, self.request
         yield _element(
             "algo",

@@ -159,5 +159,4 @@ class _Rank:
         return Packed(name, data, numbers, self.data(target))
 
     def data(self, slot: Slot) -> Slot:
-        """The slot of a value's data."""
         return self.stored.get(slot, slot)

@@ -127,7 +127,6 @@ def _of_block(block: int, peers: int) -> list[Channel]:
 
 
 def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
-    """The way of each chunk."""
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
     found: list[_Way] = []

@@ -86,7 +86,6 @@ def _sizes(
 def _exported(
     request: ExportRequest, options: Mapping[str, OptionValue], program: PlanProgram
 ) -> Exported:
-    """The file of a program."""
     layout, scratch = program.places.layout, program.places.scratch
     sizes = _sizes(request, options, program)
     notes = notes_on(request, program, sizes)

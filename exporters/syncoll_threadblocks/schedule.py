@@ -59,8 +59,6 @@ Reason = tuple[int, int]
 
 
 class _Run:
-    """The state of an execution."""
-
     def __init__(self, program: Program, chunks_per_message: int) -> None:
         self.program = program
         self.most = chunks_per_message

@@ -140,7 +140,6 @@ class _Search:
             yield parts
 
     def _between(self, parts: Sequence[int]) -> IntArray:
-        """The links between parts."""
         part = np.array(parts)[self._ends]
         return np.flatnonzero(part[:, 0] != part[:, 1])
 

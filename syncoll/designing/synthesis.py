@@ -57,7 +57,6 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
 
 
 def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:
-    """The known frontiers."""
     for one in assessed:
         known = one.bounds.get(collective)
         if known is not None and known.frontier is not None:

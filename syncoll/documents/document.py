@@ -138,7 +138,6 @@ def parse_entries(text: str, name: str) -> Any:
 
 
 def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tuple[str, int]:
-    """The kind of a document, and its version."""
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise FileFormatError(
             f'{name}: not a file of syncoll\'s; expected an object with "schema": "syncoll/…"'

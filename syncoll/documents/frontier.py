@@ -181,7 +181,6 @@ def _evidence(record: FrontierRecord) -> Evidence | None:
 
 
 def _families(record: FrontierRecord, topology: Topology) -> tuple[Family, ...]:
-    """The families of a file, verified."""
     families = []
     for i, one in enumerate(record.families or ()):
         family = family_of(one, topology, record.collective)

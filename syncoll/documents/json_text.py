@@ -135,7 +135,6 @@ def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str
 
 
 def _add_text(pieces: list[str], value: object, indent: str, ascii_only: bool) -> None:
-    """Adds the pieces of `to_text`."""
     deeper = indent + "  "
     if isinstance(value, dict) and value:
         opening = "{\n" + deeper

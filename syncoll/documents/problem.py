@@ -312,7 +312,6 @@ def algorithm_of(record: AlgorithmRecord, topology: Topology) -> Algorithm:
 
 
 def _listed(record: AlgorithmRecord, topology: Topology) -> Algorithm:
-    """The sends that a record lists."""
     nodes, grains = topology.num_nodes, topology.grains
     rounds = tuple(rounds_of(one, grains) for one in record.rounds_per_step)
     chunks, lengths = spread([row[0] for row in record.sends], MOST_DENSE_CELLS, "sends")

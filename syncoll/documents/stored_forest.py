@@ -128,7 +128,6 @@ def _forests(record: ForestRecord, fabric: Fabric) -> Forests:
 def _phase(
     record: PhaseRecord | ForestRecord, collective: ForestCollective, fabric: Fabric
 ) -> PackedForest:
-    """One checked forest."""
     if record.algbw <= 0:
         raise FileFormatError(f"algbw is {record.algbw}; expected a throughput above 0")
     if max(record.k, *(tree.weight for tree in record.trees)) > _LARGEST_WEIGHT:

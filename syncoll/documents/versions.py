@@ -58,7 +58,6 @@ def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
 
 
 def _problems(kind: str, record: Any) -> dict[str, Any]:
-    """The problems of a file, by place."""
     if kind != "frontier":
         return {"": record}
     parts = {f"points[{i}].": one for i, one in enumerate(record.points)}

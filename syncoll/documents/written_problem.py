@@ -50,7 +50,6 @@ def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
 
 
 def _protocols(fabric: Fabric) -> dict[str, tuple[Fraction | None, ...]]:
-    """The latencies of links by protocol."""
     stated = [dict(link.protocols) for link in fabric.links]
     names = dict.fromkeys(name for one in stated for name in one)
     return {name: tuple(one.get(name) for one in stated) for name in names}

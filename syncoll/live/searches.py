@@ -42,7 +42,6 @@ class _Known:
         self._proved: dict[int | None, Fraction] = {}
 
     def add(self, entry: Entry) -> None:
-        """Adds a point or a bound."""
         if entry.kind is Kind.FOUND:
             known = self._found.get(entry.steps, entry.bandwidth)
             self._found[entry.steps] = min(entry.bandwidth, known)

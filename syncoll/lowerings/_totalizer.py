@@ -116,7 +116,6 @@ def _leaves(shape: SumShape, cap: int) -> list[_Node]:
 
 
 def _tree(shape: SumShape, cap: int, limit: int) -> _Node:
-    """The tree of a shape."""
     leaves = _leaves(shape, cap)
 
     def balanced(first: int, last: int) -> _Node:

@@ -92,11 +92,9 @@ class _Keys:
         self._fields = random.integers(1 << 63, size=8, dtype=np.uint64) | np.uint64(1)
 
     def literal(self, literals: IntArray) -> KeyArray:
-        """The key of each literal."""
         return self._literals[literals + self.num_booleans]
 
     def integer(self, integers: IntArray) -> KeyArray:
-        """The key of each integer."""
         return self._integers[integers]
 
     def distinct(self, sums: KeyArray, *fields: IntArray) -> BoolArray:

@@ -263,8 +263,6 @@ def _ways(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sum:
-    """The tables of a sum."""
-
     parts: tuple[Collective, ...]
     shares: _Shares
     name: str

@@ -85,7 +85,6 @@ class _Group:
         return plain if self.even else uneven
 
     def arguments(self, rank: int, send: Array, receive: Array, op: MPI.Op) -> tuple[object, ...]:
-        """The arguments of a rank of the group."""
         sent, received = message(send), message(receive)
         amounts, at_root = self.amounts.tolist(), rank == self.root
         to_root: object = None if not at_root else received if self.even else (received, amounts)

@@ -98,7 +98,6 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
 
 
 def _limits(proof: Proof) -> str:
-    """The limits of a scope."""
     return proof.scope_text.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")
 
 

@@ -48,7 +48,6 @@ def collective_meant(
 
 
 def _is_of(found: Collective, instance: Instance) -> bool:
-    """Whether an instance belongs to a collective."""
     nodes, chunks = instance.topology.num_nodes, instance.chunks
     try:
         table = found.tabulate(nodes, chunks) if found.admits(nodes, chunks) else None

@@ -196,5 +196,4 @@ def _inverted(points: Iterable[Costs], dual: str) -> Iterator[Part]:
 
 
 def _works(broken: BrokenAlgorithm) -> bool:
-    """Whether an algorithm still works."""
     return not (broken.uses_what_is_gone or violations(broken.instance, broken.algorithm))

@@ -87,7 +87,6 @@ def certificate_entry(one: Certificate, topology: Topology, room: ByteRoom) -> d
 
 
 def _words(one: Certificate, topology: Topology) -> list[str]:
-    """The argument in sentences."""
     bound, chunks = one.bound, one.shape.chunks
     per_node = f"C = {chunks}"
     end = f"so that R is at least {bound.rounds} with {per_node}: R/C >= {one.bandwidth}."

@@ -65,7 +65,6 @@ class _Run:
         return np.array([[float(of(size * share)) for share in shares] for size in sizes])
 
     def run(self) -> Movements:
-        """Simulates all steps."""
         for step in range(len(self.work.first_step) - 1):
             low, high = (int(x) for x in self.work.first_step[step : step + 2])
             for batch in self._batches(low, high):

@@ -78,8 +78,6 @@ def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
 
 
 class _Run:
-    """The simulation of one size."""
-
     def __init__(self, work: Workload, semantics: Semantics, size: Fraction) -> None:
         self.work, network = work, work.network
         wires = np.array([float(semantics.wire_bytes(size * share)) for share in network.shares])

@@ -62,7 +62,6 @@ def _numbers(
 def _elements(
     evaluator: Evaluator, call: Call, expression: Expr, scope: NameScope, mask: Mask
 ) -> list[Any]:
-    """The elements of a list."""
     return _paid(evaluator, call, evaluator.items(expression, scope, mask))
 
 

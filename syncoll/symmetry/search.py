@@ -150,7 +150,6 @@ def free_symmetry(
 
 
 def _groups(topology: Topology) -> dict[bool, FreeGroup]:
-    """The known groups of a topology."""
     found: dict[bool, FreeGroup] = topology.__dict__.setdefault(_GROUPS, {})
     return found
 

@@ -84,7 +84,6 @@ class _Threads(Block):
         self.start = self.clock.seen
 
     def of(self, thread: int) -> Clock:
-        """The clock of one thread."""
         return self.news.get(thread, self.clock)
 
     def relaxed(self, clock: Clock) -> Clock:

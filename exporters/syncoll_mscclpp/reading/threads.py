@@ -318,7 +318,6 @@ class _Maker:
                 )
 
     def keys(self) -> list[Key]:
-        """The channels of the operation."""
         table = self.block.channels[self.op.channel_type]
         return [(self.gpu.id, self.op.channel_type, table[one]) for one in self.op.channels]
 
@@ -443,7 +442,6 @@ class _Maker:
         return tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot))
 
     def is_packet(self, slot: int) -> bool:
-        """Whether a slot holds packets."""
         if self.build.plan.protocol != "LL":
             return False
         return self.build.memory.owner(slot).name == PACKET_BUFFER
