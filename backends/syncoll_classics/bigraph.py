@@ -17,8 +17,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import OptionError
-from syncoll.model import Topology
-from syncoll.model.fabric import Fabric
+from syncoll.model import Fabric, Topology
 
 __all__ = ["BiGraph", "numbered_bigraph", "rank_mapping", "recognise_bigraph"]
 

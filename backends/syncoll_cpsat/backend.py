@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model_helper
 
-from syncoll.formula import NO_HIGH, NO_LOW, Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.formula.formula import row_sums
+from syncoll.formula import NO_HIGH, NO_LOW, Formula, Limits, Outcome, StopReason, Verdict, row_sums
 from syncoll.formula.matrix import columns_to_assignment, linear_matrix
 from syncoll.linear.effort import TICKS_PER_UNIT
 from syncoll.plugins import OptionValue

@@ -13,13 +13,11 @@ from math import floor
 from time import perf_counter
 
 from syncoll.errors import ModelError, UsageError
-from syncoll.model.fabric import Fabric
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, Forest
 from syncoll.progress import report
 from syncoll.results.forest import ForestCollective
-from syncoll.routing import cut_ratio
+from syncoll.routing import Bottleneck, bottleneck, cut_ratio, network_of, require_balanced
 from syncoll.routing.network import Network
-from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
 from syncoll.routing.reduction import bypass_two_port_switches, find_groups
 from syncoll.routing.switch_removal import remove_by_leaves, remove_switches
 from syncoll.trust.forest import verify_forest

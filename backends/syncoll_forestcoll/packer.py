@@ -6,8 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.deadline import OutOfTimeError, enclosing, interrupted_at
-from syncoll.model.fabric import Fabric
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, Forest
 from syncoll.results.forest import ForestCollective, PackedForest
 from syncoll.routing.optimality import bottleneck
 from syncoll.trust.forest import verify_packed

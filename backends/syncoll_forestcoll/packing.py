@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
-from syncoll.model.fabric import Fabric
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, Forest
 from syncoll.routing.network import Network, Path
 
 __all__ = ["Arc", "ArcBlock", "ForestPacking", "forest_of", "locate", "on_paths"]

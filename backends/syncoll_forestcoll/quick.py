@@ -11,8 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.model.fabric import Fabric
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, Forest
 from syncoll.routing.optimality import check_collective
 
 __all__ = ["quick_forest"]

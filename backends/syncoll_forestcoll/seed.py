@@ -16,8 +16,7 @@ from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
-from syncoll.routing import bottleneck
-from syncoll.routing.optimality import imbalance
+from syncoll.routing import bottleneck, imbalance
 from syncoll.scheduling import MOST_SENDS, StepTree, schedule_trees, waves_of_streams
 from syncoll.scheduling.packing import TreePacking
 from syncoll.trust.forest import verify_forest

@@ -20,8 +20,7 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import ModelError
-from syncoll.model import Topology
-from syncoll.model.fabric import Fabric
+from syncoll.model import Fabric, Topology
 
 __all__ = ["Costs", "LinkSystem"]
 

@@ -14,9 +14,8 @@ from msgspec import UNSET, Meta, UnsetType
 from syncoll.arrays import BoolArray
 from syncoll.documents.record import Count, Node, Nodes, Record, RoundsEntry, read_record, rounds_of
 from syncoll.errors import FileFormatError, ModelError, VerificationError
-from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
+from syncoll.model import MOST_GRAINS, Algorithm, BandwidthBound, Counting, Instance, Topology
 from syncoll.model.grains import Rounds, exact
-from syncoll.model.topology import MOST_GRAINS
 from syncoll.plugins import CheckedExport
 from syncoll.trust import require_valid
 

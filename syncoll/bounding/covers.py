@@ -12,8 +12,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.bounding.rationals import NEAR
 from syncoll.linear import GrowingProgram
-from syncoll.model import Topology
-from syncoll.model.rows import ranges
+from syncoll.model import Topology, ranges
 
 __all__ = ["Covers"]
 

@@ -19,8 +19,7 @@ from syncoll.bounding.network import QUICK, SMALL
 from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import ProgramRows
-from syncoll.model import Topology, ranges
-from syncoll.model.topology import UNREACHABLE
+from syncoll.model import UNREACHABLE, Topology, ranges
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from syncoll.damage.damage import Affected, Damage, affected_by
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import BandwidthBound, Fabric, Topology
-from syncoll.model.topology import UNREACHABLE
+from syncoll.model import UNREACHABLE, BandwidthBound, Fabric, Topology
 from syncoll.routing import as_topology, routed
 
 __all__ = ["Damaged", "cables_of", "connections", "damaged"]

@@ -29,8 +29,7 @@ from syncoll.documents.record import (
 )
 from syncoll.errors import FileFormatError
 from syncoll.model.rows import MOST_CELLS
-from syncoll.results.evidence import Distance, Evidence, ScaledShape
-from syncoll.results.proof import Method, Proof, Refuted, Scope
+from syncoll.results import Distance, Evidence, Method, Proof, Refuted, ScaledShape, Scope
 
 __all__ = [
     "EvidenceRecord",

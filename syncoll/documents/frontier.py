@@ -12,9 +12,7 @@ from syncoll.documents.problem import VERSION, AlgorithmRecord, FileRecord, Prob
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
-from syncoll.results.evidence import Evidence
-from syncoll.results.family import Family, Part
-from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
+from syncoll.results import Costs, Evidence, Family, Frontier, OpenClaim, Part, Point
 from syncoll.trust.families import require_family
 
 __all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_of"]

@@ -13,8 +13,7 @@ from syncoll.documents.forest import ForestNetworkRecord, ForestRecord, PhaseRec
 from syncoll.documents.record import read_record
 from syncoll.documents.sniff import refuse_kind
 from syncoll.errors import FileFormatError, ModelError, VerificationError
-from syncoll.model import Fabric, FabricLink
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, FabricLink, Forest
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
 from syncoll.trust.forest import verify_any_roots, verify_packed
 

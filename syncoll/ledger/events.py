@@ -18,9 +18,7 @@ from typing import Concatenate, ParamSpec
 
 from syncoll.ledger.request import Candidate, Observer
 from syncoll.model.grains import Rounds, in_rounds
-from syncoll.results.family import Family
-from syncoll.results.frontier import Frontier, Point
-from syncoll.results.proof import Refuted
+from syncoll.results import Family, Frontier, Point, Refuted
 from syncoll.wording import nearness
 
 __all__ = ["BOUNDS", "Bound", "EngineRecord", "Entry", "Event", "Kind", "Log", "Undecided"]

@@ -6,8 +6,7 @@ from typing import Protocol
 
 from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.model.node_sets import MOST_DENSE_CELLS
-from syncoll.results.family import Family
-from syncoll.results.frontier import TOLERANCE, Point
+from syncoll.results import TOLERANCE, Family, Point
 
 __all__ = [
     "FEW_STEPS",

@@ -7,8 +7,7 @@ as the chunks of the question do.
 
 from dataclasses import dataclass, field
 
-from syncoll.model import Algorithm, Instance, refine
-from syncoll.model.derivation import same_chunks
+from syncoll.model import Algorithm, Instance, refine, same_chunks
 from syncoll.results.frontier import Point
 
 __all__ = ["WarmStarts"]

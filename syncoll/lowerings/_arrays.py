@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.formula import Formula
-from syncoll.formula.formula import row_sums
+from syncoll.formula import Formula, row_sums
 from syncoll.model import ranges
 
 __all__ = [

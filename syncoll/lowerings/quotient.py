@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray, KeyArray
-from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
-from syncoll.formula.formula import added_up
+from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, row_sums
 from syncoll.lowerings.lowering import Applied
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll.model import Algorithm
-from syncoll.model.derivation import tree_contributions
+from syncoll.model import Algorithm, tree_contributions
 from syncoll.plugins.turns import Turn
 from syncoll.repairing.budget import Budget
 from syncoll.repairing.delivery_trees import NEVER, Deliveries

@@ -21,9 +21,8 @@ from syncoll.model.fewer_nodes import rest_of
 from syncoll.plugins import Proposal
 from syncoll.plugins.turns import Turn
 from syncoll.repairing.rip_up_reroute import BrokenAlgorithm, mended
-from syncoll.results import Family, Part
+from syncoll.results import Costs, Family, Part
 from syncoll.results.family import backwards
-from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
 from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
 from syncoll.trust import violations

@@ -20,8 +20,7 @@ from syncoll.reporting.markup import (
 )
 from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import MESSAGES, Times
-from syncoll.results import Frontier
-from syncoll.results.frontier import TOLERANCE
+from syncoll.results import TOLERANCE, Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.simulating import RUNTIMES
 from syncoll.simulating.message_times import SHOWN_SIZES

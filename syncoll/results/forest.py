@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.model.fabric import Fabric
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, Forest
 
 __all__ = ["ForestCollective", "Forests", "PackedForest"]
 

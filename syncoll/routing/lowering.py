@@ -30,9 +30,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from syncoll.errors import ModelError, UsageError
-from syncoll.model.fabric import Fabric
+from syncoll.model import BandwidthBound, Counting, Fabric, Link, Topology
 from syncoll.model.grains import grains_for
-from syncoll.model.topology import BandwidthBound, Counting, Link, Topology
 from syncoll.routing.attachment import one_switch_each
 from syncoll.routing.merging import Merged, merge_switches
 from syncoll.routing.network import Network, Path

@@ -15,10 +15,9 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
-from syncoll.model import Counting, Topology
+from syncoll.model import Counting, RelationTable, Topology
 from syncoll.model.counting import links_together
 from syncoll.model.messages import chunk_places, message_numbers
-from syncoll.model.rows import RelationTable
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, Slot
 from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation

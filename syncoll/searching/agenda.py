@@ -18,8 +18,7 @@ from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.results.family import Family
-from syncoll.results.frontier import Point
+from syncoll.results import Family, Point
 from syncoll.searching.shares import SHORT_SECONDS
 
 __all__ = ["OUT_OF_MEMORY", "SAVE_SECONDS", "SEEDS", "SELDOM", "Agenda", "Engine", "Work"]

@@ -18,8 +18,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.model import Algorithm, Instance
-from syncoll.results import Solution
-from syncoll.results.solution import undecided
+from syncoll.results import Solution, undecided
 from syncoll.searching.heuristics import Seeding
 from syncoll.searching.point import solve_directly, solve_symmetrically
 from syncoll.solving import Solver, SolverPool

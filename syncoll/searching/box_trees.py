@@ -14,8 +14,7 @@ import numpy as np
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import ModelError, VerificationError
-from syncoll.model import Algorithm, Collective, Topology
-from syncoll.model.derivation import tree_contributions
+from syncoll.model import Algorithm, Collective, Topology, tree_contributions
 from syncoll.model.width_clusters import connected_by
 from syncoll.searching.decompose import composed, inverted
 from syncoll.simulating import PhysicalNetwork, with_sends

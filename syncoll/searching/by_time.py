@@ -16,8 +16,7 @@ from syncoll.clock import took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError, UsageError
-from syncoll.model import Instance, OrbitAlgorithm
-from syncoll.model.derivation import refine
+from syncoll.model import Instance, OrbitAlgorithm, refine
 from syncoll.planning import members_for, message_of
 from syncoll.results import Frontier, Part
 from syncoll.searching.arrival_trees import MOST_OPTIONS, by_arrival

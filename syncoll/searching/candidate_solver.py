@@ -19,14 +19,11 @@ from itertools import islice, takewhile
 from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
+from syncoll.ledger import Candidate, CandidateSource, Observer, Strategy, is_small
 from syncoll.ledger.bounds_table import THOROUGH_SECONDS, BoundsTable
-from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
-from syncoll.ledger.request import Candidate, Observer, Strategy, is_small
-from syncoll.results import Solution
-from syncoll.results.frontier import Point
-from syncoll.results.proof import Refuted, covers
+from syncoll.results import Point, Refuted, Solution, covers
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.heuristics import BUSY
 from syncoll.searching.shares import SHORT_SECONDS, WORTH

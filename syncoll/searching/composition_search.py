@@ -13,12 +13,10 @@ from dataclasses import replace
 from syncoll.clock import now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
-from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger import BoundsTable, CandidateSource, SearchRequest, Size, Strategy
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.incumbents import FEW_STEPS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.ledger.request import SearchRequest, Size, Strategy
 from syncoll.model import Collective
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Frontier

@@ -13,8 +13,7 @@ from math import lcm
 from typing import Generic, TypeVar
 
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
-from syncoll.model.derivation import same_chunks
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert, same_chunks
 from syncoll.model.derived import inverse_chunks
 from syncoll.model.messages import contiguous
 from syncoll.results import Solution

@@ -11,8 +11,7 @@ from functools import cache
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Topology
 from syncoll.model.grains import exact
-from syncoll.results.family import Family
-from syncoll.results.frontier import Frontier, Point
+from syncoll.results import Family, Frontier, Point
 
 __all__ = ["InGrains"]
 

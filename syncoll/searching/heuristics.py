@@ -27,8 +27,7 @@ from syncoll.model import Collective, Topology
 from syncoll.model.messages import contiguous
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.guard import calling
-from syncoll.results.family import Family
-from syncoll.results.frontier import Point
+from syncoll.results import Family, Point
 from syncoll.searching.chosen_seed import ChosenSeed, HeuristicState, Proposals
 from syncoll.searching.seed_process import (
     Failure,

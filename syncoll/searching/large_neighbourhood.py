@@ -21,13 +21,11 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.formula import Verdict
-from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger import Candidate, CandidateSource, Observer
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
-from syncoll.ledger.request import Candidate, Observer
 from syncoll.model import Algorithm, Instance, refine
-from syncoll.results import Solution
-from syncoll.results.frontier import Point
+from syncoll.results import Point, Solution
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.candidate_solver import solved_point
 from syncoll.searching.shares import found_group

@@ -13,9 +13,8 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from syncoll.deadline import Deadline
-from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger import BoundsTable, SearchRequest
 from syncoll.ledger.ledger import OnPoints
-from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Instance, Topology, recut
 from syncoll.model.derived import dual_of
 from syncoll.results.family import Family, Part as FamilyPart, backwards

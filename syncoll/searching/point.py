@@ -21,8 +21,7 @@ from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.model.derived import dual_instance
 from syncoll.model.grains import Rounds
-from syncoll.results import Solution
-from syncoll.results.solution import NO_FORMULA
+from syncoll.results import NO_FORMULA, Solution
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.searching.shares import found_group
 from syncoll.solving import Solver

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from syncoll.deadline import NEVER, Deadline
+from syncoll.ledger import CandidateSource, Size, Strategy, size_of
 from syncoll.ledger.bounds_table import in_turn
-from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.ledger.request import Size, Strategy, size_of
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import SEEDS, Agenda, Work
 from syncoll.searching.answers import AnswerSource

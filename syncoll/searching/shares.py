@@ -5,8 +5,7 @@ from fractions import Fraction
 
 from syncoll.deadline import Deadline
 from syncoll.ledger.request import is_small
-from syncoll.model import Topology
-from syncoll.model.rows import RelationTable
+from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import FreeGroup, free_symmetry
 
 __all__ = [

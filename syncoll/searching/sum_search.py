@@ -17,8 +17,7 @@ from syncoll.ledger.events import Event
 from syncoll.ledger.incumbents import MOST_SENDS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.ledger.request import SearchRequest
-from syncoll.model import Algorithm, Collective, Instance, recut
-from syncoll.model.derivation import overlay, refine, same_chunks
+from syncoll.model import Algorithm, Collective, Instance, overlay, recut, refine, same_chunks
 from syncoll.model.messages import contiguous
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import Work

@@ -26,10 +26,9 @@ import numpy as np
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.formula import Verdict
-from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger import Candidate, CandidateSource, Observer
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
-from syncoll.ledger.request import Candidate, Observer
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.candidate_solver import solved_point

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import takewhile
 
-from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger import Candidate, CandidateSource, Strategy
 from syncoll.ledger.ledger import StepState
-from syncoll.ledger.request import Candidate, Strategy
 from syncoll.searching.shares import SHORT_SECONDS
 
 __all__ = ["PHASES", "QUICK_SECONDS", "Phase"]

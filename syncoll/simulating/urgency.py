@@ -21,8 +21,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.messages import equal_trees
-from syncoll.results import Frontier
-from syncoll.results.frontier import TOLERANCE, thinned
+from syncoll.results import TOLERANCE, Frontier, thinned
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds

@@ -10,8 +10,7 @@ from functools import cache
 from typing import Any
 
 from syncoll.errors import Origin
-from syncoll.model import BandwidthBound, Counting, Fabric, FabricLink, Link, Topology
-from syncoll.model.topology import MOST_GRAINS
+from syncoll.model import MOST_GRAINS, BandwidthBound, Counting, Fabric, FabricLink, Link, Topology
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
 from syncoll.spec.evaluator import Evaluator

@@ -14,9 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.model import BandwidthBound, Collective, Link, Topology
+from syncoll.model import UNREACHABLE, BandwidthBound, Collective, Link, Topology
 from syncoll.model.reach import Reach
-from syncoll.model.topology import UNREACHABLE
 from syncoll.symmetry.candidates import collective_generators
 from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.errors import VerificationError
-from syncoll.model.fabric import Fabric
-from syncoll.model.forest import Forest
+from syncoll.model import Fabric, Forest
 from syncoll.results.forest import PackedForest
 
 __all__ = ["verify_any_roots", "verify_forest", "verify_packed"]
