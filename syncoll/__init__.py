@@ -56,12 +56,7 @@ if TYPE_CHECKING:
     from syncoll.verbs.ceiling import ceiling as ceiling
     from syncoll.verbs.ceiling.result import CeilingResult as CeilingResult
     from syncoll.verbs.check import check as check
-    from syncoll.verbs.definitions import (
-        collective as collective,
-        discover as discover,
-        fabric as fabric,
-        topology as topology,
-    )
+    from syncoll.verbs.definitions import *
     from syncoll.verbs.design import design as design
     from syncoll.verbs.design.result import DesignResult as DesignResult
     from syncoll.verbs.explain import explain as explain
@@ -70,13 +65,7 @@ if TYPE_CHECKING:
     from syncoll.verbs.export.result import ExportResult as ExportResult
     from syncoll.verbs.forest import forest as forest, load_forest as load_forest
     from syncoll.verbs.forest.result import ForestsResult as ForestsResult
-    from syncoll.verbs.frontier import (
-        CheckedResult as CheckedResult,
-        FrontierResult as FrontierResult,
-        PointResult as PointResult,
-        StoredResult as StoredResult,
-        load as load,
-    )
+    from syncoll.verbs.frontier import *
     from syncoll.verbs.import_ import import_topology as import_topology
     from syncoll.verbs.pareto import pareto as pareto
     from syncoll.verbs.plan import plan as plan
@@ -85,10 +74,7 @@ if TYPE_CHECKING:
     from syncoll.verbs.recommend import recommend as recommend
     from syncoll.verbs.recommend.result import RecommendationResult as RecommendationResult
     from syncoll.verbs.repair import repair as repair, survey as survey
-    from syncoll.verbs.repair.result import (
-        RepairResult as RepairResult,
-        SurveyResult as SurveyResult,
-    )
+    from syncoll.verbs.repair.result import *
     from syncoll.verbs.report import report as report
     from syncoll.verbs.report.result import ReportResult as ReportResult
     from syncoll.verbs.run import run as run

@@ -4,21 +4,11 @@ Nothing here searches or solves; `syncoll.bounding` finds certificates.
 """
 
 from syncoll.certificates.certificate import *
-from syncoll.certificates.chunk_classes import (
-    ChunkClass as ChunkClass,
-    ChunkClasses as ChunkClasses,
-    Demand as Demand,
-    DemandView as DemandView,
-    demands as demands,
-)
-from syncoll.certificates.completions import (
-    CompletionCase as CompletionCase,
-    Completions as Completions,
-    Way as Way,
-)
+from syncoll.certificates.chunk_classes import *
+from syncoll.certificates.completions import *
 from syncoll.certificates.cut import Cut as Cut
 from syncoll.certificates.parts import Parts as Parts
-from syncoll.certificates.priced import Argument as Argument, Priced as Priced
+from syncoll.certificates.priced import *
 from syncoll.certificates.switches import Switches as Switches
 from syncoll.certificates.trees import *
 from syncoll.certificates.ways import *

@@ -15,8 +15,7 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
-from syncoll.certificates import Certificate, ChunkClasses
-from syncoll.certificates.chunk_classes import ClassList
+from syncoll.certificates import Certificate, ChunkClasses, ClassList
 from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
 from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, nodes_of, set_entries
 from syncoll.documents.record import (

@@ -20,8 +20,7 @@ from pathlib import Path
 
 import platformdirs
 
-from syncoll.certificates import Demand, Priced
-from syncoll.certificates.chunk_classes import DemandList
+from syncoll.certificates import Demand, DemandList, Priced
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology

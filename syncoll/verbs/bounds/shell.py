@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from syncoll.cli import command
-from syncoll.cli.arguments import STANDARD_OUTPUT
-from syncoll.cli.output import note
+from syncoll.cli import STANDARD_OUTPUT, command, note
 from syncoll.errors import UsageError
 
 if TYPE_CHECKING:

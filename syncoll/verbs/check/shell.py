@@ -10,9 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import syncoll
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_value
+from syncoll.cli import Exit, ask, print_value
 from syncoll.documents.floors import read_floors
 from syncoll.documents.folder import INDEX
 from syncoll.documents.sniff import holds_forest, kind_in

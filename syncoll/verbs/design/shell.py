@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from syncoll.cli import command
-from syncoll.cli.arguments import STANDARD_OUTPUT
+from syncoll.cli import STANDARD_OUTPUT, command
 from syncoll.errors import SpecError, UsageError
 from syncoll.spec import SpecLibrary
 

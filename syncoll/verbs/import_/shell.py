@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from syncoll.cli.arguments import STANDARD_OUTPUT
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, write
+from syncoll.cli import STANDARD_OUTPUT, Exit, ask, note, write
 from syncoll.documents import write_atomically
 from syncoll.errors import UsageError
 from syncoll.plugins import parse_options

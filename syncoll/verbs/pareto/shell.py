@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import syncoll
-from syncoll.cli.arguments import json_for_dash
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_json, print_page
+from syncoll.cli import Exit, ask, json_for_dash, note, print_json, print_page
 from syncoll.deadline import interrupted_at
 from syncoll.errors import OutOfTimeError
 from syncoll.verbs.asking import deadline_of

@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli import command
-from syncoll.cli.arguments import json_for_dash
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_value
+from syncoll.cli import Exit, command, json_for_dash, print_value
 from syncoll.errors import UsageError
 from syncoll.verbs.pareto.shell import ended
 from syncoll.verbs.result import picked

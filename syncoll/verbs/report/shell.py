@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from syncoll.cli.arguments import STANDARD_OUTPUT
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_page, print_text, write_bytes
+from syncoll.cli import STANDARD_OUTPUT, Exit, ask, print_page, print_text, write_bytes
 from syncoll.documents import require_writable
 from syncoll.planning import require_matplotlib
 

@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import syncoll
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_text, print_value
+from syncoll.cli import Exit, ask, note, print_text, print_value
 from syncoll.documents import WITH_ALGORITHMS, StoredFile, read_file
 from syncoll.documents.chosen import chosen
 from syncoll.errors import ExecutionError

@@ -6,9 +6,7 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_value, width
+from syncoll.cli import Exit, ask, note, print_value, width
 from syncoll.documents.sniff import holds_forest
 from syncoll.errors import UsageError
 from syncoll.spec.kinds import kind_of

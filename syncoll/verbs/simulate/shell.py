@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from syncoll.cli import command
-from syncoll.cli.output import print_text
+from syncoll.cli import command, print_text
 from syncoll.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from syncoll.cli import command
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note
+from syncoll.cli import Exit, command, note
 
 if TYPE_CHECKING:
     from syncoll.verbs.solve.result import SolutionResult

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_value
+from syncoll.cli import Exit, note, print_value
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.pages import Page
 from syncoll.store import Store, default_path, delete_damaged

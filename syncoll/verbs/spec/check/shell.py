@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_text
+from syncoll.cli import Exit, ask, note, print_text
 from syncoll.wording import counted
 
 
