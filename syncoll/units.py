@@ -41,6 +41,11 @@ _RATES = {
     **{f"{unit[:-1]}b/s": factor / 8 for unit, factor in _BYTES.items()},
     **{f"{unit[:-1]}bit/s": factor / 8 for unit, factor in _BYTES.items()},
 }
+_RATES |= {f"{unit[:-2]}ps": factor for unit, factor in _RATES.items()}
+
+_TRANSFERS = re.compile(_NUMBER + r"GT/s\s*[x*]?\s*([0-9]{1,2})(?:\s*lanes)?\s*")
+_CODES = ((Fraction(8), Fraction(8, 10)), (Fraction(64), Fraction(128, 130)))
+"""The part of a lane's bits that is data, below a number of GT/s: 8b/10b, then 128b/130b."""
 
 _LIMITS = {**_SECONDS, "": Fraction(1), "min": Fraction(60), "m": Fraction(60), "h": Fraction(3600)}
 
@@ -62,13 +67,20 @@ def parse_time(text: str) -> Fraction:
 def parse_bandwidth(text: str) -> Fraction:
     """Bytes per second, above 0, of a text such as ``25GB/s``, ``23.3GiB/s`` or ``200Gb/s``.
 
-    ``B`` is a byte, ``b`` a bit; ``G`` is 10^9, ``Gi`` 2^30.
+    ``B`` is a byte, ``b`` a bit; ``G`` is 10^9, ``Gi`` 2^30; ``Gbps`` is ``Gb/s``.  ``16GT/s x8``
+    is the data of 8 lanes of PCIe.
 
     Raises:
         UsageError: if it is not one.
     """
     expected = "a number with GB/s, GiB/s or Gb/s (b: bits), such as 25GB/s"
-    value = _parse(text, _RATES, "bandwidth", expected)
+    lanes = _TRANSFERS.fullmatch(text)
+    if lanes is not None:
+        transfers = Fraction(lanes[1])
+        code = next((part for most, part in _CODES if transfers < most), Fraction(242, 256))
+        value = transfers * int(lanes[2]) * code * 10**9 / 8
+    else:
+        value = _parse(text, _RATES, "bandwidth", expected)
     if value <= 0:
         raise UsageError(f"a bandwidth of {text!r} moves nothing; expected one above 0")
     return value

@@ -8,7 +8,7 @@ Neither defines the meaning of attributes.  These are read:
 * node ``switch``: whether it is a switch: true or false;
 * node ``type``, ``kind``: the same in words: ``switch``; ``gpu``, ``node``, ``compute``, ``host``;
 * node ``label`` or ``name``: its name for people; else its id;
-* graph ``unit``: of bandwidths: MB/s, GB/s, TB/s, Mb/s, Gb/s, Tb/s; else chunks per round.
+* graph ``unit``: of bandwidths, such as GB/s, Gb/s, Gbps or b/s; else chunks per round.
 
 Other attributes are left out; the options choose others for bandwidth and unit.  An undirected edge
 is two links, and parallel edges of a multigraph add up.  Compute nodes are numbered in the order of
@@ -21,15 +21,13 @@ import re
 
 from syncoll.plugins import ImporterRecord, Option
 
-_UNITS = ("", "chunks", "MB/s", "GB/s", "TB/s", "Mb/s", "Gb/s", "Tb/s")
 _OPTIONS = (
     Option("bandwidth", "bandwidth", "the edge attribute that holds the bandwidth"),
     Option(
         "unit",
         "",
-        "of bandwidths; chunks means chunks per round; by default the graph's attribute unit, "
-        "or chunks",
-        choices=_UNITS,
+        "of bandwidths, such as GB/s, Gbps or b/s, or chunks (per round); by default the graph's "
+        "attribute unit, or chunks",
     ),
 )
 _NODES = re.compile(r'"nodes"\s*:\s*\[')

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from syncoll.errors import OptionError
 from syncoll.importing import Cables, TextError, parse_rate
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
@@ -20,7 +21,6 @@ _LONGEST = 40
 
 _COMPUTE = ("gpu", "node", "compute", "host")
 _CHUNKS = ("chunks", "chunks per round", "chunks/round")
-_UNITS = ("MB/s", "GB/s", "TB/s", "Mb/s", "Gb/s", "Tb/s")
 
 
 class NodeLinkImporter:
@@ -136,12 +136,16 @@ def _bandwidths(
 
 def _unit(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> str:
     """The unit of bandwidths without one of their own; empty for chunks per round."""
-    unit = str(options["unit"]) or graph.attributes.get("unit", "chunks")
+    given = str(options["unit"]).strip()
+    unit = given or graph.attributes.get("unit", "chunks")
     if unit in _CHUNKS:
         return ""
-    if unit not in _UNITS:
-        raise TextError(f"its unit is {shown(unit)}", f"chunks, or one of {', '.join(_UNITS)}")
-    return str(unit)
+    if not isinstance(unit, str) or len(unit) > _LONGEST or parse_rate(f"1{unit}") is None:
+        expected = "chunks, or a unit such as GB/s, Gb/s, Gbps or b/s"
+        if given:
+            raise OptionError(f"option unit is {given!r}; it must be {expected}")
+        raise TextError(f"its unit is {shown(unit)}", expected)
+    return unit
 
 
 def _bandwidth(edge: Edge, attribute: str, unit: str) -> tuple[Fraction, bool]:

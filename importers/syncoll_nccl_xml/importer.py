@@ -83,30 +83,12 @@ class Lowering:
         if self.network != "pcie":
             self._require_known_links()
             self._join_gpus()
-        found = self.machine.reached(host=False)
-        direct = found == len(self.gpus)
-        if self.network == "nvlink" and not direct:
-            raise TextError(
-                f"its {self.direct} reach {found} of {len(self.gpus)} GPUs from GPU 0",
-                "links that connect all GPUs, or the option network=all",
-            )
-        host = self.network in ("pcie", "all") or not direct
-        if host and self.network == "auto":
-            self.notes.append(
-                f"{self.direct} do not connect all GPUs, so PCIe and CPUs are in it, too."
-                if any(gpu.links for gpu in self.gpus)
-                else "The file lists no links between GPUs, so they talk over PCIe and CPUs."
-            )
+        host = self.machine.takes_host(self.network, self.direct)
         assumed = self._join_pcie()
         self._add_cards()
         assumed += self._join_cpus()
         if host:
             self.notes += [note for note in assumed if note not in self.notes]
-        elif len(self.gpus) > 1:
-            self.notes.append(
-                f"Left out: PCIe and CPUs, since {self.direct} connect all GPUs (option "
-                "network=all adds them)."
-            )
         hosts = len({gpu.place[0] for gpu in self.gpus})
         found = self.machine.reached(host=host)
         if found < len(self.gpus):

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from syncoll.errors import OptionError, PluginError
 from syncoll.importing.description import TextError, shortened
-from syncoll.importing.rates import parse_rate
+from syncoll.importing.rates import has_no_unit, parse_rate
 from syncoll.model import Fabric, FabricLink
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.spec import limits
@@ -117,8 +117,9 @@ def used_cards(
         )
     chosen = _chosen(cards, options, label, owner)
     if not str(options["cards"]).strip():
-        fastest = max((card.bandwidth or 0 for card in chosen), default=0)
-        chosen = [card for card in chosen if 2 * (card.bandwidth or fastest) >= fastest]
+        speeds = [card.bandwidth or card.lanes or 0 for card in chosen]
+        fastest = max(speeds, default=0)
+        chosen = [card for card, speed in zip(chosen, speeds, strict=True) if 2 * speed >= fastest]
     near = nearest_nodes(chosen)
     return tuple(card for card, nodes in zip(chosen, near, strict=True) if nodes)
 
@@ -145,7 +146,7 @@ def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | No
     if not text:
         return None
     rate = parse_rate(text)
-    if rate is None or text[-1:].isdigit():
+    if rate is None or has_no_unit(text):
         raise OptionError(
             f"option card of {owner} is {text!r}; it must be a bandwidth above 0 with its unit, "
             "such as 50GB/s or 400Gb/s"

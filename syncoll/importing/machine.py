@@ -100,6 +100,40 @@ class Machine:
         pairs = ((a, b) for a, b, link in self._all() if host or not link.host)
         return len(reached(pairs, self._nodes[0]).intersection(self._nodes))
 
+    def takes_host(self, network: str, direct: str) -> bool:
+        """Whether PCIe and CPUs are part of the machine, with a note why.
+
+        Args:
+            network: auto, nvlink (without them), pcie or all.
+            direct: words for the other links.
+
+        Raises ImportFormatError for nvlink, if these do not connect all compute nodes.
+        """
+        found, number = self.reached(host=False), len(self._nodes)
+        if network == "nvlink" and found < number:
+            raise TextError(
+                f"its {direct} reach {found} of {number} GPUs from GPU 0",
+                "links that connect all GPUs, or the option network=all",
+            )
+        host = network in ("pcie", "all") or (network == "auto" and found < number)
+        if host and network == "auto":
+            some = any(not link.host for _, _, link in self._all())
+            self.note(
+                f"{direct} do not connect all GPUs, so PCIe and CPUs are in it, too."
+                if some
+                else "The file lists no links between GPUs, so they talk over PCIe and CPUs."
+            )
+        elif not host and number > 1:
+            self.note(
+                f"Left out: PCIe and CPUs, since {direct} connect all GPUs (option network=all "
+                "adds them)."
+            )
+        return host
+
+    def root(self, key: Key) -> Key:
+        """The topmost device above another, such as a CPU."""
+        return self._way(key)[-1]
+
     def parts(self) -> list[list[str]]:
         """The names of compute nodes in groups that links without the host's join."""
         from networkx.utils import UnionFind  # only for error messages

@@ -1,4 +1,4 @@
-"""Link speeds as people write them: ``25``, ``25GB/s``, ``200 Gb/s``."""
+"""Link speeds as people write them: ``25``, ``25GB/s``, ``200 Gb/s``, ``16GT/s x16``."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from syncoll.errors import OptionError
+from syncoll.errors import OptionError, UsageError
 from syncoll.plugins import OptionValue
+from syncoll.units import parse_bandwidth
 
-__all__ = ["format_rate", "parse_rate", "rate_option"]
+__all__ = ["format_rate", "has_no_unit", "parse_rate", "rate_option"]
 
-_RATE = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:([MGT])(B|b)(?:/s|ps))?\s*")
-_POWERS = {"M": Fraction(1, 1000), "G": Fraction(1), "T": Fraction(1000)}
+_PLAIN = re.compile(r"\s*[0-9]{1,9}(?:\.[0-9]{1,9})?\s*")
 
 
 def parse_rate(text: str) -> Fraction | None:
-    """GB/s above 0 of a number or one with a unit such as MB/s, TB/s, Gb/s; else None."""
-    match = _RATE.fullmatch(text)
-    if match is None:
+    """GB/s above 0 of a number or one with a unit, see `parse_bandwidth`; else None."""
+    try:
+        return parse_bandwidth(f"{text.strip()}GB/s" if has_no_unit(text) else text) / 10**9
+    except UsageError:
         return None
-    number, power, size = match.groups()
-    rate = Fraction(number) * _POWERS[power or "G"] / (8 if size == "b" else 1)
-    return rate if rate > 0 else None
+
+
+def has_no_unit(text: str) -> bool:
+    """Whether a text is only a number."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def format_rate(value: Fraction) -> str:

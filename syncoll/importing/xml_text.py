@@ -17,16 +17,16 @@ MOST_ELEMENTS = 500_000
 _DEEPEST = 64
 
 
-def parse_xml(text: str) -> Element:
+def parse_xml(text: str, *, doctype: bool = False) -> Element:
     """The root element of an XML text.
 
     Raises:
-        ImportFormatError: if it is not XML, declares a document type or entities, refers to other
-            files, or is larger or nests more deeply than any topology.
+        ImportFormatError: if it is not XML, declares entities or (without `doctype`) a document
+            type, refers to other files, or is larger or nests more deeply than any topology.
     """
     text = text.removeprefix("\ufeff")
     try:
-        root: Element = defusedxml.ElementTree.fromstring(text, forbid_dtd=True)
+        root: Element = defusedxml.ElementTree.fromstring(text, forbid_dtd=not doctype)
     except DefusedXmlException:
         raise TextError(
             "it declares a document type or entities; such files can read other files or grow "

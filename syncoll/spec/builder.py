@@ -24,9 +24,10 @@ __all__ = ["Builder"]
 _LABEL_PART = re.compile(r"\\(.)|\{([^{}]*)\}|([{}])|([^\\{}]+)", re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "{": "{", "}": "}", "n": "\n", "t": "\t"}
 _RATES = {
-    f"{prefix}{letter}/s": Fraction(giga) / bits
-    for prefix, giga in (("M", Fraction(1, 1000)), ("G", 1), ("T", 1000))
+    f"{prefix}{letter}{per}": Fraction(1000) ** power / bits
+    for per in ("/s", "ps")
     for letter, bits in (("B", 1), ("b", 8))
+    for prefix, power in (("T", 1), ("G", 0), ("M", -1), ("k", -2), ("", -3))
 }
 _SECONDS = {unit: Fraction(1, 1000**power) for power, unit in enumerate(("s", "ms", "us", "ns"))}
 
@@ -235,7 +236,8 @@ class Builder(ExpressionBuilder):
         factor = _RATES.get(str(token))
         if factor is None:
             raise self.token_span(token).error(
-                f"`{token}` is not a unit of bandwidth", f"one of {', '.join(_RATES)}"
+                f"`{token}` is not a unit of bandwidth",
+                f"one of {', '.join(one for one in _RATES if '/' in one)}",
             )
         return syntax.Rate(factor, span=self.token_span(token))
 

@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from syncoll.errors import ImportFormatError
+from syncoll.errors import ImportFormatError, OptionError
 from syncoll.importing import import_machine, import_spec
 from syncoll.model import Fabric, Topology
 from syncoll.plugins import Imported, ImporterRecord
@@ -102,6 +102,23 @@ def test_units_in_the_values(record: ImporterRecord) -> None:
     graph.edges[1, 2]["speed"] = "3/2"
     assert "others have units" in refusal(record, written(graph, record), bandwidth="speed")
     assert fabric_of(graph, record, bandwidth="speed", unit="GB/s").bandwidths[1, 2] == 1.5
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("unit", "written_as", "rate"),
+    [("Gbps", 200, 25), ("b/s", 10**11, Fraction("12.5")), ("Tb/s", 1, 125), ("GBps", 7, 7)],
+)
+def test_units_of_all_spellings(
+    record: ImporterRecord, unit: str, written_as: int, rate: Fraction
+) -> None:
+    graph: nx.Graph[Any] = nx.path_graph(2)
+    graph.edges[0, 1]["bandwidth"] = written_as
+    assert fabric_of(graph, record, unit=unit).bandwidths[0, 1] == rate
+    graph.graph["unit"] = unit
+    assert fabric_of(graph, record).bandwidths[0, 1] == rate
+    with pytest.raises(OptionError, match="option unit is 'ells'; it must be chunks, or a unit"):
+        fabric_of(graph, record, unit="ells")
 
 
 @BOTH

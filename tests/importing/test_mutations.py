@@ -123,6 +123,44 @@ def link(tag: str, target: int, count: int) -> str:
     return f'<{tag} target="0000:1{target}:00.0" count="{count}" tclass="0x030200"/>'
 
 
+def hwloc() -> str:
+    lines = ['<?xml version="1.0"?>', '<!DOCTYPE topology SYSTEM "hwloc2.dtd">',
+             '<topology version="3.0">', '<object type="Machine" gp_index="1">']  # fmt: skip
+    for cpu in range(2):
+        lines.append(f'<object type="Package" os_index="{cpu}" gp_index="{cpu + 2}">')
+        lines.append('<object type="Bridge" bridge_type="0-1" gp_index="9">')
+        for gpu in (2 * cpu, 2 * cpu + 1):
+            lines.append(
+                f'<object type="PCIDev" gp_index="{gpu + 50}" pci_busid="0000:1{gpu}:00.0" '
+                'pci_type="0302 [10de:1db8] a1" pci_link_speed="15.753846">'
+            )
+            lines.append(f'<object type="OSDev" gp_index="{gpu + 80}" name="nvml{gpu}"/>')
+            lines.append("</object>")
+        lines.append(
+            f'<object type="PCIDev" pci_busid="0000:2{cpu}:00.0" pci_type="0207 [15b3:101b]" '
+            f'pci_link_speed="15.7"><object type="OSDev" name="mlx5_{cpu}"/></object>'
+        )
+        lines += ["</object>", "</object>"]
+    cells = " ".join("25000" if a != b else "1000000" for a in range(4) for b in range(4))
+    return "\n".join(
+        [*lines, "</object>", '<distances2hetero nbobjs="4" name="NVLinkBandwidth">',
+         f'<indexes>{" ".join(f"OSDev:{g + 80}" for g in range(4))}</indexes>',
+         f"<u64values>{cells} </u64values>", "</distances2hetero>", "</topology>", ""]
+    )  # fmt: skip
+
+
+def nccl_log(before: str = "") -> str:
+    lines = ["=== System : maxBw 24.0 totalBw 300.0 ==="]
+    for cpu in range(2):
+        lines += [f"CPU/0-{cpu} (1/1/2)", f"+ SYS[10.0] - CPU/0-{1 - cpu}"]
+        lines.append(f"+ PCI[12.0] - NIC/0-{cpu}2000")
+        lines.append(f"              + NET[25.0] - NET/0-{cpu} (0/d4f/1/25.000000)")
+        for gpu in (2 * cpu, 2 * cpu + 1):
+            lines.append(f"+ PCI[24.0] - GPU/0-{gpu}a000 ({gpu})")
+            lines.append("              + NVL[300.0] - NVS/0-0")
+    return "\n".join(before + line for line in [*lines, "=" * 42, "done", ""])
+
+
 def pod() -> nx.Graph[str]:
     graph: nx.Graph[str] = nx.Graph(name="pod", unit="Gb/s")
     for leaf in ("s0", "s1"):
@@ -164,6 +202,10 @@ def samples(name: str) -> list[str]:
             "SwitchName=t Switches=s[0-1]\n",
             "BlockName=b0 Nodes=n[00-03]\nBlockName=b1 Nodes=n[04-07]\nBlockSizes=4,8\n",
         ]
+    if name == "lstopo":
+        return [hwloc()]
+    if name == "nccl-log":
+        return [nccl_log(), nccl_log("host:12:34 [0] NCCL INFO ")]
     if name == "nccl-xml":
         hive = lambda gpu: link("xgmi", gpu ^ 1, 1)  # noqa: E731
         port = '<nvlink target="fffffff:ff:ff.0" count="6" tclass="0x068000"/>'

@@ -47,6 +47,10 @@ def test_times(text: str, seconds: Fraction) -> None:
         ("5kB/s", 5000),
         ("1B/s", 1),
         ("1b/s", Fraction(1, 8)),
+        ("400Gbps", 50 * 10**9),
+        ("25 GBps", 25 * 10**9),
+        ("16 GT/s x16", Fraction(32 * 128 * 10**9, 130)),
+        ("5GT/s*8 lanes", 4 * 10**9),
     ],
 )
 def test_bandwidths(text: str, rate: Fraction) -> None:

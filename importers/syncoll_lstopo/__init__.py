@@ -1,0 +1,34 @@
+"""The XML of hwloc: ``lstopo --of xml topo.xml``."""
+
+import re
+
+from syncoll.plugins import CLUSTER_OPTIONS, ImporterRecord, Option
+
+_TOPOLOGY = re.compile(r"<topology[\s>]")
+_MACHINE = re.compile(r'<object type="(?:Machine|System)"')
+
+RECORD = ImporterRecord(
+    name="lstopo",
+    summary="hwloc's XML that `lstopo --of xml` writes",
+    load="syncoll_lstopo.importer:LstopoImporter",
+    recognises=lambda text: (
+        None
+        not in (
+            _TOPOLOGY.search(text, 0, 20_000),
+            _MACHINE.search(text, 0, 20_000),
+        )
+    ),
+    options=(
+        Option(
+            "network",
+            "auto",
+            "which links: NVLink or the like, PCIe and CPUs, both; auto takes the former if they "
+            "connect all GPUs, else both",
+            choices=("auto", "nvlink", "pcie", "all"),
+        ),
+        Option("pcie", "31.5", "speed of PCIe links for which the file has none"),
+        Option("socket", "16", "speed between two CPUs and direction"),
+        *CLUSTER_OPTIONS,
+    ),
+)
+RECORDS = (RECORD,)

@@ -1,0 +1,28 @@
+"""The log of NCCL and RCCL, written with ``NCCL_DEBUG=INFO`` and ``NCCL_DEBUG_SUBSYS=GRAPH``."""
+
+import re
+
+from syncoll.plugins import CLUSTER_OPTIONS, ImporterRecord, Option
+
+_SYSTEM = re.compile(
+    r"=== System : maxBw|\+ (?:PCI|NVL|NET|SYS|XGMI)\[[\d.]+\] - [A-Z]+/|NCCL INFO "
+)
+
+RECORD = ImporterRecord(
+    name="nccl-log",
+    summary="the lines from `=== System` on in a log of NCCL or RCCL "
+    "(NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH), of one rank",
+    load="syncoll_nccl_log.importer:NcclLogImporter",
+    recognises=lambda text: _SYSTEM.search(text, 0, 2_000_000) is not None,
+    options=(
+        Option(
+            "network",
+            "auto",
+            "which links: NVLink/xGMI, PCIe and CPUs, both; auto takes NVLink/xGMI if they "
+            "connect all GPUs, else both",
+            choices=("auto", "nvlink", "pcie", "all"),
+        ),
+        *CLUSTER_OPTIONS,
+    ),
+)
+RECORDS = (RECORD,)

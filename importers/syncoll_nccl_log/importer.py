@@ -1,0 +1,191 @@
+"""A machine from the lines that NCCL prints of it (``ncclTopoPrint`` in ``src/graph/topo.cc``).
+
+::
+
+    === System : maxBw 48.0 totalBw 370.8 ===
+    CPU/0-0 (1/2/-1)
+    + SYS[16.0] - CPU/0-1
+    + PCI[48.0] - PCI/0-65000 (104c823200000000)
+                  + PCI[48.0] - NIC/0-67000
+                                + NET[50.0] - NET/0-c (0/d4f9fc0003ae6d94/1/50.000000)
+                  + PCI[48.0] - GPU/0-68000 (8)
+                                + NVL[370.8] - NVS/0-0
+    ==========================================
+
+A line's links belong to the device that begins in the column of its plus.  Bandwidths are GB/s.
+Only links of PCIe are printed once, below their upper end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from syncoll.importing import Machine, TextError
+from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.wording import counted
+
+__all__ = ["NcclLogImporter"]
+
+_OWNER = "importer nccl-log"
+_INFO = re.compile(r"^(.*?(?:NCCL|RCCL) INFO )?(.*)$")
+_SYSTEM = re.compile(r"\s*=== System : maxBw ")
+_END = re.compile(r"\s*={20,}\s*$")
+_ROOT = re.compile(r"([A-Z]{3})/([0-9A-Fa-f-]+)")
+_LINK = re.compile(
+    r"( *)\+ ([A-Z0-9]{3,5})\[([0-9]{1,7}(?:\.[0-9]{1,3})?)\] - ([A-Z]{3})/([0-9A-Fa-f-]+)(.*)"
+)
+_RANK = re.compile(r"\s*\((\d{1,7})\)\s*$")
+_LABELS = {"NVL": "NVLink", "XGMI": "xGMI", "C2C": "C2C", "SYS": "between CPUs", "PCI": "PCIe"}
+_HOST = ("SYS", "C2C")
+_REMEDY = (
+    "the lines of one rank from `=== System` to `=====`, of a job that runs with NCCL_DEBUG=INFO "
+    "and NCCL_DEBUG_SUBSYS=INIT,GRAPH; or the file of NCCL_TOPO_DUMP_FILE=topo.xml (importer "
+    "nccl-xml)"
+)
+
+
+@dataclass
+class _Block:
+    """The numbered lines of a rank's system, and whether its end is there."""
+
+    lines: list[tuple[int, str]] = field(default_factory=list)
+    whole: bool = False
+
+
+class NcclLogImporter:
+    """Reads the first whole system of a log."""
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        """See `syncoll.plugins.Importer`."""
+        blocks = _blocks(text)
+        whole = [block for block in blocks if block.whole]
+        if not whole:
+            what = "it is cut off" if blocks else "no line `=== System`"
+            raise TextError(f"this is a log of NCCL without a whole system: {what}", _REMEDY)
+        reader = _Reader(whole[0], options)
+        others = [b for b in whole[1:] if [x for _, x in b.lines] != [x for _, x in whole[0].lines]]
+        if others:
+            reader.machine.note(
+                f"Left out: {counted(len(others), 'other system')} in the log, of other ranks."
+            )
+        return reader.imported(label)
+
+
+def _blocks(text: str) -> list[_Block]:
+    found: list[_Block] = []
+    open_: dict[str, _Block] = {}
+    for number, raw in enumerate(text.split("\n"), 1):
+        match = _INFO.match(raw.rstrip())
+        assert match is not None
+        prefix, rest = match[1] or "", match[2]
+        if _SYSTEM.match(rest):
+            open_[prefix] = block = _Block()
+            found.append(block)
+        elif prefix in open_ and _END.match(rest):
+            open_.pop(prefix).whole = True
+        elif prefix in open_:
+            open_[prefix].lines.append((number, rest))
+    return found
+
+
+class _Reader:
+    def __init__(self, block: _Block, options: Mapping[str, OptionValue]) -> None:
+        self.options = options
+        self.machine = Machine()
+        self.kinds: set[str] = set()
+        self.gpus: list[tuple[int, str, str]] = []
+        self.listed: set[str] = set()
+        self.above: dict[str, tuple[str, Fraction]] = {}
+        self.cards: list[tuple[str, str, Fraction]] = []
+        self.links: list[tuple[str, str, str, Fraction]] = []
+        columns: dict[int, str] = {}
+        for number, line in block.lines:
+            if line.strip():
+                self._line(number, line, columns)
+
+    def _line(self, number: int, line: str, columns: dict[int, str]) -> None:
+        root = _ROOT.match(line)
+        if root is not None:
+            columns.clear()
+            columns[0] = key = f"{root[1]}/{root[2]}"
+            self._list(key, number, line)
+            return
+        match = _LINK.fullmatch(line)
+        owner = columns.get(len(match[1])) if match else None
+        rate = Fraction(match[3]) if match else Fraction(0)
+        if match is None or owner is None or not rate:
+            what = "belongs to no device above" if match and rate else "is no link of a device"
+            raise TextError(f"a line that {what}", _REMEDY, number, line)
+        indent, kind, _, device, name, rest = match.groups()
+        key = f"{device}/{name}"
+        if kind == "NET":
+            self.cards.append((key, owner, rate))
+        elif kind == "PCI":
+            self._list(key, number, line)
+            self.above[key] = owner, rate
+            for column in [column for column in columns if column > len(indent)]:
+                del columns[column]
+            columns[match.start(4)] = key
+            if device == "GPU":
+                rank = _RANK.fullmatch(rest)
+                self.gpus.append((int(rank[1]) if rank else len(self.gpus), key, rest.strip()))
+        else:
+            self.links.append((owner, key, kind, rate))
+
+    def _list(self, key: str, number: int, line: str) -> None:
+        if key in self.listed:
+            raise TextError(f"{key} occurs twice", _REMEDY, number, line)
+        self.listed.add(key)
+
+    def imported(self, label: str) -> Imported:
+        machine, options = self.machine, self.options
+        if len(self.gpus) < (1 if int(options["boxes"]) > 1 else 2):
+            raise TextError(
+                f"it describes {counted(len(self.gpus), 'GPU')}",
+                "at least 2, or boxes=2; NCCL leaves out GPUs that the job did not use",
+            )
+        for _, key, rank in sorted(self.gpus):
+            machine.node(key, f"{key} {rank}".strip())
+        for _, key, kind, _ in self.links:
+            if not key.startswith("NVS/") and key not in self.listed:
+                raise TextError(f"a link to {key}, which is not listed", _REMEDY)
+            self.kinds.add(kind)
+        for key, (owner, rate) in self.above.items():
+            if not key.startswith("NIC/"):
+                machine.names.setdefault(key, key)
+                machine.names.setdefault(owner, owner)
+                machine.join(key, owner, rate, "PCIe", below=True)
+        pairs = {(one, other) for one, other, *_ in self.links}
+        for one, other, kind, rate in self.links:
+            switch = other.startswith("NVS/")
+            if not switch and (other, one) not in pairs:
+                raise TextError(f"a link from {one} to {other}, and none back", _REMEDY)
+            for end in (one, other):
+                machine.names.setdefault(end, "NVSwitch" if end == other and switch else end)
+            what = _LABELS.get(kind, kind)
+            machine.join(
+                one,
+                other,
+                rate,
+                what,
+                both_ways=switch,
+                host=kind in _HOST or "CPU/" in one + other,
+            )
+        for key, owner, rate in self.cards:
+            at, lanes = self.above.get(owner, (owner, None))
+            machine.card(NetworkCard(key, (), rate, lanes=lanes), at)
+        direct = "xGMI links" if "XGMI" in self.kinds else "NVLinks"
+        host = machine.takes_host(str(options["network"]), direct)
+        machine.note("Bandwidths are those by which NCCL chose its rings and trees, from its log.")
+        return machine.imported(
+            options,
+            label,
+            _OWNER,
+            host=host,
+            thin=True,
+            interconnect="xGMI" if "XGMI" in self.kinds else "NVLink",
+            shared=[key for key in machine.names if str(key).startswith("NVS/")],
+        )
