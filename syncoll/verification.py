@@ -1,15 +1,25 @@
-"""Verification of files: files of syncoll, and exports of any format."""
+"""Verification of files: files of syncoll, exports of any format, and algorithms of other tools."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from syncoll.documents import StoredFile, read_file
-from syncoll.errors import FileFormatError, UsageError, VerificationError
+from syncoll.documents import StoredAlgorithm, StoredFile, algorithm_document, read_file
+from syncoll.errors import (
+    FileFormatError,
+    LocatedError,
+    ModelError,
+    UncheckedError,
+    UsageError,
+    VerificationError,
+)
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager
-from syncoll.runtime.exported import VerifiedExports, exporter_of, verify_exports
+from syncoll.plugins.foreign import Meant
+from syncoll.runtime.exported import VerifiedExports, contents, exporter_of, verify_exports
+from syncoll.runtime.fitting import fitted
 from syncoll.runtime.plan_folder import FRONTIER, holds_plan, read_index, verify_plan
 from syncoll.trust import require_valid
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
@@ -18,9 +28,66 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.proofs.refutation import CheckedRefutation
 
-__all__ = ["Verified", "exporter_for", "verification_document", "verified"]
+__all__ = ["Verified", "exporter_for", "opened", "verification_document", "verified"]
 
 Verified: TypeAlias = "VerifiedExports | CheckedRefutation | StoredFile"
+Find: TypeAlias = "Callable[[str], Collective]"
+"""Returns the collective of a name; raises `LocatedError` without one."""
+
+
+def opened(
+    plugins: PluginManager,
+    find: Find,
+    file: Path,
+    record: ExporterRecord | None,
+    kinds: Sequence[str],
+    taker: str,
+    topology: Topology | None = None,
+    collective: Collective | None = None,
+) -> StoredFile:
+    """The verified algorithms of a file of syncoll, or of another tool whose format has a reader.
+
+    Args:
+        find: returns the collective that a file of another tool names.
+        record: the format of the file; None for a file of syncoll.
+        kinds: the expected kinds of files of syncoll.
+        taker: the verb that takes them, for errors.
+        topology: of a file of another tool, which may state none; others are not compared.
+        collective: the same.
+
+    Raises:
+        FileFormatError: if it is no such file, or contradicts itself.
+        VerificationError: if an algorithm is wrong, or for another machine or collective.
+        UsageError: if the file does not state its machine or collective, and none was named.
+    """
+    read = None if record is None else getattr(record.load_checker(), "read", None)
+    if record is None or read is None or "algorithm" not in kinds:
+        return read_file(file, kinds, taker)
+    try:
+        found = read(contents(file), Meant(topology, collective))
+        if topology is not None and found.topology is not None:
+            require_same_topology(found.topology, topology, finer=True)
+        machine = topology or found.topology or Meant().machine()
+        if collective is None:
+            with suppress(LocatedError):  # else the file's own collective
+                collective = find(found.collective)
+        instance, algorithm = fitted(found, machine, collective)
+        require_valid(instance, algorithm)
+    except UncheckedError as error:
+        raise UncheckedError(f"{file}: {error}") from error
+    except VerificationError as error:
+        raise VerificationError(f"{file}: {error}") from error
+    except (FileFormatError, ModelError) as error:
+        raise FileFormatError(f"{file}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
+    one = StoredAlgorithm(instance, algorithm, "algorithm")
+    if found.derived:
+        from syncoll.simulating.dispatch import in_few_steps
+
+        one = replace(in_few_steps(one), derived=found.derived)
+    about = "algorithm", machine, instance.collective, (one,), (one.instance,)
+    return StoredFile(*about, algorithm_document(one.instance, one.algorithm))
 
 
 def exporter_for(
@@ -42,6 +109,7 @@ def exporter_for(
 
 def verified(
     plugins: PluginManager,
+    find: Find,
     file: Path,
     record: ExporterRecord | None,
     *,
@@ -51,10 +119,13 @@ def verified(
     in_order: bool,
     options: Mapping[str, object],
 ) -> Verified:
-    """The verified contents of a file; of exports also errors; see `verify`."""
+    """The verified contents of a file; of exports also errors; see `verify` and `opened`."""
     if in_order and (record is not None or file.is_dir()):
         exported = "a folder of exports" if record is None else f"an export ({record.name})"
         raise UsageError(f"{file} is {exported}, to which {argument('in_order')} does not apply")
+    if record is not None and record.replayed and file.is_file():
+        kinds = ("algorithm",)
+        return opened(plugins, find, file, record, kinds, "verify", topology, collective)
     if record is not None:
         return verify_exports(
             file, record, options, topology=topology, collective=collective, chunks=chunks

@@ -14,6 +14,7 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.model.groups import instance_within
 from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins.foreign import ForeignAlgorithm, Meant
 from syncoll_msccl_xml.limits import RUNTIMES, Runtime
 from syncoll_msccl_xml.reading import (
     open_end,
@@ -24,7 +25,13 @@ from syncoll_msccl_xml.reading import (
 )
 from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlStep, place
 from syncoll_msccl_xml.reading.rules import RECEIVES, SENDS
-from syncoll_threadblocks import OwnSpecification, Schedule, Specification, execute
+from syncoll_threadblocks import (
+    OwnSpecification,
+    Schedule,
+    Specification,
+    algorithm_in,
+    execute,
+)
 
 __all__ = ["MscclXmlChecker", "disagreements"]
 
@@ -65,6 +72,24 @@ class MscclXmlChecker:
         fact = "messages stated differently at their ends"
         return replace(found, facts={**found.facts, fact: f"{differing} ({first})"})
 
+    def read(self, files: Mapping[str, bytes], meant: Meant) -> ForeignAlgorithm:
+        """The algorithm of a file that some runtime runs."""
+        (content,) = files.values()
+        algorithm = read_algorithm(content)
+        check = _Check(algorithm, None)
+        check.as_any()
+        for (spec, in_place, _, open_sends), result in check.results.items():
+            if not isinstance(result, VerificationError):
+                run, found = result
+                if spec is None or found is None:
+                    raise UncheckedError(
+                        f"line {algorithm.line}: coll {algorithm.coll} does not define the places "
+                        "of chunks"
+                    )
+                program, inputs, _ = threads_of(algorithm, spec, in_place, open_sends=open_sends)
+                return algorithm_in(program, run, found, inputs, found.collective)
+        raise AssertionError  # `as_any` has accepted an execution
+
 
 class _Check:
     """One file; an execution is shared by all dialects for which it is the same."""
@@ -73,7 +98,8 @@ class _Check:
         self.algorithm = algorithm
         self.instance = instance
         self.results: dict[
-            object, tuple[Schedule, OwnSpecification | None] | VerificationError
+            tuple[Specification | None, bool, int, bool],
+            tuple[Schedule, OwnSpecification | None] | VerificationError,
         ] = {}
 
     def as_any(self) -> CheckedExport:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll.model import Instance
+from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins.foreign import ForeignAlgorithm, Meant
 from syncoll_mscclpp.reading import (
     ExecutionPlan,
     Grid,
@@ -19,7 +20,7 @@ from syncoll_mscclpp.reading import (
     units_of,
     within_boxes_of,
 )
-from syncoll_threadblocks import OwnSpecification, Specification, execute, schedule
+from syncoll_threadblocks import OwnSpecification, Specification, algorithm_in, execute, schedule
 from syncoll_threadblocks.execute import require_matched
 
 __all__ = ["MscclppChecker"]
@@ -60,6 +61,43 @@ class MscclppChecker:
             if found is None or isinstance(found, Specification)
             else found.num_chunks,
         )
+
+    def read(self, files: Mapping[str, bytes], meant: Meant) -> ForeignAlgorithm:
+        """The algorithm of a plan; where it defines no collective, of the named one."""
+        (content,) = files.values()
+        plan = read_plan(content)
+        self.check(files, {})
+        spec = specification_of(plan)
+        if spec is None:
+            spec = _fitting(plan, meant.result())
+        units, scratch = units_of(plan)[-1]
+        _require_followable(plan, units)
+        threads = threads_of(plan, spec, units, scratch)
+        require_matched(threads.program)
+        starts = threads.firsts("i"), threads.firsts("o")
+        run, found = execute(
+            threads.program, spec.cut(units), *starts, run=schedule(threads.program)
+        )
+        assert found is not None
+        return algorithm_in(threads.program, run, found, starts[0], found.collective)
+
+
+def _fitting(plan: ExecutionPlan, collective: Collective) -> OwnSpecification:
+    """The collective of a plan that defines none, with the least C for which the plan performs it,
+    with chunks in the order of their numbers.  Raises the error for the largest C."""
+    ranks = len(plan.gpus)
+    most = max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus)
+    error = UncheckedError(f"{collective.name} is not defined on {ranks} nodes")
+    for chunks in range(1, most + 1):
+        if collective.admits(ranks, chunks):
+            try:
+                links = {(a, b): 1 for a in range(ranks) for b in range(ranks) if a != b}
+                nodes = Topology.from_links(f"{ranks} ranks", ranks, links)
+                one = collective.instantiate(nodes, chunks=chunks, steps=ranks, rounds=ranks)
+                return _assumed(plan, one)
+            except UncheckedError as found:
+                error = found
+    raise error
 
 
 def _require_followable(plan: ExecutionPlan, units: int, *, pieces: bool = False) -> None:

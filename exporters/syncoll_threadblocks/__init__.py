@@ -15,4 +15,5 @@ from syncoll_threadblocks.execute import *
 from syncoll_threadblocks.program import *
 from syncoll_threadblocks.races import *
 from syncoll_threadblocks.schedule import *
+from syncoll_threadblocks.sends import *
 from syncoll_threadblocks.specification import *

@@ -14,12 +14,14 @@ __all__ = ["StoredAlgorithm", "StoredFile"]
 @dataclass(frozen=True, eq=False)
 class StoredAlgorithm(Costs):
     """A verified algorithm from a file; `where` is its place, such as ``points[1]``, and `claim`
-    the proved bound of the file, see `syncoll.results.Point.claim`."""
+    the proved bound of the file, see `syncoll.results.Point.claim`.  For a file of another tool
+    without steps, `derived` is a sentence on their origin."""
 
     instance: Instance
     algorithm: Algorithm
     where: str
     claim: str = ""
+    derived: str = ""
 
 
 @dataclass(frozen=True, eq=False)

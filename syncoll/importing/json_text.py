@@ -94,6 +94,8 @@ def foreign_json(data: Any) -> str:
     """The tool that a JSON value belongs to, and why it cannot be imported; empty if unknown."""
     if not isinstance(data, dict):
         return ""
+    if data.get("msccl_type") == "algorithm":
+        return "an algorithm of SCCL, which `syncoll verify` and `syncoll simulate` read"
     if "TopologyParams" in data:
         return (
             "an input of TE-CCL: it names a topology whose links and bandwidths are in the "

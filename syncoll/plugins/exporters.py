@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from syncoll.errors import ExportError, PluginError, VerificationError
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
+from syncoll.plugins.foreign import ForeignAlgorithm
 from syncoll.plugins.guard import (
     Answer,
     Guard,
@@ -317,12 +318,16 @@ class ExportChecker(Protocol):
                 step.
         """
 
+    # It may also have ``read(files: Mapping[str, bytes], meant: Meant) -> ForeignAlgorithm``: the
+    # algorithm of the files, for simulations, reports, repairs and other exports.
+
 
 class _OneFile:
     """A checker of a format with one file; its errors name the file."""
 
     def __init__(self, checker: ExportChecker) -> None:
         self._checker = checker
+        self.read = getattr(checker, "read", None)
 
     def check(
         self,
@@ -356,6 +361,7 @@ class ExporterRecord(Record):
         counts: the resources that a request needs with these options, without writing files;
             None if the exporter does not count.  Raises `ExportError` if it exceeds a limit of the
             runtime; the message names the limit.
+        replayed: whether its files are algorithms, which `syncoll verify` replays, and no programs.
         runs: how its files are run on this machine, as ``package.module:function``, with the Python
             package that has the exporter's name; empty if they are not.  The function is called
             with P and an empty folder in a process of its own, may start others, and returns a
@@ -367,7 +373,13 @@ class ExporterRecord(Record):
         "installed": GuardedQuestion,
         "recognises": Recogniser,
         "load": partial(Loader, methods={"export": Returns(Exported)}),
-        "load_checker": partial(Loader, methods={"check": Returns(CheckedExport)}),
+        "load_checker": partial(
+            Loader,
+            methods={
+                "check": Returns(CheckedExport),
+                "read": Returns(ForeignAlgorithm, or_none=True),
+            },
+        ),
     }
 
     load: Code[Callable[[], Exporter]] = Code()
@@ -379,6 +391,7 @@ class ExporterRecord(Record):
     counts: Code[Callable[[ExportRequest, Mapping[str, OptionValue]], ExportCounts | None]] = Code(
         lambda _request, _options: None
     )
+    replayed: bool = False
     runs: str = ""
 
     def __post_init__(self) -> None:

@@ -194,7 +194,7 @@ class _Guarded:
         if name.startswith("_"):  # not set yet, as during a copy
             raise AttributeError(name)
         returns = self._methods.get(name)
-        if returns is None:
+        if returns is None or (returns.or_none and not hasattr(self._loaded, name)):
             return getattr(self._loaded, name)
 
         def call(*arguments: Any, **named: Any) -> Any:

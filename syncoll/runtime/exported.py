@@ -18,7 +18,14 @@ from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolv
 from syncoll.trust.same_problem import require_same_topology
 from syncoll.wording import argument, counted
 
-__all__ = ["VerifiedExports", "exporter_of", "ours_first", "require_in_boxes", "verify_exports"]
+__all__ = [
+    "VerifiedExports",
+    "contents",
+    "exporter_of",
+    "ours_first",
+    "require_in_boxes",
+    "verify_exports",
+]
 
 _LARGEST_FILE = 1 << 30
 """The largest file that is read, in bytes."""
@@ -92,7 +99,7 @@ def verify_exports(
             return found
         return checker.check(files, options, _meant_instance(collective, topology, chunks, found))
 
-    files = _contents(path)
+    files = contents(path)
     groups = [files] if record.folder else [{name: text} for name, text in files.items()]
     checked: list[tuple[Path, CheckedExport]] = []
     wrong: list[tuple[Path, str]] = []
@@ -134,7 +141,7 @@ def ours_first(plugins: PluginManager) -> list[ExporterRecord]:
     return sorted(plugins.exporters.values(), key=lambda record: not plugins.is_ours(record))
 
 
-def _contents(path: Path) -> dict[str, bytes]:
+def contents(path: Path) -> dict[str, bytes]:
     """The files of one export, by name: a file, or all of a folder."""
     files: dict[str, bytes] = {}
     left = _LARGEST_FILE

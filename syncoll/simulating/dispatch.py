@@ -13,11 +13,12 @@ lanes, unless one step keeps their order.  S and R/C follow from these steps.
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -26,14 +27,15 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.results.frontier import TOLERANCE
 from syncoll.runtime import in_turn
-from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.network import PhysicalNetwork, physical_network
 from syncoll.simulating.runtimes import Setting
 from syncoll.simulating.semantics import Semantics
-from syncoll.simulating.workload import workload_of
+from syncoll.simulating.workload import Workload, workload_of
 from syncoll.trust import require_valid
 
-__all__ = ["TimedLanes", "dispatched", "stepped", "with_sends"]
+__all__ = ["TimedLanes", "dispatched", "in_few_steps", "stepped", "with_sends"]
 
 _TURNS = 3
 """Runs forward, each after a run backward; limits work."""
@@ -96,6 +98,52 @@ class TimedLanes:
         return left, arrived + self._added[link]
 
 
+class _Run:
+    """A run of sends through lanes, each after its needs; backward in time before them."""
+
+    def __init__(
+        self,
+        lanes: TimedLanes,
+        links: Sequence[int],
+        needs: Sequence[Sequence[int]],
+        *,
+        backward: bool = False,
+    ) -> None:
+        followers: list[list[int]] = [[] for _ in needs]
+        for send, earlier in enumerate(needs):
+            for one in earlier:
+                followers[one].append(send)
+        self.lanes, self.links = lanes, links
+        both: list[Sequence[Sequence[int]]] = [needs, followers]
+        self.before, self.after = both[::-1] if backward else both
+        self.left = [0.0] * len(needs)
+
+    def times(
+        self, urgency: Sequence[float], sums: Sequence[float]
+    ) -> tuple[list[int], list[float]]:
+        """The sends by their start, and when each has arrived and is added up."""
+        before, lanes, links = self.before, self.lanes, self.links
+        missing, ready = [len(one) for one in before], [0.0] * len(before)
+        queue = [(0.0, -urgency[i], i) for i, count in enumerate(missing) if not count]
+        heapq.heapify(queue)
+        order, arrived = list[int](), [0.0] * len(before)
+        while queue:
+            start, urgent, send = heapq.heappop(queue)
+            left, _ = lanes.pass_over(links[send], ready[send], take=False)
+            if left > start:
+                heapq.heappush(queue, (left, urgent, send))
+                continue
+            self.left[send] = left
+            arrived[send] = lanes.pass_over(links[send], ready[send])[1] + sums[send]
+            order.append(send)
+            for one in self.after[send]:
+                missing[one] -= 1
+                ready[one] = max(ready[one], arrived[send])
+                if not missing[one]:
+                    heapq.heappush(queue, (ready[one], -urgency[one], one))
+        return order, arrived
+
+
 def dispatched(
     stored: StoredAlgorithm, setting: Setting, size: Fraction | int, until: Deadline = NEVER
 ) -> StoredAlgorithm | None:
@@ -115,38 +163,14 @@ def dispatched(
     if network.topology.counts_copies:
         return None
     work = workload_of(stored.instance, algorithm, network, symmetric=False)
-    chunk, links = Fraction(size) / stored.chunks, work.links.tolist()
-    first, flat = work.first_need.tolist(), work.needs.tolist()
-    needs = [flat[a:b] for a, b in pairwise(first)]
-    followers: list[list[int]] = [[] for _ in needs]
-    for send, earlier in enumerate(needs):
-        for one in earlier:
-            followers[one].append(send)
+    chunk, links, needs = Fraction(size) / stored.chunks, work.links.tolist(), _needs(work)
     semantics = setting.semantics
     sums = (work.adds * float(semantics.reduction * chunk + semantics.summing)).tolist()
 
     def run(urgency: Sequence[float], *, backward: bool) -> tuple[list[int], list[float]]:
         """The sends by their start, and when each has arrived."""
-        before, after = (followers, needs) if backward else (needs, followers)
         lanes = TimedLanes(network, semantics, chunk, backward=backward)
-        missing, ready = [len(one) for one in before], [0.0] * len(before)
-        queue = [(0.0, -urgency[i], i) for i, count in enumerate(missing) if not count]
-        heapq.heapify(queue)
-        order, arrived = [], [0.0] * len(before)
-        while queue:
-            start, urgent, send = heapq.heappop(queue)
-            left, _ = lanes.pass_over(links[send], ready[send], take=False)
-            if left > start:
-                heapq.heappush(queue, (left, urgent, send))
-                continue
-            arrived[send] = lanes.pass_over(links[send], ready[send])[1] + sums[send]
-            order.append(send)
-            for one in after[send]:
-                missing[one] -= 1
-                ready[one] = max(ready[one], arrived[send])
-                if not missing[one]:
-                    heapq.heappush(queue, (ready[one], -urgency[one], one))
-        return order, arrived
+        return _Run(lanes, links, needs, backward=backward).times(urgency, sums)
 
     urgency, best, least = [0.0] * len(needs), list[int](), float("inf")
     for _ in range(_TURNS):
@@ -157,10 +181,70 @@ def dispatched(
         best, least, urgency = order, max(arrived), arrived
         if until.left() <= 0:
             break
-    sends, carried = work.sends.copy(), algorithm.contributions
+    sends = work.sends.copy()
     sends[:, 3] = stepped(network, sends, work.links, needs, best)
+    return _with_steps(stored, sends)
+
+
+def in_few_steps(stored: StoredAlgorithm) -> StoredAlgorithm:
+    """The algorithm with its sends in the order of a run, and few steps.
+
+    Sends of a link in one step leave together, as soon as their data are there and the link has
+    sent its earlier steps.  A step of the answer ends before the first send that waits for one
+    of its sends.  In a second run the sends of a link that are as far from the start leave
+    together; of both answers the one of fewer steps is returned, unless its R is much greater.
+    """
+    network = physical_network(stored.instance.topology, Fraction(0), Fraction(1))
+    work = workload_of(stored.instance, stored.algorithm, network, symmetric=False)
+    needs, depth = _needs(work), list[int]()
+    for each in needs:
+        depth.append(max((depth[one] + 1 for one in each), default=0))
+    found = [_regrouped(stored, work, needs, waves) for waves in (work.sends[:, 3].tolist(), depth)]
+    made = [one for one in found if one is not None]
+    least = min((one.rounds for one in made), default=0)
+    near = [one for one in made if one.rounds <= least * (1 + TOLERANCE)]
+    return min(near, key=lambda one: one.steps, default=stored)
+
+
+def _regrouped(
+    stored: StoredAlgorithm, work: Workload, needs: Sequence[Sequence[int]], waves: Sequence[int]
+) -> StoredAlgorithm | None:
+    """The algorithm after a run in which the sends of a link and a wave leave together."""
+    sends, links, last = work.sends.copy(), work.links.tolist(), dict[int, int]()
+    groups = list(zip(waves, links, strict=True))
+    ends = {group: send for send, group in enumerate(groups)}
+    awaited: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for group, each in zip(groups, needs, strict=True):
+        awaited[group].update(ends[groups[one]] for one in each)
+    after = [[*awaited[group]] for group in groups]
+    for send in sorted(range(len(groups)), key=lambda send: waves[send]):
+        if links[send] in last:
+            after[send].append(last[links[send]])
+        last[links[send]] = send
+    run = _Run(TimedLanes(work.network, Semantics(), Fraction(1)), links, after)
+    order, _ = run.times([-wave for wave in waves], [0.0] * len(waves))
+    step, within = 0, set[int]()
+    for _, together in groupby(order, lambda send: round(run.left[send], 6)):
+        some = list(together)
+        if any(not within.isdisjoint(needs[send]) for send in some):
+            step, within = step + 1, set()
+        within.update(some)
+        sends[some, 3] = step
+    return _with_steps(stored, sends)
+
+
+def _needs(work: Workload) -> list[list[int]]:
+    """For each send the earlier ones that must have arrived."""
+    flat = work.needs.tolist()
+    return [flat[a:b] for a, b in pairwise(work.first_need.tolist())]
+
+
+def _with_steps(stored: StoredAlgorithm, sends: IntArray) -> StoredAlgorithm | None:
+    """The algorithm with its sends, in the order of `in_turn`, in other steps; None if it would be
+    wrong."""
+    carried = stored.algorithm.contributions
     if carried is not None:
-        carried = carried[in_turn(algorithm.sends, stored.instance.topology.num_nodes)]
+        carried = carried[in_turn(stored.algorithm.sends, stored.instance.topology.num_nodes)]
     return with_sends(stored.instance, sends, carried, stored.where)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +17,7 @@ import syncoll
 from syncoll import documents, values
 from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.documents.checked import checked_document
+from syncoll.documents.sniff import kind_in
 from syncoll.errors import SyncollError, UsageError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
@@ -26,7 +27,8 @@ from syncoll.results import Frontier, Point
 from syncoll.session import Session
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
-from syncoll.verbs.asking import What, Where, deadline_of, session_of, verb
+from syncoll.trust.same_problem import require_same_instance, require_same_topology
+from syncoll.verbs.asking import What, Where, deadline_of, session_for, session_of, verb
 from syncoll.verbs.result import Result, Tabular, columns_of, data_frame, picked
 from syncoll.wording import argument
 
@@ -293,9 +295,42 @@ def load(path: str | Path) -> FrontierResult | StoredResult:
     return loaded(path, "load")
 
 
-def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
-    """As `load`; `taker`: the verb of error messages."""
-    stored = documents.read_file(values.path_of("path", path), documents.WITH_ALGORITHMS, taker)
+def stored_file(
+    path: str | Path,
+    kinds: Sequence[str],
+    taker: str,
+    topology: Where | None = None,
+    collective: What | None = None,
+) -> StoredFile:
+    """The verified algorithms of a file; `taker`: the verb of errors; see `verification.opened`."""
+    file = values.path_of("path", path)
+    if kind_in(file) or not file.is_file():
+        return documents.read_file(file, kinds, taker)
+    from syncoll.runtime.exported import exporter_of
+    from syncoll.verification import opened
+
+    session = session_for()
+    record = exporter_of(file, session.plugins, session.tell)
+    where = None if topology is None else session.topology(topology)
+    meant = None if collective is None else session.collective(collective)
+    return opened(session.plugins, session.collective, file, record, kinds, taker, where, meant)
+
+
+def require_meant(
+    instances: Iterable[Instance], topology: Where | None, collective: What | None
+) -> None:
+    """Raises `VerificationError` if algorithms are for another machine or collective."""
+    session = session_for()
+    for one in instances:
+        if topology is not None:
+            require_same_topology(one.topology, session.topology(topology), finer=True)
+        if collective is not None:
+            require_same_instance(one, session.collective(collective))
+
+
+def loaded(path: str | Path, taker: str, **meant: Any) -> FrontierResult | StoredResult:
+    """As `load`; `taker`: the verb of error messages; `meant`: see `stored_file`."""
+    stored = stored_file(path, documents.WITH_ALGORITHMS, taker, **meant)
     if stored.frontier is not None:
         return FrontierResult.of(stored.claims(), session=session_of(None))
     if not stored.algorithms:
@@ -311,7 +346,7 @@ def frontier_of(source: Source, taker: str = "") -> FrontierResult:
     """
     name = "" if isinstance(source, Frontier | AlgorithmVerbs | StoredFile) else f"{source}: "
     if isinstance(source, str | Path):
-        source = documents.read_file(Path(source), ("frontier",), taker)
+        source = stored_file(source, ("frontier",), taker)
     if isinstance(source, StoredFile) and source.frontier is not None:
         source = FrontierResult.of(source.frontier, session=session_of(None))
     if not isinstance(source, FrontierResult):
@@ -325,18 +360,49 @@ def frontier_of(source: Source, taker: str = "") -> FrontierResult:
     return source
 
 
-def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
+def with_points(
+    source: Source, taker: str, topology: Where | None, collective: What | None
+) -> FrontierResult:
+    """As `frontier_of`, also for a single algorithm, which becomes the only point."""
+    if isinstance(source, str | Path):
+        source = loaded(source, taker, topology=topology, collective=collective)
+    if isinstance(source, AlgorithmVerbs):
+        instance = source.instance
+        point = Point(instance, source.algorithm, "file", source.where, 0.0)
+        source = FrontierResult(instance.topology, instance.collective, (point,), (), "one file")
+    found = frontier_of(source, taker)
+    require_meant([point.instance for point in found.points], topology, None)
+    return found
+
+
+def algorithms_of(
+    source: Source, taker: str, topology: Where | None = None, collective: What | None = None
+) -> Sequence[StoredAlgorithm]:
     """The points of a frontier, or the algorithm of a file or an answer, for a verb (`taker`).
 
-    Raises `UsageError` if a frontier has none.
+    Raises `UsageError` if a frontier has none, and `VerificationError` if they are for another
+    machine or collective.
     """
-    found = loaded(source, taker) if isinstance(source, str | Path) else source
+    found = source
+    if isinstance(source, str | Path):
+        found = loaded(source, taker, topology=topology, collective=collective)
+    each = _algorithms_of(found, taker)
+    require_meant([one.instance for one in each], topology, collective)
+    return each
+
+
+def _algorithms_of(found: Source, taker: str) -> Sequence[StoredAlgorithm]:
     if isinstance(found, StoredFile):
         return found.algorithms
     if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
         return [StoredAlgorithm(found.instance, found.algorithm, "member")]
     each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
-    made = [StoredAlgorithm(one.instance, one.algorithm, one.where, _claim(one)) for one in each]
+    made = [
+        StoredAlgorithm(
+            one.instance, one.algorithm, one.where, _claim(one), getattr(one, "derived", "")
+        )
+        for one in each
+    ]
     timed = enumerate(each.timed if isinstance(each, FrontierResult) else ())
     return made + [StoredAlgorithm(x.instance, x.algorithm, f"timed[{i}]") for i, x in timed]
 

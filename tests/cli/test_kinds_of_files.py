@@ -16,7 +16,7 @@ Run = Callable[..., Any]
 
 ALGORITHMS = "a frontier, an outcome or an algorithm"
 TAKES = {
-    "repair": ("a frontier", ["--without", "link 0->1"]),
+    "repair": (ALGORITHMS, ["--without", "link 0->1"]),
     "plan": ("a frontier", ["--alpha", "1us", "--beta", "1GB/s"]),
     "report": (ALGORITHMS, []),
     "simulate": (ALGORITHMS, ["--alpha", "1us", "--beta", "1GB/s"]),
@@ -57,8 +57,8 @@ def test_every_command_names_both(files: dict[str, str], run: Run) -> None:
 
 def test_every_verb_names_both(files: dict[str, str], tmp_path: Path) -> None:
     verbs: dict[str, Callable[[str], object]] = {
-        "repair takes a frontier": lambda file: syncoll.repair(file, "link 0->1"),
-        "a survey takes a frontier": syncoll.survey,
+        f"repair takes {ALGORITHMS}": lambda file: syncoll.repair(file, "link 0->1"),
+        f"a survey takes {ALGORITHMS}": syncoll.survey,
         "plan takes a frontier": lambda file: syncoll.plan(file, alpha="1us", beta="1GB/s"),
         f"simulate takes {ALGORITHMS}": syncoll.simulate,
         f"run takes {ALGORITHMS}": syncoll.run,

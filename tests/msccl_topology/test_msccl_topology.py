@@ -88,7 +88,7 @@ def test_it_is_the_librarys_dgx1_under_other_numbers() -> None:
         ("", "not JSON"),
         ("{", "not JSON"),
         ("[]", "no msccl_type"),
-        ('{"msccl_type": "algorithm"}', "msccl_type is 'algorithm'"),
+        ('{"msccl_type": "algorithm"}', "it is an algorithm of SCCL"),
         ('{"msccl_type": "topology"}', "no links"),
         (description([]), "no links"),
         (description(7), "links are 7"),

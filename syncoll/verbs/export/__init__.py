@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
-from syncoll.verbs.asking import Progress, session_of, verb
+from syncoll.verbs.asking import Progress, What, Where, session_of, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def export(
     folder: str | Path,
     *,
     apart: bool = True,
+    topology: Where | None = None,
+    collective: What | None = None,
     in_place: bool = False,
     min_bytes: int | str = 0,
     max_bytes: int | str | None = None,
@@ -72,6 +74,8 @@ def export(
         folder: of the exports; created if missing.
         apart: whether each algorithm gets a name of its own in it; else `folder` is a single
             algorithm's file, or for a format of several files its folder.
+        topology: the machine; None for the one of the file.
+        collective: the collective; None for the one of the file.
         in_place: for calls whose input and output are one buffer.
         min_bytes: the smallest message for which the runtime should choose it.
         max_bytes: the largest one; None for no limit.
@@ -82,7 +86,8 @@ def export(
         ExportError: if the format cannot express one of them.
         UsageError: if a file cannot be written.
     """
-    algorithms, session = algorithms_of(source, "export"), session_of(source)
+    algorithms = algorithms_of(source, "export", topology, collective)
+    session = session_of(source)
     if not isinstance(to, str):
         raise UsageError(f"{to!r} is not the name of an exporter")
     done = export_each(

@@ -11,7 +11,7 @@ from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
 from syncoll.cli.output import note, print_json, print_text, write_bytes
-from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
+from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile
 from syncoll.documents.chosen import chosen
 from syncoll.errors import ExportError, UsageError
 from syncoll.live.tasks import counting
@@ -20,6 +20,7 @@ from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import SavedExport
 from syncoll.runtime.export_each import export_each
 from syncoll.verbs.export.result import ExportResult
+from syncoll.verbs.frontier import require_meant, stored_file
 from syncoll.verbs.result import picked
 from syncoll.wording import counted
 
@@ -35,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     largest = UNLIMITED if arguments.max_bytes is None else arguments.max_bytes
     if arguments.min_bytes > largest:
         raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")
-    stored = read_file(arguments.source, WITH_ALGORITHMS, "export")
+    meant = arguments.topology, arguments.collective
+    stored = stored_file(arguments.source, WITH_ALGORITHMS, "export", *meant)
+    require_meant(stored.instances, *meant)
     taken = chosen(stored, arguments.point, arguments.source, "export")
     if arguments.folder == str(STANDARD_OUTPUT):
         _require_one_file(arguments, record, len(taken))

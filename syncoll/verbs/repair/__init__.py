@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from syncoll.errors import UsageError
 from syncoll.session.settings import SettingsOptions
-from syncoll.verbs.asking import Progress, What, deadline_of, reading, session_for, verb
+from syncoll.verbs.asking import Progress, What, Where, deadline_of, reading, session_for, verb
 from syncoll.verbs.declaration import Shell
 from syncoll.verbs.search_options import SearchOptions, limits_of
 from syncoll.wording import argument
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from syncoll.repairing.warm_start_seeds import warm_start_seeds
     from syncoll.spec.damages import parse_damage
     from syncoll.values import choice_of, seconds_of
-    from syncoll.verbs.frontier import Source, frontier_of
+    from syncoll.verbs.frontier import Source, with_points
     from syncoll.verbs.pareto.searching import searched
     from syncoll.verbs.repair.result import RepairResult, SurveyResult
 
@@ -49,7 +49,7 @@ __all__ = ["repair", "survey"]
 
 SHELL = Shell(
     {
-        "source": ("source FILE", "a frontier of the whole machine, saved with -o"),
+        "source": ("source FILE", "a frontier, or an algorithm, of the whole machine"),
         "without": "--without PART ...",
         "slow": '--slow "PART by N" ...',
         "output": (
@@ -80,6 +80,7 @@ def repair(
     without: str | Sequence[str] = (),
     *,
     slow: str | Sequence[str] = (),
+    topology: Where | None = None,
     collective: What | None = None,
     output: str | Path | None = None,
     progress: str | Observer = "auto",
@@ -90,9 +91,10 @@ def repair(
     Every algorithm has passed the verifier on the damaged machine.
 
     Args:
-        source: the frontier of the whole machine, or its file.
+        source: the frontier of the whole machine, an algorithm of it, or a file of one.
         without: broken parts, such as ``"link 3->6"`` or ``"node 5"``; several are broken together.
         slow: parts with less bandwidth: ``"link 3->6 by 2"`` has half of it.
+        topology: the whole machine; None for the one of the file.
         collective: of the frontier; None for the collective that its file names.
         output: saves the frontier of the damaged machine as JSON as it grows.
         progress: see `pareto`.
@@ -124,7 +126,7 @@ def repair(
     damages = [parse_damage(text) for text in _listed("without", without)]
     damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
     with reading(until):
-        whole = frontier_of(source, "repair")
+        whole = with_points(source, "repair", topology, collective)
         meant = collective_meant(whole, whole.source, collective, session.collective)
         machine, rest = left(whole.topology, damages, meant, session.collective)
         seeds = warm_start_seeds(machine, meant, rest, whole.points, whole.families)
@@ -138,6 +140,7 @@ def survey(
     source: Source,
     what: str = "links",
     *,
+    topology: Where | None = None,
     collective: What | None = None,
     search_limit: float | str | None = None,
     time_limit: float | str | None = None,
@@ -151,9 +154,10 @@ def survey(
     One failure of each orbit of the machine's symmetries is repaired, as by `repair`.
 
     Args:
-        source: the frontier of the whole machine, or its file.
+        source: see `repair`.
         what: ``links``, each direction by itself, ``cables``, both at once, ``nodes`` or
             ``switches``.
+        topology: see `repair`.
         collective: see `repair`.
         search_limit: for each failure, such as ``1min``; None for 10 s.
         time_limit: of the whole survey; at the limit, as after Ctrl-C, the result has the failures
@@ -177,7 +181,7 @@ def survey(
     session, until = session_for(settings), deadline_of(time_limit, work=work)
     seconds = seconds_of(search_limit)
     with reading(until):
-        whole = frontier_of(source, "a survey")
+        whole = with_points(source, "a survey", topology, collective)
         meant = collective_meant(whole, whole.source, collective, session.collective)
     folder = None if output is None else FrontierFolder(Path(output), session.tell)
     if folder is not None:

@@ -40,7 +40,7 @@ def _survey(arguments: argparse.Namespace) -> int:
     for name in ("without", "slow", "k", "max_steps", "max_rounds", "max_chunks", "point_limit"):
         if getattr(arguments, name) not in (None, []):
             raise UsageError(f"--{name.replace('_', '-')} and --survey: give one of them")
-    how = picked(arguments, "collective search_limit time_limit work output progress")
+    how = picked(arguments, "topology collective search_limit time_limit work output progress")
     return command.run(
         arguments,
         lambda found: Exit.OK if found.found else Exit.UNDECIDED,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
+    from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile
     from syncoll.errors import UsageError, VerificationError
     from syncoll.model import Instance
     from syncoll.planning import members_for
@@ -45,7 +45,13 @@ if TYPE_CHECKING:
         with_floors,
     )
     from syncoll.trust import require_valid
-    from syncoll.verbs.frontier import AlgorithmVerbs, FrontierResult, Source, algorithms_of
+    from syncoll.verbs.frontier import (
+        AlgorithmVerbs,
+        FrontierResult,
+        Source,
+        algorithms_of,
+        stored_file,
+    )
     from syncoll.verbs.report.result import ReportResult
     from syncoll.verbs.simulate.result import classics_of
 
@@ -139,7 +145,8 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
     """The verified frontier or algorithms of a source."""
     name, digest, checked = "", "", None
     if isinstance(source, str | Path):
-        name, source = Path(source).name, read_file(Path(source), WITH_ALGORITHMS, "report")
+        name = Path(source).name
+        source = stored_file(source, WITH_ALGORITHMS, "report", topology, collective)
     try:
         if isinstance(source, StoredFile) and source.frontier is not None:
             digest = str(source.document.get("digest", ""))
@@ -155,7 +162,7 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
         require_valid(source.instance, source.algorithm)
     elif not isinstance(source, StoredFile):
         raise UsageError(f"{source!r} is not a frontier, an algorithm or a file of one")
-    algorithms = tuple(algorithms_of(source, "report"))
+    algorithms = tuple(algorithms_of(source, "report", topology, collective))
     if isinstance(source, StoredFile) and not algorithms:
         asked = source.instances[0]
         verdict, reason = (str(source.document.get(key, "")) for key in ("verdict", "reason"))
@@ -164,7 +171,8 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
         return Subject.of_answer(source.topology, source.collective, (), answer, name)
     instance, answer = algorithms[0].instance, f"An algorithm of {_costs(algorithms[0])}"
     about = instance.topology, instance.collective
-    return Subject.of_answer(*about, algorithms, f"{answer}, replayed send by send.", name)
+    answer = f"{answer}, replayed send by send.  {algorithms[0].derived}".rstrip()
+    return Subject.of_answer(*about, algorithms, answer, name)
 
 
 def _costs(one: Instance | StoredAlgorithm) -> str:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from syncoll.verbs.asking import Progress, What, session_of, verb
+from syncoll.verbs.asking import Progress, What, Where, session_of, verb
 from syncoll.verbs.declaration import SWEEP, Shell
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def simulate(
     runtime: str | Path | Runtime = "wire",
     overhead: float | str | None = None,
     classics: bool | Sequence[str] = True,
+    topology: Where | None = None,
     collective: What | None = None,
     timing: Literal["asynchronous", "lockstep"] = "asynchronous",
     sharing: Literal["in-turn", "fair"] = "in-turn",
@@ -115,6 +116,7 @@ def simulate(
             a file; ``nccl:LL`` for one of its protocols.
         overhead: of each call; None for that of the runtime.
         classics: whether to compare with all classics, or the names of some.
+        topology: the machine; None for the one of the file.
         collective: for the classics; None for the collective that the file names.
         timing: a send leaves when its data is there and its lane is free, or with its step.
         sharing: sends that meet on a lane go one after the other, or share it fairly.
@@ -134,9 +136,10 @@ def simulate(
         UsageError: on an invalid or missing number, or if there is nothing to simulate.
     """
     if isinstance(source, str) or hasattr(source, "__fspath__"):
-        source = loaded(source, "simulate")  # type: ignore[arg-type]
-    algorithms = list(algorithms_of(source, "simulate"))
-    topology = algorithms[0].instance.topology
+        given = {"topology": topology, "collective": collective}
+        source = loaded(source, "simulate", **given)  # type: ignore[arg-type]
+    algorithms = list(algorithms_of(source, "simulate", topology))
+    machine = algorithms[0].instance.topology
     how, call = given_runtime(runtime, overhead)
     semantics = Semantics(
         values.choice_of("timing", timing, Timing),
@@ -151,7 +154,7 @@ def simulate(
         tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
         tuple(parse_late(one) if isinstance(one, str) else one for one in late),
     )
-    network = given_network(topology, alpha, beta)
+    network = given_network(machine, alpha, beta)
     semantics.on(network)  # before anything that takes long
     require_whole("factor", factor, 2)
     chosen = sorted(values.sizes_of("sizes", sizes, factor))

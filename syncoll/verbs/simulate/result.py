@@ -83,6 +83,8 @@ class SimulationResult(Tabular, Comparison):
         for one in (*self.algorithms, *(self.classics if all_classics else ())):
             stored = one.algorithm
             yield f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}"
+            if stored.derived:
+                yield stored.derived
             yield self._measured([one] * len(self.sizes))
         names = () if all_classics else dict.fromkeys(one.classic for one in self.classics)
         for name in names:

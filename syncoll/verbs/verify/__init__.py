@@ -97,5 +97,6 @@ def examined(
     session = session_for()
     where = None if topology is None else session.topology(topology)
     meant = None if collective is None else session.collective(collective)
-    found = verified(session.plugins, file, record, topology=where, collective=meant, **how)
+    names = session.plugins, session.collective
+    found = verified(*names, file, record, topology=where, collective=meant, **how)
     return VerifiedResult(found, file, None if meant is None else meant.name)

@@ -1,0 +1,248 @@
+"""Reads algorithm JSON, and replays it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import UNSET, Meta, UnsetType
+
+from syncoll.arrays import BoolArray
+from syncoll.documents.record import Count, Node, PositiveCount, Record, read_record
+from syncoll.errors import FileFormatError, VerificationError
+from syncoll.importing.json_text import parse_json
+from syncoll.importing.msccl_json import topology_in
+from syncoll.model import Algorithm, Instance, Topology
+from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins.foreign import ForeignAlgorithm, Meant as Named
+from syncoll.trust import require_valid
+
+__all__ = ["ScclChecker", "contributions_of"]
+
+_MOST_CELLS = 1 << 26
+_NAME = re.compile(r"(\w+)\(n=[0-9]+(?:,root=([0-9]+))?\)")
+
+
+class ScclStep(Record, frozen=True):
+    """A step: rows of address, source and destination."""
+
+    rounds: Count
+    sends: list[tuple[Count, Node, Node]]
+
+
+class ScclChunk(Record, frozen=True):
+    """A chunk of the collective; the contributions to one reduction have one address."""
+
+    pre: list[Node]
+    post: list[Node]
+    addr: Count
+
+
+class ScclCollective(Record, frozen=True):
+    """The collective before its chunks are cut; some files leave its chunks out."""
+
+    name: str
+    nodes: Annotated[int, Meta(ge=1)]
+    chunks: list[ScclChunk]
+
+
+class ScclInstance(Record, frozen=True):
+    """The arguments of the synthesis."""
+
+    chunks: PositiveCount
+    pipeline: int | UnsetType | None = UNSET
+
+
+class ScclFile(Record, frozen=True):
+    """The file.
+
+    Args:
+        input_map: by rank, as text, the addresses that it has at the start.
+        output_map: the addresses that it needs in the end.
+        topology: see importer msccl-topology.
+    """
+
+    instance: ScclInstance
+    input_map: dict[str, list[Count]]
+    output_map: dict[str, list[Count]]
+    steps: list[ScclStep]
+    collective: ScclCollective
+    topology: dict[str, Any]
+
+
+class ScclChecker:
+    """Checks one file."""
+
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """See `syncoll.plugins.ExportChecker`."""
+        found = self.read(files, Named())
+        assert found.topology is not None
+        algorithm, costs = found.algorithm, (found.algorithm.steps, found.algorithm.rounds)
+        about = found.topology, found.collective, found.chunks, *costs
+        own = Instance(*about, found.pre, found.post, found.combining)
+        require_valid(own, algorithm)
+        if instance is not None:
+            starts, ends = (
+                sorted(map(bytes, np.packbits(np.concatenate([x.pre, x.post], 1), axis=1)))
+                for x in (own, instance)
+            )
+            if starts != ends or own.combining is not instance.combining:
+                name = instance.collective
+                raise VerificationError(f"its chunks start or end elsewhere than in {name}")
+            _require_solves(own, algorithm, instance)
+        facts: dict[str, int | str] = {"steps": own.steps, "rounds": str(own.rounds)}
+        facts |= {"chunks": found.chunks, "sends": algorithm.num_sends}
+        return CheckedExport(
+            "SCCL algorithm",
+            found.collective,
+            own.topology.num_nodes,
+            None,
+            facts,
+            links=frozenset((a, b) for _, a, b, _ in algorithm.sends.tolist()),
+            steps=own.steps,
+            rounds=own.rounds,
+            instance=own,
+        )
+
+    def read(self, files: Mapping[str, bytes], meant: Named) -> ForeignAlgorithm:
+        """The algorithm of the file, which states all of it."""
+        (content,) = files.values()
+        try:
+            data = parse_json(content.decode("utf-8-sig"))
+            if not isinstance(data, dict) or data.get("msccl_type") != "algorithm":
+                raise VerificationError("its msccl_type is not 'algorithm'")
+            file: ScclFile = read_record(data, ScclFile, "the algorithm")
+            topology = topology_in(file.topology, [], str(file.topology.get("name") or "imported"))
+        except UnicodeDecodeError as error:
+            raise VerificationError(f"byte {error.start} is not UTF-8") from None
+        except FileFormatError as error:
+            where = "line " * bool(getattr(error, "line", 0))
+            raise VerificationError(f"{where}{error}") from None
+        if file.instance.pipeline:
+            raise VerificationError("its steps overlap (pipeline), which has no equivalent")
+        return _algorithm(file, topology)
+
+
+def _require_solves(own: Instance, algorithm: Algorithm, instance: Instance) -> None:
+    """Raises VerificationError unless an algorithm has the links and the costs of an instance, in
+    rounds or in grains, and is right on its topology."""
+    asked = instance if own.rounds == instance.rounds else instance.in_grains
+    costs = (own.topology.links, own.steps, own.rounds)
+    if costs != (asked.topology.links, asked.steps, asked.rounds):
+        raise VerificationError("its links, steps or rounds differ from the algorithm's")
+    require_valid(replace(own, topology=asked.topology), algorithm)
+
+
+def _algorithm(file: ScclFile, topology: Topology) -> ForeignAlgorithm:
+    nodes, chunks = topology.num_nodes, file.instance.chunks
+    if file.collective.nodes != nodes:
+        raise VerificationError(
+            f"its collective is for {file.collective.nodes} nodes, its topology has {nodes}"
+        )
+    rows = [(*send, number) for number, step in enumerate(file.steps) for send in step.sends]
+    every = [one for by_rank in (file.input_map, file.output_map) for one in by_rank.values()]
+    most = 1 + max((address for one in every for address in one), default=-1)
+    if most * nodes > _MOST_CELLS:
+        raise VerificationError(f"address {most - 1} on {nodes} nodes is too large")
+    pre, post = (
+        _relation(by_rank, most, nodes, name)
+        for name, by_rank in (("input_map", file.input_map), ("output_map", file.output_map))
+    )
+    for position, (address, source, destination, step) in enumerate(rows):
+        if address >= most or max(source, destination) >= nodes:
+            first = sum(len(one.sends) for one in file.steps[:step])
+            raise VerificationError(
+                f"steps[{step}].sends[{position - first}] is {[address, source, destination]}; "
+                f"addresses are below {most}, and nodes below {nodes}"
+            )
+    name, combining = _collective(file, pre, post)
+    sends = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    carried = contributions_of(sends, pre) if combining else None
+    rounds = tuple(step.rounds for step in file.steps)
+    algorithm = Algorithm(rounds, sends, carried)
+    return ForeignAlgorithm(name, algorithm, pre, post, combining, chunks, topology)
+
+
+def _relation(by_rank: Mapping[str, list[int]], most: int, nodes: int, name: str) -> BoolArray:
+    found = np.zeros((most, nodes), dtype=bool)
+    for rank, addresses in by_rank.items():
+        if not re.fullmatch("[0-9]{1,5}", rank) or int(rank) >= nodes:
+            raise VerificationError(f"{name}: {rank[:20]!r} is no rank; there are {nodes}, from 0")
+        found[addresses, int(rank)] = True
+    return found
+
+
+def _collective(file: ScclFile, pre: BoolArray, post: BoolArray) -> tuple[str, bool]:
+    """The name of the collective, and whether it reduces.  Raises VerificationError if the maps
+    and its chunks differ."""
+    stated, chunks = file.collective, file.instance.chunks
+    match = _NAME.match(stated.name)
+    name = "" if match is None else match[1].lower()
+    combining = name in ("reduce", "allreduce", "reducescatter", "scan")
+    if stated.chunks:
+        combining = len({one.addr for one in stated.chunks}) < len(stated.chunks)
+        starts, ends = np.zeros_like(pre), np.zeros_like(post)
+        for one in stated.chunks:
+            rows = slice(one.addr * chunks, (one.addr + 1) * chunks)
+            if rows.stop > len(pre) or max([*one.pre, *one.post], default=0) >= pre.shape[1]:
+                raise VerificationError(f"its maps lack the chunk of address {one.addr}, or nodes")
+            known = ends[rows][0].nonzero()[0].tolist()
+            if combining and known and known != sorted(one.post):
+                raise VerificationError(
+                    f"the contributions to address {one.addr} end at several places, as in a scan"
+                )
+            starts[rows, one.pre] = True
+            ends[rows, one.post] = True
+        if (starts != pre).any() or (ends != post).any():
+            raise VerificationError("its maps differ from the chunks of its collective")
+    elif name == "scan":
+        raise VerificationError("a scan reduces to another result at each node")
+    return (name if match is None or match[2] is None else f"{name}(root={match[2]})"), combining
+
+
+def _size(arrival: tuple[int, int]) -> int:
+    """The number of contributions in an arrival."""
+    return arrival[0].bit_count()
+
+
+def contributions_of(sends: np.ndarray[Any, Any], pre: BoolArray) -> BoolArray:
+    """``[M, P]``: the contributions that each send carries: all that its source has reduced.
+
+    A node adds a partial result to its own if they have no contribution in common, and replaces its
+    own by a larger one that includes it.
+
+    Args:
+        sends: ``[M, 4]``: chunk, source, destination, step, in the order of steps.
+        pre: ``[G, P]``.
+
+    Raises:
+        VerificationError: if a contribution would be added twice.
+    """
+    held = {(chunk, node): 1 << node for chunk, node in np.argwhere(pre).tolist()}
+    carried = np.zeros((len(sends), pre.shape[1]), dtype=bool)
+    cuts = np.flatnonzero(np.diff(sends[:, 3])) + 1
+    for some in np.split(np.arange(len(sends)), cuts):
+        masks = [held.get((chunk, source), 0) for chunk, source, _, _ in sends[some].tolist()]
+        for i, mask in zip(some.tolist(), masks, strict=True):
+            chunk, source, destination, step = sends[i].tolist()
+            if not mask:
+                raise VerificationError(
+                    f"step {step} sends chunk {chunk} from node {source} to node {destination}, "
+                    f"but node {source} does not hold it then"
+                )
+            carried[i] = [mask >> node & 1 for node in range(pre.shape[1])]
+        for mask, i in sorted(zip(masks, some.tolist(), strict=True), key=_size):
+            chunk, _, destination, step = sends[i].tolist()
+            own = held.get((chunk, destination), 0)
+            if own & mask and mask & ~own and own & ~mask:
+                raise VerificationError(
+                    f"step {step}: node {destination} adds a contribution to chunk {chunk} twice"
+                )
+            held[chunk, destination] = own | mask
+    return carried
