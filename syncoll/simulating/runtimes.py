@@ -197,9 +197,7 @@ class Runtime:
             found.append(Setting(one, there, costs))
         return found
 
-    def protocols_for(
-        self, kind: Kind | None, classic: str | None = None
-    ) -> tuple[Protocol, ...]:
+    def protocols_for(self, kind: Kind | None, classic: str | None = None) -> tuple[Protocol, ...]:
         """The protocols of a collective, all of them for None.  A classic, or for "" any other
         algorithm, has only the protocols in which it runs, if there are any."""
         own = tuple(one for one in self.protocols if kind in one.collectives)
