@@ -199,6 +199,7 @@ def verification_document(
                     "result_checked": one.result_checked,
                     "nodes": one.num_nodes,
                     "facts": dict(one.facts),
+                    "sums": one.added,
                 }
                 for where, one in found.checked
             ],

@@ -42,6 +42,8 @@ class Replay:
 
     def __init__(self, part: Json, machine: Machine) -> None:
         self.machine, self.combining = machine, part.get("combining", False)
+        self.reproducible = part.get("reproducible", False)
+        require(self.combining or not self.reproducible, "reproducible, but not combining")
         self.rounds: list[int | Fraction] = part["algorithm"]["rounds_per_step"]
         require(part["rounds"] == part["bandwidth"] * part["chunks"], "bandwidth is not R/C")
         fits = len(self.rounds) == part["steps"] and sum(self.rounds) == part["rounds"]
@@ -129,7 +131,7 @@ class Replay:
         times, later = {send[3] for send in self.sends}, {d for _, d in self.elements}
         inside = all(0 <= t + d < len(self.rounds) for t in times for d in later)
         require(inside, "an image before the first or after the last step")
-        if self.machine.counts:  # single sends count as one
+        if self.machine.counts or self.reproducible:  # single sends count as one, or have an order
             self.sends = [
                 (q[c], p[a], p[b], t + d, moved(who, p))
                 for (p, d), q in zip(self.elements, maps, strict=True)
@@ -160,7 +162,7 @@ class Replay:
 
     def holds_summed(self) -> bool:
         """Whether it is valid if switches add up all that they can; False without such switches."""
-        if not (self.combining and "destinations" in self.machine.counting):
+        if self.reproducible or not (self.combining and "destinations" in self.machine.counting):
             return False
         try:
             self._hold(summed=True)
@@ -195,12 +197,18 @@ class Replay:
 
     def _hold_sums(self, summed: bool) -> None:
         held: dict[tuple[int, int], set[int]] = defaultdict(set)
+        orders = self._orders() if self.reproducible else {}
+
+        def formed(have: set[int], c: int, own: int) -> bool:
+            order = orders.get(self.ends[c][0])
+            return forms(have, own) if order is None else forms_in(order, have, own)
+
         for c in self.watched:
             for n in bits(self.ends[c][0]):
                 held[c, n].add(1 << n)
         for now in self._by_step:
             for c, a, _, t, own in now:
-                inside = own and not own & ~self.ends[c][0] and forms(held[c, a], own)
+                inside = own and not own & ~self.ends[c][0] and formed(held[c, a], c, own)
                 require(
                     inside, f"node {a} cannot form the data that it sends of chunk {c} in step {t}"
                 )
@@ -209,8 +217,29 @@ class Replay:
                 held[c, b].add(reduce(or_, (send[4] for send in group)))
         for c in self.watched:
             for n in bits(self.ends[c][1]):
-                whole = forms(held[c, n], self.ends[c][0])
+                whole = formed(held[c, n], c, self.ends[c][0])
                 require(whole, f"node {n} cannot form the sum of chunk {c}")
+
+    def _orders(self) -> dict[int, dict[int, tuple[int, int]]]:
+        """For the contributors of chunks the operands of their partial sums: the carried sets are
+        nested or disjoint, and inside one the largest are added in the order of their nodes."""
+        carried = defaultdict[int, set[int]](set)
+        for c, _, _, _, own in self.sends:
+            carried[self.ends[c][0]].add(own)
+        orders = dict[int, dict[int, tuple[int, int]]]()
+        for whole, _ in self.ends:
+            if whole in orders:
+                continue
+            pieces, found = [1 << n for n in bits(whole)], orders.setdefault(whole, {})
+            for own in sorted({*carried[whole], whole}, key=int.bit_count):
+                inside = [one for one in pieces if one & own]
+                require(sum(inside) == own, "chunks are added up in different associations")
+                pieces = [one for one in pieces if not one & own]
+                while len(inside) > 1:
+                    left, right, *rest = sorted(inside, key=lambda one: one & -one)
+                    found[left | right], inside = (left, right), [left | right, *rest]
+                pieces += inside
+        return orders
 
     def _groups(self, now: list[Send], summed: bool) -> Iterator[list[Send]]:
         """The sends of a step, grouped by the sum that switches make of them."""
@@ -283,6 +312,17 @@ class Replay:
 def moved(mask: int, p: list[int]) -> int:
     """The image of a set under a permutation."""
     return sum(1 << p[n] for n in bits(mask))
+
+
+def forms_in(order: dict[int, tuple[int, int]], held: set[int], whole: int) -> bool:
+    """Whether a set is held, or both of its operands are formed."""
+    left = [whole]
+    while left:
+        if (own := left.pop()) not in held:
+            if own not in order:
+                return False
+            left += order[own]
+    return True
 
 
 def forms(held: set[int], whole: int) -> bool:

@@ -21,7 +21,7 @@ __all__ = ["FileError", "Json", "WrongError", "at", "parse", "read", "require"]
 Json = dict[str, Any]
 Kind = Callable[[Any], Any]
 
-NEWEST = {"frontier": 8, "forest": 2, "floors": 1}
+NEWEST = {"frontier": 9, "forest": 2, "floors": 1}
 DEEPEST = 16
 MOST_GRAINS, MOST_ROUNDS = 1_000_000, 1_000_000_000
 

@@ -80,7 +80,7 @@ class MscclXmlChecker:
         check.as_any()
         for (spec, in_place, _, open_sends), result in check.results.items():
             if not isinstance(result, VerificationError):
-                run, found = result
+                run, found, _ = result
                 if spec is None or found is None:
                     raise UncheckedError(
                         f"line {algorithm.line}: coll {algorithm.coll} does not define the places "
@@ -99,7 +99,7 @@ class _Check:
         self.instance = instance
         self.results: dict[
             tuple[Specification | None, bool, int, bool],
-            tuple[Schedule, OwnSpecification | None] | VerificationError,
+            tuple[Schedule, OwnSpecification | None, str] | VerificationError,
         ] = {}
 
     def as_any(self) -> CheckedExport:
@@ -151,7 +151,7 @@ class _Check:
             )
         pieces = _chunks_per_message(algorithm, dialect)
         for in_place in placements:
-            run, found = self.execute(dialect, spec, in_place, pieces, len(placements) > 1)
+            run, found, added = self.execute(dialect, spec, in_place, pieces, len(placements) > 1)
         if self.instance is not None and found is not None:
             found.require_same(self.instance, any_cut=True)
         facts = _facts(algorithm, run, found, pieces)
@@ -176,6 +176,7 @@ class _Check:
                 for block in gpu.blocks
                 if any(step.type in SENDS for step in block.steps)
             ),
+            added=added,
         )
 
     def execute(
@@ -185,7 +186,7 @@ class _Check:
         in_place: bool,
         pieces: int,
         name_placement: bool,
-    ) -> tuple[Schedule, OwnSpecification | None]:
+    ) -> tuple[Schedule, OwnSpecification | None, str]:
         key = spec, in_place, pieces, self.algorithm.proto in dialect.open_sends
         if key not in self.results:
             try:
@@ -200,7 +201,7 @@ class _Check:
 
     def _execute(
         self, spec: Specification | None, in_place: bool, pieces: int, open_sends: bool
-    ) -> tuple[Schedule, OwnSpecification | None]:
+    ) -> tuple[Schedule, OwnSpecification | None, str]:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:

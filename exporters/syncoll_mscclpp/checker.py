@@ -41,7 +41,7 @@ class MscclppChecker:
         (content,) = files.values()
         plan = read_plan(content)
         require_loadable(plan)
-        found, doubt = _followed(plan, specification_of(plan))
+        found, doubt, added = _followed(plan, specification_of(plan))
         if instance is not None:
             if found is None:
                 found = _assumed(plan, instance)
@@ -60,6 +60,7 @@ class MscclppChecker:
             num_chunks=None
             if found is None or isinstance(found, Specification)
             else found.num_chunks,
+            added=added,
         )
 
     def read(self, files: Mapping[str, bytes], meant: Meant) -> ForeignAlgorithm:
@@ -75,7 +76,7 @@ class MscclppChecker:
         threads = threads_of(plan, spec, units, scratch)
         require_matched(threads.program)
         starts = threads.firsts("i"), threads.firsts("o")
-        run, found = execute(
+        run, found, _ = execute(
             threads.program, spec.cut(units), *starts, run=schedule(threads.program)
         )
         assert found is not None
@@ -117,9 +118,10 @@ def _require_followable(plan: ExecutionPlan, units: int, *, pieces: bool = False
 
 def _followed(
     plan: ExecutionPlan, spec: OwnSpecification | None
-) -> tuple[OwnSpecification | None, str | None]:
-    """Executes a plan; returns its collective, with its root, and the doubts."""
-    found, doubt = None, None
+) -> tuple[OwnSpecification | None, str | None, str]:
+    """Executes a plan; returns its collective, with its root, the doubts, and whether sums are
+    reproducible in words."""
+    found, doubt, added = None, None, ""
     every = units_of(plan)
     if every == ((1, 1),) and isinstance(spec, Specification):
         with suppress(VerificationError):  # whose error names chunks, if it is executed by chunks
@@ -127,16 +129,16 @@ def _followed(
             _require_followable(plan, grid.longest, pieces=True)
             share = grid.pieces_of_part
             coarse = Specification(spec.collective, spec.num_ranks, share, spec.root)
-            found, doubt = _executed(plan, spec, coarse, (1, 1), grid)
-            return spec.of_root(None if found is None else found.root), doubt
+            found, doubt, added = _executed(plan, spec, coarse, (1, 1), grid)
+            return spec.of_root(None if found is None else found.root), doubt, added
     for units, scratch in every:
         _require_followable(plan, units)
         cut = None if spec is None else spec.cut(units)
-        found, doubted = _executed(plan, spec, cut, (units, scratch))
-        doubt = doubt or doubted
+        found, doubted, words = _executed(plan, spec, cut, (units, scratch))
+        doubt, added = doubt or doubted, min(added or words, words)  # "not" comes first
     if isinstance(spec, Specification) and found is not None:
         spec = spec.of_root(found.root)
-    return spec, doubt
+    return spec, doubt, added
 
 
 def _executed(
@@ -145,15 +147,16 @@ def _executed(
     cut: OwnSpecification | None,
     units: tuple[int, int],
     grid: Grid | None = None,
-) -> tuple[OwnSpecification | None, str | None]:
+) -> tuple[OwnSpecification | None, str | None, str]:
     """Executes a plan in pieces, as `threads_of`; `cut` has the collective's pieces."""
     threads = threads_of(plan, spec, *units, grid)
     program = threads.program
     require_matched(program)
     run = schedule(program)
     doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)
-    _, found = execute(program, cut, threads.firsts("i"), threads.firsts("o"), run=run)
-    return found, doubt
+    firsts = threads.firsts("i"), threads.firsts("o")
+    _, found, added = execute(program, cut, *firsts, run=run)
+    return found, doubt, added
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
@@ -171,7 +174,7 @@ def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
         ]
         asked = asked.in_pieces(max(1, min(pieces, default=1)))
         require_sizes(plan, asked)
-        found, _ = _followed(plan, asked)
+        found, _, _ = _followed(plan, asked)
     except VerificationError as error:
         raise UncheckedError(
             f"collective {plan.collective!r} does not define the places of chunks, so it cannot be "

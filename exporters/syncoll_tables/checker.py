@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
+from syncoll.model.associations import PartialSum, in_words
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_tables.module import ModuleFormat, Rows, Table
 from syncoll_tables.replay import replay
@@ -53,7 +54,8 @@ class TableChecker:
             raise VerificationError(f"byte {error.start} is not UTF-8") from None
         table, function = _read(text, self.format.name)
         try:
-            replay(table.nodes, table.combining, table.places, table.messages, table.sums)
+            tables = table.places, table.messages, table.sums
+            results = replay(table.nodes, table.combining, *tables, PartialSum(1))
         except ValueError as error:
             raise VerificationError(str(error)) from None
         before, after = self.format.text(table, function, "@HEAD@").split("@HEAD@")
@@ -74,6 +76,7 @@ class TableChecker:
             {"messages": len(messages), "sums": sum(row[4] >= 0 for row in table.sums)},
             links=frozenset((row[1], row[2]) for row in table.messages),
             num_chunks=table.chunks,
+            added=in_words((chunk, rank, value) for chunk, rank, value in results),
         )
 
 

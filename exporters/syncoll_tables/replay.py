@@ -19,10 +19,14 @@ def digest(*tables: Rows) -> int:
     return found
 
 
-def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows) -> None:
+def replay(
+    nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows, one: int = 1
+) -> Rows:
     """Plays the tables of all ranks with sets of contributions in place of data.
 
-    Raises ValueError with the step, the chunk and the rank of the first error.
+    Returns the chunk, the rank and the contributions of each output, where `one` is the
+    contribution of rank 0.  Raises ValueError with the step, the chunk and the rank of the first
+    error.
     """
     chunks: list[list[int]] = [[] for _ in range(nodes)]
     holds: list[list[int]] = [[] for _ in range(nodes)]
@@ -30,7 +34,7 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
     full: dict[int, int] = {}
     for rank, kind, first, count in places:
         for chunk in range(first, first + count):
-            own = (1 << rank if combining else 1) if kind in (0, 2) else 0
+            own = (one << rank if combining else 1) if kind in (0, 2) else 0
             chunks[rank].append(chunk)
             holds[rank].append(kind)
             held[rank].append(own)
@@ -78,9 +82,9 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
             if (rank, slot) in sent:
                 raise at(step, chunks[rank][slot], rank, "it is overwritten while it is sent")
             write(step, rank, slot, value)
-        for _, rank, to, one, other, count in steps[step][1]:
+        for _, rank, to, left, right, count in steps[step][1]:
             stored = slots(step, rank, to, count)
-            both = (one, other) if other != -1 else (one,)
+            both = (left, right) if right != -1 else (left,)
             parts = [slots(step, rank, part, count) for part in both]
             for i, b in enumerate(stored):
                 chunk, value = chunks[rank][b], 0
@@ -92,6 +96,7 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
                         raise at(step, chunk, rank, f"rank {contributors(value & more)} twice")
                     value |= more
                 write(step, rank, b, value)
+    found = []
     for rank in range(nodes):
         for chunk, kind, value in zip(chunks[rank], holds[rank], held[rank], strict=True):
             if kind in (1, 2) and value != full[chunk]:
@@ -102,3 +107,6 @@ def replay(nodes: int, combining: bool, places: Rows, messages: Rows, sums: Rows
                     rank,
                     f"the contribution of rank {missing} is missing",
                 )
+            if kind in (1, 2):
+                found.append((chunk, rank, value))
+    return found

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from syncoll.model.associations import PartialSum
 from syncoll.wording import few
 from syncoll_threadblocks.program import Place, Program
 from syncoll_threadblocks.schedule import Schedule
@@ -81,7 +82,7 @@ def _add(program: Program, place: Place, one: Value, other: Value) -> Value:
         slots = ", ".join(map(program.memory.describe, program.at(place).reads))
         added = f"adds the contribution of {rank_names(twice)} to chunk {one[0]} twice"
         raise program.fail(place, f"{added} (it reads {slots})")
-    return one[0], one[1] | other[1]
+    return one[0], PartialSum(one[1]) | other[1]
 
 
 def rank_names(mask: int) -> str:

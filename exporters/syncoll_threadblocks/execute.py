@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from syncoll.errors import VerificationError
+from syncoll.model.associations import in_words
 from syncoll.wording import counted
 from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
 from syncoll_threadblocks.program import Place, Program
@@ -38,7 +39,7 @@ def execute(
     outputs: Sequence[int] = (),
     chunks_per_message: int = 1,
     run: Schedule | None = None,
-) -> tuple[Schedule, OwnSpecification | None]:
+) -> tuple[Schedule, OwnSpecification | None, str]:
     """Executes a program and compares its result with its specification.
 
     Args:
@@ -50,7 +51,7 @@ def execute(
         run: the execution, if it is known to be free of races.
 
     Returns:
-        The execution, and the specification with its root.
+        The execution, the specification with its root, and whether sums are reproducible in words.
 
     Raises:
         VerificationError: naming rank, thread block and step.
@@ -60,14 +61,20 @@ def execute(
         run = schedule(program, chunks_per_message)
         require_race_free(program, run)
     if spec is None:
-        return run, None
+        return run, None, ""
     reads, writes = _finder(inputs, spec.inputs_of), _finder(outputs, spec.outputs_of)
     if isinstance(spec, Specification) and spec.rooted and spec.root is None:
         trial = _executed(program, run, spec, reads)
         spec = spec.of_root(spec.find_root(lambda rank, j: trial[outputs[rank] + j]))
     _require_kept(program, spec, reads, writes)
-    _require_fulfilled(program, spec, _executed(program, run, spec, reads), outputs)
-    return run, spec
+    held = _executed(program, run, spec, reads)
+    _require_fulfilled(program, spec, held, outputs)
+    values = (
+        (rank, held[outputs[rank] + j])
+        for rank in range(spec.num_ranks)
+        for j in range(spec.outputs_of(rank))
+    )
+    return run, spec, in_words((value[0], rank, value[1]) for rank, value in values if value)
 
 
 def _executed(program: Program, run: Schedule, spec: OwnSpecification, reads: _Find) -> Contents:

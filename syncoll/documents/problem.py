@@ -4,6 +4,7 @@ A file has all data that the verifier needs: a reader needs neither the spec nor
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
@@ -52,7 +53,7 @@ __all__ = [
     "topology_of",
 ]
 
-VERSION = 8
+VERSION = 9
 """The newest version of all kinds of files; each file has the least version that it needs."""
 
 _MOST_NODES = 10_000
@@ -178,6 +179,8 @@ class ProblemRecord(Record, frozen=True, kw_only=True):
     Args:
         combining: whether the nodes of pre contribute to the chunk, and post needs the reduction of
             all contributions.
+        reproducible: whether chunks of the same pre are added up in one association; missing if
+            not.
         chunk_classes: the G chunks, grouped by equal pre and post; every chunk is in exactly one
             class.
     """
@@ -187,6 +190,7 @@ class ProblemRecord(Record, frozen=True, kw_only=True):
     rounds: RoundsEntry
     bandwidth: Fraction
     combining: bool = False
+    reproducible: Literal[True] | UnsetType = UNSET
     chunk_classes: tuple[ChunkClassRecord, ...]
 
 
@@ -282,12 +286,16 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
                 array[members, places] = True
     pre.setflags(write=False)
     post.setflags(write=False)
-    chunks, steps = record.chunks, record.steps
     rounds = rounds_of(record.rounds, topology.grains)
-    cost, combining = Fraction(rounds, chunks), record.combining
+    cost, combining = Fraction(rounds, record.chunks), record.combining
     if record.bandwidth != cost:
         raise FileFormatError(f"bandwidth {record.bandwidth} is not rounds/chunks = {cost}")
-    return Instance(topology, collective, chunks, steps, rounds, pre, post, combining=combining)
+    reproducible = record.reproducible is not UNSET
+    if reproducible and not combining:
+        raise FileFormatError("reproducible, but not combining")
+    costs = record.chunks, record.steps, rounds
+    made = Instance(topology, collective, *costs, pre, post, combining=combining)
+    return replace(made, reproducible=True) if reproducible else made
 
 
 def algorithm_of(record: AlgorithmRecord, topology: Topology) -> Algorithm:

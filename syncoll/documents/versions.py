@@ -3,7 +3,8 @@
 Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 claims that count
 the members of families. Version 5 brought runs of chunks and certificates with `moved`, 6 machines
 with several grains in a round. Version 7 brought simple points: they have fewer chunks or messages
-than points of no more steps and no higher R/C. Version 8 brought algorithms that are fast by time.
+than points of no more steps and no higher R/C. Version 8 brought algorithms that are fast by time,
+9 reproducible sums.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,6 +34,8 @@ def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
                 yield 2, f"{where}contributions has runs of nodes"
             if any(type(row[0]) is not int for row in algorithm.sends):
                 yield 5, f"{where}algorithm has runs of chunks"
+        if getattr(problem, "reproducible", UNSET) is not UNSET:
+            yield 9, f"{where}reproducible is there"
         if _has_runs(problem.chunk_classes):
             yield 2, f"{where}chunk_classes has runs of nodes"
         if any(type(c) is not int for one in problem.chunk_classes for c in one.chunks):

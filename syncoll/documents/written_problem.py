@@ -95,7 +95,9 @@ def problem_entries(instance: Instance, *, runs: bool = True) -> dict[str, Any]:
         for first in members[:1]
     )
     bandwidth = Fraction(instance.rounds, instance.chunks)
-    return asdict(ProblemRecord.of(instance, bandwidth=bandwidth, chunk_classes=classes))
+    reproducible: Any = instance.reproducible or UNSET
+    how = {"bandwidth": bandwidth, "chunk_classes": classes, "reproducible": reproducible}
+    return asdict(ProblemRecord.of(instance, **how))
 
 
 def algorithm_record(algorithm: Algorithm, *, runs: bool = True) -> AlgorithmRecord:

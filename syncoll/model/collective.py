@@ -61,6 +61,8 @@ class Collective:
             order of their numbers in it, and its C over that of the sum.
         per_dual: for an inverse, P to C divided by the dual's C; None if C is the number of chunks
             with which a node of the dual ends.
+        plain: for a reproducible collective (`syncoll.model.associations`) the same without that
+            demand; None for others.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Collective:
     in_units: bool = False
     per_dual: Callable[[int], Fraction] | None = None
     shares: Callable[[int], Sequence[Share]] | None = None
+    plain: Collective | None = None
 
     def __repr__(self) -> str:
         return f"<collective {self.name}>"
@@ -274,6 +277,7 @@ class Collective:
             table.pre,
             table.post,
             combining=self.combining,
+            reproducible=self.plain is not None,
             origin=self.origin,
         )
 

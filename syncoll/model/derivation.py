@@ -162,6 +162,7 @@ def compose(
         one.pre,
         two.post,
         combining=one.combining,
+        reproducible=one.reproducible,
     )
     return instance, _sequence(one, head, tail)
 
@@ -348,6 +349,7 @@ def overlay(parts: Sequence[tuple[Instance, Algorithm]], name: str) -> tuple[Ins
         pre=np.concatenate([instance.pre for instance in instances]),
         post=np.concatenate([instance.post for instance in instances]),
         combining=combining,
+        reproducible=any(instance.reproducible for instance in instances),
         rounds_per_step=None,
     )
     return whole, tight

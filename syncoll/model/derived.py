@@ -24,6 +24,7 @@ from syncoll.model.chunk_lookup import ChunkLookup, kept_lookup, largest_post, n
 from syncoll.model.collective import Collective, not_defined
 from syncoll.model.instance import Instance
 from syncoll.model.node_sets import paired
+from syncoll.model.reproducible import plain_parts
 from syncoll.model.rows import MOST_CELLS, RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
@@ -44,6 +45,12 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
     Raises:
         ModelError: if the dual is composed; when a table is made, if a chunk has several roots.
     """
+    if dual.plain is not None:
+        raise ModelError(
+            f"collective {name}: {dual.name} is reproducible, and its inverse adds nothing up",
+            origin,
+            f"the inverse of {dual.plain.name}",
+        )
     if dual.ways:
         raise ModelError(
             f"collective {name}: {dual.name} is composed of others and has no inverse of its own",
@@ -97,6 +104,11 @@ def sequence_of(
         origin,
         None if origins is None else tuple(tuple(places) for places in origins),
     )
+    firsts = plain_parts([way[0] for way in sequence.ways], name, origin)
+    plain = None
+    if firsts is not None:
+        ways = [(first, *way[1:]) for first, way in zip(firsts, sequence.ways, strict=True)]
+        plain = sequence_of(ways, name, origin, origins=origins)
     return Collective(
         name,
         sequence.tabulate,
@@ -106,6 +118,7 @@ def sequence_of(
         combining=sequence.ways[0][0].combining,
         ways=sequence.ways,
         irregular=sequence.irregular,
+        plain=plain,
     )
 
 

@@ -76,6 +76,7 @@ def without(
         irregular=collective.irregular,
         in_units=collective.in_units,
         per_dual=per_dual,
+        plain=None if collective.plain is None else without(collective.plain, gone, name, origin),
     )
 
 

@@ -42,6 +42,8 @@ class Instance:
         combining: whether the nodes of pre hold contributions, not copies.
         rounds_per_step: Q, when it is fixed; adds up to R.
         origin: where a spec file defines the collective.
+        reproducible: whether all chunks with the same contributors have to be added up in one
+            association, see `syncoll.model.associations`.
 
     Raises:
         ModelError: if arrays have a wrong shape, rounds are no multiple of a grain, or a post is
@@ -65,6 +67,7 @@ class Instance:
     combining: bool = False
     rounds_per_step: tuple[Rounds, ...] | None = None
     origin: Origin | None = field(default=None, repr=False)
+    reproducible: bool = False
 
     def __repr__(self) -> str:
         return (

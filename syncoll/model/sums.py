@@ -29,6 +29,7 @@ from syncoll.errors import ModelError, Origin
 from syncoll.model.chunk_lookup import kept_lookup, num_chunks
 from syncoll.model.collective import Collective, Share, not_defined
 from syncoll.model.derived import dual_of
+from syncoll.model.reproducible import plain_parts
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
 
@@ -211,7 +212,9 @@ def _made(
     elif all(part.ways and part.combining == combining for part in parts):
         ways = _ways(parts, shares, origin)
     terms: tuple[Collective, ...] = ()
-    if len(parts) > 1 and dual is None and not ways:
+    plain = plain_parts(parts, name, origin)
+    # Terms with the same contributors share an association, which searches of each would not.
+    if len(parts) > 1 and dual is None and not ways and plain is None:
         alone = [partial(_one_term, shares, number) for number in range(len(parts))]
         called = names or [part.name for part in parts]
         terms = tuple(
@@ -232,6 +235,7 @@ def _made(
         in_units=True,
         per_dual=per_dual,
         shares=whole.listed,
+        plain=None if plain is None else _made(plain, shares, name, origin, names),
     )
 
 

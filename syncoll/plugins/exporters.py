@@ -218,6 +218,8 @@ class CheckedExport:
         steps: number of steps; None, also in the next fields, if the files do not say.
         rounds: total number of rounds.
         instance: the instance in the files.
+        added: whether its sums are reproducible, in words (`syncoll.model.associations.in_words`);
+            empty if the format does not say in which order they are added.
     """
 
     format: str
@@ -233,6 +235,7 @@ class CheckedExport:
     steps: int | None = None
     rounds: Rounds | None = None
     instance: Instance | None = None
+    added: str = ""
 
     def __post_init__(self) -> None:
         count = fields.or_none(fields.at_least(0, fields.whole))

@@ -418,6 +418,7 @@ class SeedRecord(Record):
         in_libraries: whether libraries run it, so that measured times may be of it.
         counts_copies: whether it respects bounds that do not count every send
             (`syncoll.model.Counting`); others get the topology with every send counted.
+        reproducible: whether it is for reproducible collectives, and only these.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {
@@ -444,6 +445,7 @@ class SeedRecord(Record):
     classic: bool = False
     in_libraries: bool = False
     counts_copies: bool = False
+    reproducible: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

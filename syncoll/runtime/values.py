@@ -22,12 +22,22 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import IntArray
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Instance
+from syncoll.model.associations import PartialSum, associations, bit_masks, in_words
 from syncoll.trust.holdings import disjoint_parts
 
-__all__ = ["Sent", "Value", "Values", "bit_masks", "distance", "in_turn", "values_of"]
+__all__ = [
+    "Sent",
+    "Value",
+    "Values",
+    "added_in_words",
+    "bit_masks",
+    "distance",
+    "in_turn",
+    "values_of",
+]
 
 
 def distance(source: int, destination: int, num_nodes: int) -> int:
@@ -101,6 +111,8 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     """Needed values and messages of a verified algorithm; ExportError if it takes too long."""
     result = Values()
     held: dict[tuple[int, int], dict[int, Value]] = {}
+    everyone = bit_masks(instance.pre)
+    orders = associations(instance, algorithm) if instance.reproducible else {}
 
     def make(*what: Any, **how: Any) -> Value:
         value = Value(len(result.values), *what, **how)
@@ -113,6 +125,10 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
         there = {m: v for m, v in held.get((chunk, rank), {}).items() if v.ready <= step}
         if mask in there:
             return there[mask]
+        if order := orders.get(everyone[chunk]):
+            left, right = (form(rank, chunk, part, step) for part in order.parts[mask])
+            ready = max(left.ready, right.ready)
+            return make(rank, chunk, mask, ready, parts=(left, right))
         parts = [there[m] for m in _disjoint(mask, list(there))]
         parts.sort(key=lambda value: (value.ready, value.number))
         total = parts[0]
@@ -128,7 +144,6 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     sends = algorithm.sends.tolist()
     carried = algorithm.contributions
     masks = [0] * len(sends) if carried is None else bit_masks(carried)
-    everyone = bit_masks(instance.pre)
     for i in in_turn(algorithm.sends, instance.topology.num_nodes).tolist():
         chunk, source, destination, step = sends[i]
         there = held.get((chunk, destination), {}).get(masks[i])
@@ -156,10 +171,19 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     return result
 
 
-def bit_masks(rows: BoolArray) -> list[int]:
-    """The entries of each row as bits of an integer."""
-    packed = np.packbits(rows, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+def added_in_words(instance: Instance, algorithm: Algorithm) -> str:
+    """Whether the sums of an algorithm are reproducible where exports run it, in words."""
+    if not instance.combining:
+        return ""
+    values, sums = values_of(instance, algorithm), dict[int, PartialSum]()
+    for value in values.values:  # parts, and values that are sent, come before
+        if value.parts:
+            left, right = value.parts
+            sums[value.number] = sums[left.number] | sums[right.number]
+        else:
+            sent = None if value.sent is None else value.sent.value.number
+            sums[value.number] = PartialSum(value.mask) if sent is None else sums[sent]
+    return in_words((c, n, sums[value.number]) for (c, n), value in values.finals.items())
 
 
 def _disjoint(wanted: int, held: Sequence[int]) -> list[int]:

@@ -17,7 +17,7 @@ from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Collective, Instance
 from syncoll.results import Solution, undecided
 from syncoll.searching.heuristics import Seeding
 from syncoll.searching.point import solve_directly, solve_symmetrically
@@ -91,7 +91,16 @@ class AnswerSource:
 
     def bounds_of(self, request: SearchRequest) -> BoundsTable:
         """A new table of bounds."""
-        return BoundsTable(request.topology, request.collective, self.prove, further=self.further)
+        collective = request.collective.plain or request.collective  # bounds hold for both
+        return BoundsTable(request.topology, collective, self.prove, further=self.further)
+
+    def of(self, collective: Collective) -> AnswerSource:
+        """The answers for a collective: solvers know nothing of associations."""
+        if collective.plain is None:
+            return self
+        found = AnswerSource(None, prove=self.prove, seeding=self.seeding, further=self.further)
+        found.backend_name = found.asked["backend"] = self.seeding.name_for(collective)
+        return found
 
     def begin(self, *, lacking: bool = False) -> None:
         """Starts loading the solver in the background, once the store lacks an answer.

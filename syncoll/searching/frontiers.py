@@ -150,7 +150,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     ) -> Search:
         """A search with the engines of a collective, and the ledger of an earlier search with less
         time or an empty one."""
-        request, answers = task.request, self.answers
+        request, answers = task.request, self.answers.of(task.request.collective)
         self.log.began(request.collective.name)
         if ledger is None:
             bounds, shown = task.bounds or answers.bounds_of(request), task.on_points

@@ -460,8 +460,13 @@ class Seeding:
     def run(self, topology: Topology, collective: Collective) -> Heuristics:
         """The seeds at work on a collective."""
         known = [seed.known for seed in self.seeds if seed.known is not None]
+        own = self._of(collective)
+        for seed in self.seeds:
+            if seed.named and seed not in own:
+                whose = "reproducible" if seed.record.reproducible else "not reproducible"
+                self._refuse(seed.record.name, f"it constructs algorithms that are {whose}")
         return Heuristics(
-            self.seeds,
+            own,
             topology,
             collective,
             self._report,
@@ -469,6 +474,14 @@ class Seeding:
             self._proposed.add,
             tuple(one for warm in known for one in warm(topology, collective)),
         )
+
+    def name_for(self, collective: Collective) -> str:
+        """The names of the seeds for a collective."""
+        return "+".join(seed.record.name for seed in self._of(collective))
+
+    def _of(self, collective: Collective) -> list[ChosenSeed]:
+        wanted = collective.plain is not None
+        return [seed for seed in self.seeds if seed.record.reproducible == wanted]
 
     def _refuse(self, name: str, why: str) -> None:
         self._refusals.setdefault(name, why)

@@ -136,7 +136,6 @@ _PROTOCOL: _Kinds = {
     "reduction": "cost",
     "collectives": "kinds",
     "in_switches": "truth",
-    "only": "names",
     "without": "names",
     **dict.fromkeys(Reach, _REACH),
 }

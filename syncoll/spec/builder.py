@@ -148,6 +148,9 @@ class Builder(ExpressionBuilder):
         operand, _, groups = children
         return self._combination("within", children, [operand], groups)
 
+    def reproducible(self, children: Children) -> Node:
+        return self._combination("reproducible", children, children[:1])
+
     def without(self, children: Children) -> Node:
         return self._combination("without", children, children[:1], *children[3::3])
 

@@ -18,6 +18,7 @@ from syncoll.errors import Origin
 from syncoll.model import Collective, Fabric, Term, Topology, inverse_of, sequence_of, sum_of
 from syncoll.model.fewer_nodes import without
 from syncoll.model.grains import Rounds, exact
+from syncoll.model.reproducible import reproducible
 from syncoll.model.sums import checked_groups
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall, blaming
@@ -264,7 +265,7 @@ class _Combiner:
             return (other if name is None else replace(other, name=name)), size
         if node.op in ("+", "*", "within"):
             return self._sum(node, scope, name, call)
-        if node.op in ("inverse", "without"):
+        if node.op in ("inverse", "without", "reproducible"):
             operand, own = node.parts[0], call or node.span.origin
             one, size = self.combined(operand, scope, None, call)
             if size >= MAX_PARTS:
@@ -274,6 +275,8 @@ class _Combiner:
                 place = call or nodes[0].span.to(nodes[-1].span).origin
                 gone = self._gone(nodes, scope)
                 return without(one, gone, name or "", own, place), size + 1
+            if node.op == "reproducible":
+                return reproducible(one, name or "", own), size + 1
             of = f"({one.name})" if _op(operand) in ("+", "*", "within", "without") else one.name
             return inverse_of(one, name or f"inverse {of}", own), size + 1
         choice = node.parts if node.op == "or" else (node,)

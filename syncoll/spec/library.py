@@ -45,7 +45,7 @@ _DEFINED = re.compile(
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
 _MISSPELT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
-_COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within|without)\b")
+_COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within|without|reproducible)\b")
 """An operator on collectives in a reference."""
 _QUOTED = re.compile(r'"[^"]*"')
 _INNER_FILE = re.compile(r"(?<![^\s+*(])(?P<file>[^\s+*(),:]+\.syncoll)\s*:")

@@ -200,7 +200,8 @@ class Combined(Node):
     """Collectives combined to one.
 
     Args:
-        op: ``inverse``, ``then``, ``or``, ``+``, ``*``, ``within`` or ``without``.
+        op: ``inverse``, ``then``, ``or``, ``+``, ``*``, ``within``, ``without`` or
+            ``reproducible``.
         parts: one collective, or for ``then``, ``or`` and ``+`` several.
         arguments: the weight before ``*``, the groups after ``within``, the nodes after
             ``without``.

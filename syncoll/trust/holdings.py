@@ -10,15 +10,16 @@ Sets are bit masks in Python integers; finding disjoint parts is an exact cover.
 """
 
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import IntArray
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
+from syncoll.model.associations import Association, bit_masks
 from syncoll.model.counting import Arrivals
 from syncoll.wording import few
 
@@ -80,6 +81,7 @@ class Partials:
         in_order: for a reduction that may not be commutative: only runs of contributors in the
             order of their numbers may be reduced, and only with the next run.
         arrivals: the data that nodes receive if switches add up; None: the sends themselves.
+        added: for a reproducible one the association of each set of contributors.
     """
 
     def __init__(
@@ -90,16 +92,18 @@ class Partials:
         *,
         in_order: bool,
         arrivals: Arrivals | None = None,
+        added: Mapping[int, Association] | None = None,
     ) -> None:
+        self._added = added or {}
         self._in_order, numbers, pre = in_order, chunks.tolist(), instance.pre[chunks]
         assert algorithm.contributions is not None
-        self._everyone: dict[int, int] = dict(zip(numbers, _masks(pre), strict=True))
-        self._carried = _masks(algorithm.contributions)
+        self._everyone: dict[int, int] = dict(zip(numbers, bit_masks(pre), strict=True))
+        self._carried = bit_masks(algorithm.contributions)
         self._held = {(numbers[i], n): [1 << n] for i, n in np.argwhere(pre).tolist()}
         self._brought: dict[int, list[tuple[int, int, int]]] | None = None
         if arrivals is not None:
             self._brought = {}
-            sums = _masks(arrivals.contributions)
+            sums = bit_masks(arrivals.contributions)
             for (chunk, _, destination, step), mask in zip(
                 arrivals.sends.tolist(), sums, strict=True
             ):
@@ -121,7 +125,7 @@ class Partials:
             wanted, held = self._carried[i], self._held.get((chunk, source), [])
             everyone = self._everyone[chunk]
             in_order = not self._in_order or self._is_run(wanted, chunk)
-            if wanted and not wanted & ~everyone and in_order and _can_form(wanted, held):
+            if wanted and not wanted & ~everyone and in_order and self._forms(chunk, wanted, held):
                 continue
             what = (
                 f"step {step} sends the reduction of {_nodes(wanted)} for chunk {chunk} from node "
@@ -136,6 +140,8 @@ class Partials:
             elif not in_order:
                 text = f"{what}: these do not follow one another, and order must be kept"
                 yield Violation("order", text)
+            elif chunk_order := self._against(chunk, wanted, held):
+                yield Violation("order", f"{what}, but it cannot add up {chunk_order}")
             elif _can_form(wanted, [*held, *arriving().get((chunk, source), [])]):
                 text = f"node {source} receives the missing contributions only in the same step"
                 yield Violation("causality", f"{what}, but {text}")
@@ -145,6 +151,17 @@ class Partials:
                 if lacking := wanted & ~reach:
                     text = f"node {source} does not hold the contribution of {_nodes(lacking)} then"
                 yield Violation("reduction", f"{what}, but {text}")
+
+    def _forms(self, chunk: int, wanted: int, held: list[int]) -> bool:
+        """Whether a node can form a partial result, in the association if there is one."""
+        order = self._added.get(self._everyone[chunk])
+        return _can_form(wanted, held) if order is None else order.forms(wanted, held)
+
+    def _against(self, chunk: int, wanted: int, held: list[int]) -> str:
+        """The association in words that alone keeps a node from forming a result; or nothing."""
+        order = self._added.get(self._everyone[chunk])
+        formed = order is not None and _can_form(wanted, held)
+        return f"in the association {order} of the other chunks" if formed else ""
 
     def _is_run(self, wanted: int, chunk: int) -> bool:
         """Whether no other contributor lies between the first and the last of the set."""
@@ -170,7 +187,10 @@ class Partials:
         for i, n in np.argwhere(instance.post[watched]).tolist():
             c = watched[i]
             held, everyone = self._held.get((c, n), []), self._everyone[c]
-            if _can_form(everyone, held):
+            if self._forms(c, everyone, held):
+                continue
+            if order := self._against(c, everyone, held):
+                yield Violation("order", f"node {n} cannot add up chunk {c} {order}")
                 continue
             text = f"node {n} can form the result of chunk {c} only by adding a contribution twice"
             if lacking := everyone & ~_union(held):
@@ -209,11 +229,6 @@ def disjoint_parts(wanted: int, held: Sequence[int]) -> list[int] | None:
         return None
 
     return cover(wanted)
-
-
-def _masks(rows: BoolArray) -> list[int]:
-    packed = np.packbits(rows, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def _union(parts: Iterable[int]) -> int:

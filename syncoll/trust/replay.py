@@ -18,6 +18,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
+from syncoll.model.associations import associations
 from syncoll.model.counting import CountedSends, bound_loads
 from syncoll.trust.carriers import carrier_violations, watched_chunks
 from syncoll.trust.holdings import Copies, Partials, Violation
@@ -77,15 +78,15 @@ def violations(
     """
     topology = instance.topology
     if isinstance(algorithm, OrbitAlgorithm) and (
-        (in_order and instance.combining) or topology.counts_copies
+        ((in_order or instance.reproducible) and instance.combining) or topology.counts_copies
     ):
         # Carriers need not keep the order of nodes, and single sends count together.
         algorithm = algorithm.expanded()
     if topology.counts_copies and instance.combining:
         # Switches add up in any order, and only if no node needs the summands.
         plain = replace(instance, topology=without_sums(topology))
-        if in_order:
-            return _violations(plain, algorithm, limit, in_order=True)
+        if in_order or instance.reproducible:
+            return _violations(plain, algorithm, limit, in_order=in_order)
         found = _violations(instance, algorithm, limit, in_order=False, summed=True)
         return found if found and _violations(plain, algorithm, limit, in_order=False) else []
     return _violations(instance, algorithm, limit, in_order=in_order)
@@ -107,6 +108,8 @@ def as_counted(instance: Instance, algorithm: Algorithm) -> Topology:
     topology = instance.topology
     if not (topology.counts_copies and instance.combining):
         return topology
+    if instance.reproducible:  # switches add up in any order
+        return without_sums(topology)
     ample = algorithm.tightened(topology.conservative)
     asked = replace(instance, steps=ample.steps, rounds=ample.rounds, rounds_per_step=None)
     return topology if is_valid_summed(asked, ample) else without_sums(topology)
@@ -136,14 +139,20 @@ def _violations(
         watched = watched_chunks(algorithm)
     exceeded = _exceeded(instance.topology, algorithm)
     brought = CountedSends(instance.topology, own).arrivals() if summed else None
-    if instance.combining and not in_order:
+    added = None
+    if instance.reproducible:
+        try:
+            added = associations(instance, algorithm)
+        except VerificationError as error:
+            return [Violation("order", str(error))]
+    if instance.combining and not in_order and added is None:
         watched = not_summed(instance, own, watched, brought)
         own = _only(own, watched)
     if brought is not None:
         brought = CountedSends(instance.topology, own).arrivals()
     sends = own.sends
     holdings = (
-        Partials(instance, own, watched, in_order=in_order, arrivals=brought)
+        Partials(instance, own, watched, in_order=in_order, arrivals=brought, added=added)
         if instance.combining
         else Copies(instance, watched)
     )

@@ -23,6 +23,7 @@ from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page, point_summary
 from syncoll.pages.frontier import check_page, frontier_page
+from syncoll.pages.price import price_page
 from syncoll.results import Frontier, Point
 from syncoll.session import Session
 from syncoll.trust import require_valid
@@ -149,6 +150,7 @@ class FrontierResult(Tabular, Frontier):
         log: the events of the search with the engine, the seconds and the gap; empty for a
             frontier from a file.
         engines: the work of each engine of the search.
+        plain: of a search for reproducible sums, the frontier without that demand.
     """
 
     session: Session | None = None
@@ -157,6 +159,7 @@ class FrontierResult(Tabular, Frontier):
     unproved: str = ""
     log: tuple[Entry, ...] = ()
     engines: tuple[EngineRecord, ...] = ()
+    plain: Frontier | None = None
 
     @cached_property
     def _points(self) -> tuple[PointResult, ...]:
@@ -181,7 +184,10 @@ class FrontierResult(Tabular, Frontier):
     def __bool__(self) -> bool:
         return bool(self.points)
 
-    page = frontier_page
+    def page(self) -> Page:
+        """The frontier, and the price of reproducible sums."""
+        page = frontier_page(self)
+        return page if self.plain is None else page.add(price_page(self, self.plain))
 
     def _repr_html_(self) -> str:
         try:

@@ -10,6 +10,7 @@ label.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -18,6 +19,7 @@ import psutil
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
+from syncoll.model.associations import Association, associations, bit_masks
 from syncoll.trust.data.definition import DataDemand, Inputs, demand, reduction
 from syncoll.trust.data.workload import Array, ReduceOp, Workload, widen
 from syncoll.wording import counted
@@ -71,8 +73,10 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
         return Execution(0, 0, 0.0, wrong)
     _require_memory(instance, algorithm, workload)
     labels = _labels(algorithm)
+    added = associations(instance, algorithm) if instance.reproducible else {}
+    orders = [added.get(mask) for mask in bit_masks(instance.pre)]
     inputs = Inputs(instance, workload)
-    nodes = [NodeMemory(workload.operation) for _ in range(instance.topology.num_nodes)]
+    nodes = [NodeMemory(workload.operation, orders) for _ in range(instance.topology.num_nodes)]
     for chunk, node in np.argwhere(instance.pre).tolist():
         own = frozenset({node}) if instance.combining else COPY
         nodes[node].keep(chunk, own, inputs.of(chunk, node))
@@ -204,10 +208,12 @@ def _compare(
 
 
 class NodeMemory:
-    """The pieces of data at one node."""
+    """The pieces of data at one node; `orders` has the association of each chunk, if any."""
 
-    def __init__(self, operation: ReduceOp) -> None:
-        self._operation = operation
+    def __init__(
+        self, operation: ReduceOp, orders: Sequence[Association | None] | None = None
+    ) -> None:
+        self._operation, self._orders = operation, orders
         self._pieces: dict[int, dict[Label, Array]] = {}
 
     def keep(self, chunk: int, label: Label, data: Array) -> None:
@@ -221,6 +227,10 @@ class NodeMemory:
         pieces = self._pieces.get(chunk, {})
         if label in pieces:
             return pieces[label]
+        if self._orders is not None and (order := self._orders[chunk]) is not None:
+            two = [self.form(chunk, part) for part in order.operands(label)]
+            left, right = two or (None, None)
+            return None if left is None or right is None else self._operation(left, right)
         parts = _parts(label, [have for have in pieces if have and have <= label], set())
         return reduce(self._operation, [pieces[part] for part in parts]) if parts else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ from syncoll import documents, values
 from syncoll.clock import is_counted
 from syncoll.deadline import Deadline
 from syncoll.documents.growing import GrowingFile
-from syncoll.errors import UsageError
+from syncoll.errors import SyncollError, UsageError
 from syncoll.ledger import Aim, Observer, SearchRequest
 from syncoll.ledger.events import Log
 from syncoll.live.searches import progress as progress_of
 from syncoll.model import Collective, Topology
+from syncoll.results import Frontier
 from syncoll.searching import AnswerSource, search as search_with
 from syncoll.searching.box_trees import box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
@@ -41,6 +43,9 @@ _UNITS_BY_TIME = 3.0
 
 _SECONDS_BY_TIME, _SECONDS_OF_CLASSIC = 20.0, 5.0
 """For the comparison by time without a limit, and to construct a classic."""
+
+_SHARE_OF_PRICE, _SECONDS_OF_PRICE = 0.3, 30.0
+"""Part of a time limit, and most seconds, for the search without reproducible sums."""
 
 _STYLES = ("auto", "live", "plain", "log", "none")
 
@@ -82,7 +87,9 @@ def searched(
     if goal is not None:
         before = before.share(_SHARE_BEFORE_ORDER)
     with nullcontext(progress) if isinstance(progress, Observer) else progress_of(progress) as seen:
-        log = Log(seen)
+        log, plain = Log(seen), None
+        if request.collective.plain is not None and solver is None:
+            plain = _plain(session, request, before.share(_SHARE_OF_PRICE), how)
         if solver is not None:
             found = search_with(request, solver, log, on_points=file.offer, deadline=before)
         else:
@@ -116,7 +123,20 @@ def searched(
         unproved=unproved,
         log=tuple(log.entries),
         engines=engines,
+        plain=plain,
     )
+
+
+def _plain(
+    session: Session, request: SearchRequest, until: Deadline, how: dict[str, Any]
+) -> Frontier | None:
+    """The frontier without the demand for reproducible sums; None if the settings leave none."""
+    assert request.collective.plain is not None
+    asked = replace(request, collective=request.collective.plain)
+    try:
+        return session.pareto(asked, **how, until=until.sooner(_SECONDS_OF_PRICE))
+    except SyncollError:
+        return None
 
 
 def aimed(

@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.documents import StoredFile
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.pages.page import PageParts, paged
 from syncoll.runtime.exported import VerifiedExports
+from syncoll.runtime.values import added_in_words
 from syncoll.verbs.result import Result
 from syncoll.verification import Verified, verification_document
 from syncoll.wording import counted
 
 __all__ = ["VerifiedResult"]
+
+_MOST_SENDS = 200_000
+"""Larger algorithms are replayed, but the order of their sums is not followed; limits work."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,9 +56,19 @@ class VerifiedResult(Result):
             yield (
                 f"  {one.where}: verified, C = {instance.chunks}, S = {instance.steps}, "
                 f"R = {instance.rounds}, {counted(one.algorithm.num_sends, 'send')}"
+                + (f"; {words}" if (words := added(instance, one.algorithm)) else "")
             )
         if not found.algorithms:
             yield "  the file has no algorithm to verify"
+
+
+def added(instance: Instance, algorithm: Algorithm) -> str:
+    """Whether sums are reproducible, in words; empty for algorithms that are too large."""
+    if algorithm.num_sends > _MOST_SENDS:
+        return ""
+    if isinstance(algorithm, OrbitAlgorithm):
+        algorithm = algorithm.expanded()
+    return added_in_words(instance, algorithm)
 
 
 def _exports(found: VerifiedExports) -> Iterator[str]:
@@ -64,5 +79,5 @@ def _exports(found: VerifiedExports) -> Iterator[str]:
         meant = f", as {found.meant} asks" if found.meant is not None else ""
         yield (
             f"{where}: {done}, {one.format}: {one.collective} of {one.num_nodes} "
-            f"ranks{placement}{meant}" + (f"; {facts}" if facts else "")
+            f"ranks{placement}{meant}" + "".join(f"; {text}" for text in (facts, one.added) if text)
         )

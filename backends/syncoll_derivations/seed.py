@@ -1,0 +1,255 @@
+"""The seed: for each S the best association that is found, and its packing in whole chunks.
+
+Local searches improve associations for the fewest steps, for a few more, and for any number of
+steps, in turn.  Every better one is packed for each S at which it may be the best.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from math import ceil
+
+import numpy as np
+
+from syncoll.arrays import IntArray
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.model.associations import bit_masks
+from syncoll.packing.local_search import ChunkMoves
+from syncoll.packing.remainders import largest_remainders
+from syncoll.packing.whole_chunks import NEAR_PROMISE, WHOLE, ColumnChoice, DealtChunks
+from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.scheduling import MOST_SENDS
+from syncoll_derivations.derivations import Added, Demand, Derivation, SumNetwork, SumPacking
+from syncoll_derivations.local_search import LocalSearch, beginnings
+
+__all__ = ["DerivationSeed", "fits"]
+
+_MOST_CELLS = 1 << 27
+"""Links times nodes times twice the nodes: partial sums and steps; limits memory."""
+
+_SEARCHED = 3
+"""Number of S, from the fewest, with an association search of their own."""
+
+_SLICE, _LEAST_SECONDS, _DEAL_SECONDS = 0.1, 0.5, 0.5
+"""Part of the remaining time of a local search until the next one, and at least; and seconds for an
+integer program over columns."""
+
+_GAIN, _STRIDE = 0.995, 4
+"""More steps are worthwhile if they lower R/C to this share.  The next S is larger by a part."""
+
+_UNUSED = 300
+"""Columns without a share among which whole chunks choose; limits work."""
+
+
+def fits(topology: Topology, collective: Collective) -> Answer:
+    """Whether the collective is reproducible, and the tables are small enough."""
+    if collective.plain is None:
+        return Answer(False, "the collective is not reproducible")
+    if len(topology.links) * topology.num_nodes**2 > _MOST_CELLS:
+        return Answer(False, "the tables of links, partial sums and steps would be too large")
+    return Answer(True)
+
+
+class DerivationSeed(ResumingSeed):
+    """Proposes algorithms that add up every chunk in one association."""
+
+    fits = staticmethod(fits)
+
+    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+        """See `ResumingSeed`."""
+        return float(options["seconds"])
+
+    def proposals(
+        self,
+        topology: Topology,
+        collective: Collective,
+        turn: Turn,
+        options: Mapping[str, OptionValue],
+    ) -> Proposals:
+        """See `ResumingSeed`."""
+        least = collective.least_chunks(topology.num_nodes)
+        if least is None or topology.num_nodes < 2:
+            return
+        run = _Run(topology, collective, least, turn, int(options["chunks"]))
+        if run.demands:
+            yield from run.proposals()
+
+
+class _Run:
+    """One run of the seed."""
+
+    def __init__(
+        self, topology: Topology, collective: Collective, least: int, turn: Turn, most: int
+    ) -> None:
+        self._topology, self._collective, self._least = topology, collective, least
+        self._turn, self._network = turn, SumNetwork(topology)
+        self.demands = _demands(collective, topology.num_nodes, least)
+        self._wholes = list(dict.fromkeys(demand.whole for demand in self.demands))
+        # Associations are improved for destinations one by one, whose derivations are exact.
+        alone = Counter[tuple[int, int]]()
+        for demand in self.demands:
+            for destination in demand.destinations:
+                alone[demand.whole, destination] += demand.count
+        self._alone = [Demand(whole, (n,), count) for (whole, n), count in alone.items()]
+        instance = collective.instantiate(topology, chunks=least, steps=0, rounds=0)
+        self._first = max(1, instance.least_steps)
+        self._last = turn.limits.max_steps or 2 * topology.num_nodes
+        each = sum(d.count * (d.whole.bit_count() + len(d.destinations)) for d in self.demands)
+        self._most = least * max(1, min(most // least, MOST_SENDS // each))
+        self._packed: dict[int, SumPacking] = {}
+        self._found: list[tuple[int, int, Fraction]] = []
+
+    def proposals(self) -> Proposals:
+        """Algorithms; None at the end of a turn."""
+        begun = {str(one): one for one in beginnings(self._topology, self._wholes)}
+        for one in begun.values():
+            yield from self._considered(one)
+        if not self._packed:
+            return
+        last = max(self._packed)
+        depths = [last, *range(self._first, min(last, self._first + _SEARCHED))]
+        searches = [LocalSearch(self._best(s).added, partial(self._loose, s)) for s in depths]
+        while any(not search.ended for search in searches):
+            for search in searches:
+                until, gained = self._turn.part(_SLICE, _LEAST_SECONDS), False
+                while search.run(until):
+                    gained = True
+                if gained:
+                    yield from self._considered(search.best.added)
+                if self._turn.is_over:
+                    yield None
+
+    def _best(self, steps: int) -> SumPacking:
+        """The best packing of at most some steps."""
+        return min(
+            (one for s, one in self._packed.items() if s <= steps), key=lambda one: one.value
+        )
+
+    def _loose(self, steps: int, added: Added) -> SumPacking:
+        """The packing for single destinations in derivations of some steps, which may overlap."""
+        how = self._network, self._alone, added, steps, self._least
+        return SumPacking(*how, timeless=True)
+
+    def _considered(self, added: Added) -> Proposals:
+        """The algorithms of an association, for each S at which it is the best so far."""
+        for packing in self._pack(added):
+            yield from self._dealt(packing)
+            if self._turn.is_over:
+                yield None
+
+    def _pack(self, added: Added) -> Iterator[SumPacking]:
+        """Packs an association for each S; the packings that are the best so far."""
+        before, steps, least = np.inf, self._first, 0.0
+        while steps <= self._last:
+            until = self._turn.part(_SLICE, _LEAST_SECONDS)
+            packing = SumPacking(self._network, self.demands, added, steps, self._least)
+            value = packing.run(until)
+            known = min((p.value for s, p in self._packed.items() if s <= steps), default=np.inf)
+            if value < known * _GAIN:
+                self._packed[steps] = packing
+                yield packing
+            if least == 0.0:
+                least = self._loose(min(self._last, self._topology.num_nodes), added).run(until)
+            if self._turn.is_over or value <= least * (2 - _GAIN) or value > before * _GAIN:
+                return
+            before = value
+            steps += max(1, steps // _STRIDE)
+
+    def _dealt(self, packing: SumPacking) -> Iterator[Proposal]:
+        """The whole chunks of a packing, for some C."""
+        if not np.isfinite(packing.value):
+            return
+        for chunks in self._choices(packing):
+            known = (cost for s, c, cost in self._found if s <= packing.steps and c <= chunks)
+            if min(known, default=np.inf) <= packing.value * NEAR_PROMISE:
+                continue
+            dealt = self._whole(packing, chunks)
+            algorithm = self._algorithm(dealt)
+            steps, cost = algorithm.steps, Fraction(algorithm.rounds, dealt.chunks)
+            beaten = (s <= steps and c <= dealt.chunks and x <= cost for s, c, x in self._found)
+            if not any(beaten):
+                self._found.append((steps, dealt.chunks, cost))
+                sums = ", ".join(str(one) for one in packing.added.values())
+                yield Proposal(dealt.chunks, algorithm, f"association {sums}"[:200])
+
+    def _choices(self, packing: SumPacking) -> list[int]:
+        """Values of C: within limits, a small one near the best promise, and the best."""
+        limits = self._turn.limits
+        most = min(self._most, limits.max_chunks or self._most)
+        promise = {
+            c: Fraction(max(packing.steps, ceil(packing.value * c - WHOLE)), c)
+            for c in range(self._least, most + 1, self._least)
+        }
+        if not promise:
+            return []
+        chosen = {self._least}
+        for budget in (*limits.budgets, most):
+            inside = [c for c in promise if c <= budget]
+            if inside:
+                best = min(promise[c] for c in inside)
+                chosen.add(next(c for c in inside if promise[c] <= best * NEAR_PROMISE))
+                exact = next(c for c in inside if promise[c] <= best)
+                chosen.update(c for c in (exact, 2 * exact, 4 * exact) if c <= most)
+        return sorted(chosen)
+
+    def _whole(self, packing: SumPacking, chunks: int) -> DealtChunks[Derivation]:
+        """Whole chunks on the columns of a packing."""
+        until, units = self._turn.until.sooner(4 * _DEAL_SECONDS), chunks // self._least
+        shares = dict(packing.shared())
+        by_demand: list[list[tuple[Derivation, float]]] = [[] for _ in self.demands]
+        used = [*shares, *[i for i in range(len(packing.columns)) if i not in shares][-_UNUSED:]]
+        for i in used:
+            by_demand[packing.master.demands[i]].append((packing.columns[i], shares.get(i, 0.0)))
+        network, counts = self._network, [demand.count for demand in self.demands]
+        choice = ColumnChoice.of(
+            network.exact_rate,
+            counts,
+            by_demand,
+            lambda one: network.load(one.links, one.steps, packing.steps),
+        )
+        numbers = choice.rounded(units)
+        rounds = max(packing.steps, ceil(packing.value * chunks - WHOLE))
+        targets = largest_remainders(packing.rounds * chunks, rounds)
+        moves = ChunkMoves(choice.loads, network.rate, choice.sizes)
+        fitted = moves.fitted(numbers, targets, until)
+        numbers = min(fitted, numbers, key=choice.rounds)
+        if choice.rounds(numbers) > rounds:
+            numbers = choice.solved(numbers, min(_DEAL_SECONDS, until.left()))
+        numbers, units = choice.coarsened(numbers, units)
+        return choice.dealt(numbers, units * self._least)
+
+    def _algorithm(self, dealt: DealtChunks[Derivation]) -> Algorithm:
+        """The sends of every chunk."""
+        nodes, links = self._topology.num_nodes, self._network.links
+        members: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for chunk, key in enumerate(_kinds(self._collective, nodes, dealt.chunks)):
+            members.setdefault(key, []).append(chunk)
+        rows, sums = list[IntArray](), list[int]()
+        for demand, columns in zip(self.demands, dealt.columns, strict=True):
+            own = iter(members[demand.whole, demand.destinations])
+            for column, number in columns:
+                sends = links.source[column.links], links.target[column.links], column.steps
+                for _ in range(number):
+                    rows.append(np.column_stack([np.full(len(column.links), next(own)), *sends]))
+                    sums += column.sums
+        carried = np.array([[mask >> n & 1 for n in range(nodes)] for mask in sums], dtype=bool)
+        listed = np.concatenate(rows)
+        steps = int(listed[:, 3].max()) + 1
+        return Algorithm((0,) * steps, listed, carried).tightened(self._topology)
+
+
+def _kinds(collective: Collective, nodes: int, chunks: int) -> list[tuple[int, tuple[int, ...]]]:
+    """The contributors of each chunk, and its destinations without a single contributor."""
+    table = collective.tabulate(nodes, chunks)
+    ends = table.post & ~(table.pre & (table.pre.sum(axis=1) == 1)[:, None])
+    places = [tuple(np.flatnonzero(row).tolist()) for row in ends]
+    return list(zip(bit_masks(table.pre), places, strict=True))
+
+
+def _demands(collective: Collective, nodes: int, least: int) -> list[Demand]:
+    kinds = Counter(_kinds(collective, nodes, least))
+    return [Demand(*kind, count) for kind, count in kinds.items() if kind[1]]

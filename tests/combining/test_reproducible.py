@@ -1,0 +1,305 @@
+"""Reproducible sums: one association for every chunk, in searches, files, checkers and runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from random import Random
+from typing import Any
+
+import highspy
+import networkx as nx
+import numpy as np
+import pytest
+
+import syncoll
+from syncoll import pareto
+from syncoll.api import Algorithm, Instance, Topology
+from syncoll.deadline import NEVER
+from syncoll.documents import frontier_document, load_text
+from syncoll.errors import ModelError, SyncollError, VerificationError
+from syncoll.model.associations import Association, associations
+from syncoll.plugins import SeedLimits
+from syncoll.trust import require_valid
+from syncoll.trust.data import execute
+from syncoll.trust.data.definition import Inputs
+from syncoll.trust.data.execute import NodeMemory
+from syncoll.trust.data.workload import ReduceOp, Workload
+from syncoll_check import FileError, WrongError, check
+from syncoll_derivations import RECORD
+from syncoll_derivations.derivations import Demand, SumNetwork, SumPacking
+from syncoll_derivations.local_search import LocalSearch, beginnings
+
+Solved = tuple[Instance, Algorithm]
+
+
+def test_inner_sums_are_added_from_left_to_right() -> None:
+    order = Association.of(0b111111, [0b110, 0b101000])
+    assert str(order) == "((0+(1+2))+(3+5))+4"
+    assert order.forms(0b101111, {0b1, 0b110, 0b1000, 0b100000})
+    assert not order.forms(0b111, {0b11, 0b100})
+
+
+def halving(nodes: int, orders: list[list[int]]) -> Solved:
+    """Allreduce by recursive doubling: every chunk has its own order of dimensions."""
+    name = f"hypercube({nodes.bit_length() - 1})"
+    sends, carried = [], []
+    for chunk, dimensions in enumerate(orders):
+        done = 0
+        for step, bit in enumerate(dimensions):
+            for node in range(nodes):
+                sends.append([chunk, node, node ^ bit, step])
+                carried.append([not (other ^ node) & ~done for other in range(nodes)])
+            done |= bit
+    steps = len(orders[0])
+    topology = syncoll.topology(name)
+    every = np.ones((len(orders), nodes), dtype=bool)
+    draft = Algorithm((0,) * steps, sends, np.array(carried)).with_least_rounds(topology)
+    costs = len(orders), steps, draft.rounds
+    instance = Instance(topology, "sums", *costs, every, every, combining=True)
+    return replace(instance, reproducible=True), draft
+
+
+def test_one_order_of_dimensions_is_reproducible() -> None:
+    instance, algorithm = halving(8, [[4, 2, 1], [4, 2, 1]])
+    require_valid(instance, algorithm)
+    [order] = associations(instance, algorithm).values()
+    assert str(order) == "((0+4)+(2+6))+((1+5)+(3+7))"
+
+
+def test_two_orders_of_dimensions_are_refused_by_both_checkers() -> None:
+    instance, algorithm = halving(8, [[4, 2, 1], [1, 2, 4]])
+    require_valid(replace(instance, reproducible=False), algorithm)
+    with pytest.raises(VerificationError, match="chunks 0 and 1 are added up in different"):
+        require_valid(instance, algorithm)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Solved]:
+    """Algorithms of the search."""
+    solved = []
+    for machine, collective in (
+        ("ring(5)", "allreduce reproducible"),
+        ("hypercube(2)", "reduce(root=1) reproducible"),
+        ("dgx1", "reducescatter reproducible within [[0,1,2,3],[4,5,6,7]]"),
+    ):
+        frontier = pareto(machine, collective, work=1.5, progress="none")
+        assert frontier.points
+        solved += [(point.instance, point.algorithm) for point in frontier.points]
+    return solved
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("size", [4, 400, 5000])
+def test_runs_add_up_in_the_association(found: list[Solved], dtype: str, size: int) -> None:
+    for instance, algorithm in found:
+        workload, results = Workload(size, dtype, ReduceOp.SUM), dict[Any, set[bytes]]()
+        form = NodeMemory.form
+
+        def record(
+            self: NodeMemory,
+            chunk: int,
+            label: frozenset[int],
+            form: Any = form,
+            results: dict[Any, set[bytes]] = results,
+        ) -> Any:
+            data = form(self, chunk, label)
+            results.setdefault((chunk, label), set()).add(data.tobytes())
+            return data
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(NodeMemory, "form", record)
+            assert execute(instance, algorithm, workload).ok
+        inputs, orders = Inputs(instance, workload), associations(instance, algorithm)
+        for chunk, row in enumerate(instance.pre):
+            order = orders[sum(1 << int(n) for n in np.flatnonzero(row))]
+
+            def added(
+                mask: int, order: Association = order, chunk: int = chunk, of: Any = inputs.of
+            ) -> Any:
+                if mask not in order.parts:
+                    return of(chunk, mask.bit_length() - 1)
+                return ReduceOp.SUM(*map(added, order.parts[mask]))
+
+            whole = frozenset(np.flatnonzero(row).tolist())
+            assert results[chunk, whole] == {added(order.whole).tobytes()}
+
+
+def random_orders(count: int, nodes: int) -> Iterator[list[int]]:
+    """Partial sums of random associations."""
+    random = Random(3)
+    for _ in range(count):
+        pieces = [1 << n for n in range(nodes)]
+        sums = []
+        while len(pieces) > 1:
+            one, two = random.sample(pieces, 2)
+            pieces = [x for x in pieces if x not in (one, two)] + [one | two]
+            sums.append(one | two)
+        yield sums
+
+
+def test_sums_of_another_association_are_refused() -> None:
+    """One chunk is added up along another tree, which the verifier accepts without the word."""
+    every = np.ones((2, 6), dtype=bool)
+    links = {(a, b): 9 for a in range(6) for b in range(6) if a != b}
+    full = Topology.from_links("full", 6, links, [])
+    refused = 0
+    for orders in zip(random_orders(150, 6), list(random_orders(151, 6))[1:], strict=True):
+        sends, carried = [], []
+        for chunk, sums in enumerate(orders):
+            ready = {1 << n: (n, 0) for n in range(6)}
+            for step, mask in enumerate(sums):
+                parts = [part for part in ready if part & mask]
+                (to, _), (source, _) = (ready.pop(part) for part in parts)
+                sends.append([chunk, source, to, step])
+                carried.append([parts[1] >> n & 1 for n in range(6)])
+                ready[mask] = to, step
+            for n in range(6):
+                if n != to:
+                    sends.append([chunk, to, n, 5])
+                    carried.append([1] * 6)
+        draft = Algorithm((1,) * 6, sends, np.array(carried, dtype=bool))
+        instance = Instance(full, "sums", 2, 6, 6, every, every, combining=True)
+        require_valid(instance, draft)
+        trees = [Association.of(63, sums) for sums in orders]
+        try:
+            require_valid(replace(instance, reproducible=True), draft)
+        except VerificationError:  # others add in a common association at the nodes
+            refused += 1
+            assert str(trees[0]) != str(trees[1])
+    assert refused > 100
+
+
+def test_files_keep_the_word_and_both_checkers_agree() -> None:
+    frontier = pareto("ring(4)", "allreduce reproducible", work=1, progress="none")
+    document = json.loads(json.dumps(frontier_document(frontier)))
+    assert document["schema"] == "syncoll/frontier/9"
+    assert all(one.instance.reproducible for one in load_text(json.dumps(document), "x").algorithms)
+    check(json.dumps(document).encode())
+    random, refused = Random(5), 0
+    for _ in range(120):
+        changed = json.loads(json.dumps(document))
+        changed.pop("digest", None)
+        carried = random.choice(changed["points"])["algorithm"]["contributions"]
+        one, two = random.sample(range(len(carried)), 2)
+        carried[one], carried[two] = carried[two], carried[one]
+        text, ours, theirs = json.dumps(changed), "", ""
+        try:
+            load_text(text, "x")
+        except SyncollError as error:
+            ours = str(error)
+        try:
+            check(text.encode())
+        except (FileError, WrongError) as error:
+            theirs = str(error)
+        assert bool(ours) is bool(theirs), (ours, theirs)
+        refused += bool(ours)
+    assert refused > 60
+
+
+@pytest.mark.parametrize(
+    ("collective", "message"),
+    [
+        ("allgather reproducible", "adds nothing up"),
+        ("inverse (reducescatter reproducible)", "its inverse adds nothing up"),
+        ("allreduce reproducible + reducescatter", "reducescatter is not reproducible"),
+    ],
+)
+def test_the_word_needs_sums(collective: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        syncoll.collective(collective)
+
+
+def trees(nodes: list[int]) -> Iterator[list[int]]:
+    """The partial sums of every association of some nodes."""
+    if len(nodes) == 1:
+        yield []
+        return
+    first, *others = nodes
+    for size in range(len(others)):
+        for some in combinations(others, size):
+            left, right = [first, *some], [n for n in others if n not in some]
+            for one in trees(left):
+                for two in trees(right):
+                    yield [*one, *two, sum(1 << n for n in nodes)]
+
+
+def least_bandwidth(graph: nx.Graph, sums: list[int]) -> float:
+    """R/C of reducescatter in one association, by flows of its partial sums.
+
+    Chunks are alike until they are finished: a flow for each partial sum, and a variable for the
+    chunks whose partial sum a node forms.
+    """
+    nodes = graph.number_of_nodes()
+    links = [*graph.edges, *[(b, a) for a, b in graph.edges]]
+    order = Association.of((1 << nodes) - 1, sums)
+    rows: list[tuple[dict[Any, float], float, float]] = []
+    for mask in [*(1 << n for n in range(nodes)), *order.parts]:
+        parents = [whole for whole, two in order.parts.items() if mask in two]
+        for node in range(nodes):
+            row: dict[Any, float] = {("flow", mask, a, b): 1.0 for a, b in links if b == node}
+            row |= {("flow", mask, a, b): -1.0 for a, b in links if a == node}
+            if mask in order.parts:
+                row["made", mask, node] = 1.0
+            low = 1.0 if mask == order.whole else 0.0
+            for parent in parents:
+                row["made", parent, node] = -1.0
+            if mask == 1 << node:
+                continue  # it has its own contribution to every chunk
+            rows.append((row, low, np.inf))
+    for a, b in links:
+        masks = [*(1 << n for n in range(nodes)), *order.parts]
+        rows.append(({"rounds": 1.0} | {("flow", m, a, b): -1.0 for m in masks}, 0.0, np.inf))
+    columns, solver = dict[Any, Any](), highspy.Highs()
+    solver.silent()
+    for row, _, _ in rows:
+        for key in row:
+            if key not in columns:
+                columns[key] = solver.addVariable(0.0, highspy.kHighsInf, float(key == "rounds"))
+    for row, low, _ in rows:
+        solver.addConstr(sum(value * columns[key] for key, value in row.items()) >= low)
+    solver.run()
+    return float(solver.getInfo().objective_function_value) / nodes
+
+
+@pytest.mark.usefixtures("counted_work")
+@pytest.mark.parametrize("nodes", [3, 4])
+def test_the_seed_finds_the_best_association_of_small_graphs(nodes: int) -> None:
+    collective = syncoll.collective("reducescatter reproducible")
+    for graph in nx.graph_atlas_g():
+        if graph.number_of_nodes() != nodes or not nx.is_connected(graph):
+            continue
+        edges = {(a, b): 1 for one in graph.edges for a, b in (one, one[::-1])}
+        topology = Topology.from_links("graph", nodes, edges, [])
+        best = min(least_bandwidth(graph, sums) for sums in trees(list(range(nodes))))
+        limits = SeedLimits(seconds=1.5)
+        options = {"seconds": 1.5, "chunks": 96}
+        seed, costs = RECORD.load(), []
+        for proposal in seed.propose(topology, collective, limits, options):
+            if proposal is None:
+                break
+            algorithm = proposal.algorithm
+            costs.append(Fraction(algorithm.rounds, proposal.chunks))
+            how = {"chunks": proposal.chunks, "steps": algorithm.steps, "rounds": algorithm.rounds}
+            require_valid(collective.instantiate(topology, **how), algorithm)
+        # The packing is for many chunks in a row; steps to fill and drain it cost more.
+        assert best * (1 - 1e-6) <= min(costs) <= best * 1.2
+        demands = [Demand((1 << nodes) - 1, (n,), 1) for n in range(nodes)]
+        network, wholes = SumNetwork(topology), [(1 << nodes) - 1]
+        search = LocalSearch(
+            next(beginnings(topology, wholes)),
+            partial(_packing, network, demands, nodes),
+        )
+        while search.run(NEVER):
+            pass
+        assert search.best.value == pytest.approx(best, rel=1e-4)
+
+
+def _packing(
+    network: SumNetwork, demands: list[Demand], nodes: int, added: dict[int, Association]
+) -> SumPacking:
+    return SumPacking(network, demands, added, 2 * nodes, nodes, timeless=True)
