@@ -90,6 +90,8 @@ if TYPE_CHECKING:
     from syncoll.verbs.spec.check import check_spec as check_spec
     from syncoll.verbs.spec.list import list_specs as list_specs
     from syncoll.verbs.store import open_store as open_store
+    from syncoll.verbs.theorem import theorem as theorem
+    from syncoll.verbs.theorem.result import TheoremResult as TheoremResult
     from syncoll.verbs.verify import verify as verify
     from syncoll.version import __version__ as __version__
 else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,22 @@ def mutations() -> int:
     """Compares both checkers of files on 10,000 files with random errors."""
     os.environ["SYNCOLL_MUTATIONS"] = "10000"
     return run([["pytest", "-q", "tests/docs/test_certificates_page.py", "-k", "mutated"]])
+
+
+_MUTATED_TEXTS = "1000"
+
+
+def theorems() -> int:
+    """Compiles the proofs in `theorems/`, and compares the verified checker with `syncoll_check`
+    on files with random errors.  Installs Coq if that needs no permission."""
+    if not all(map(shutil.which, ("coqc", "ocamlopt", "make"))):
+        command = ["apt-get", "install", "-qq", "--no-install-recommends", "coq", "make"]
+        able = hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")
+        if not able or subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+            sys.stderr.write(f"theorems: NOT checked, without Coq: {' '.join(command)}\n")
+            return 0
+    os.environ.setdefault("SYNCOLL_THEOREMS", _MUTATED_TEXTS)
+    return run([["pytest", "-q", "tests/proofs/test_theorem.py"]])
 
 
 _BUSY_PROCESSES = 8
@@ -278,6 +295,7 @@ _TASKS: dict[str, Callable[[], int]] = {
     "coverage": coverage,
     "lowest": lowest,
     "mutations": mutations,
+    "theorems": theorems,
     "lines": lines,
     "constants": constants,
     "benchmarks": benchmarks,

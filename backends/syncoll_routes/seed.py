@@ -8,11 +8,12 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll.model import Collective, RelationTable, Topology, ranges
+from syncoll.model import Algorithm, Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
+from syncoll_routes.copies import Copies
 from syncoll_routes.flows import MOST_COLUMNS, Flows
 from syncoll_routes.tiers import NEAR, Tiers
 
@@ -35,21 +36,34 @@ _FEW_CHUNKS, _FEW_SENDS = (4, 16, 64), 1 << 15
 _MOST_QUICK = 1 << 19
 """With more sends an algorithm takes seconds, and only a third of the S are tried."""
 
+_CLOSE = 2e-3
+"""More steps are not tried for copies within this share of the least rounds."""
+
 _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 """Steps beyond the length of the longest way."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether each chunk goes from one node to one; on one tier, whether the exchange is uneven."""
+    """Whether each chunk goes from one node to one, or in boxes to sets that differ; on one tier,
+    whether the exchange is uneven."""
     if collective.combining:
         return Answer(False, "the collective combines; this seed only moves data")
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return Answer(False, "no small C is admitted")
     table = collective.tabulate(topology.num_nodes, least)
-    if (table.starts.sizes != 1).any() or (table.ends.sizes != 1).any():
-        return Answer(False, "not every chunk goes from one node to one node")
     starts, ends, counts = table.kinds
+    if (table.starts.sizes != 1).any() or (table.ends.sizes < 1).any():
+        return Answer(False, "not every chunk goes from one node to others")
+    if (table.ends.sizes > 1).any():
+        if len(counts) <= len(table.starts.sets):
+            return Answer(False, "all chunks of a node go to the same nodes")
+        tiers = Tiers.of(topology)
+        if tiers is None or not tiers.is_meshed:
+            return Answer(
+                False, "chunks go to several nodes, and no boxes have links for all pairs"
+            )
+        return Answer(True)
     if len(set(starts.tolist())) == 1 or len(set(ends.tolist())) == 1:
         return Answer(False, "all chunks start, or end, at one node")
     whole = len(counts) in (topology.num_nodes**2, topology.num_nodes * (topology.num_nodes - 1))
@@ -78,7 +92,11 @@ class RouteSeed(ResumingSeed):
         limits = turn.limits
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits
-        pairs, amounts, chunks_of = _pairs(collective.tabulate(topology.num_nodes, least))
+        table = collective.tabulate(topology.num_nodes, least)
+        if (table.ends.sizes > 1).any():
+            yield from _copied(topology, collective, table, least, turn)
+            return
+        pairs, amounts, chunks_of = _pairs(table)
         if not len(pairs):
             return
         ways = _Ways(topology, pairs, options)
@@ -86,9 +104,10 @@ class RouteSeed(ResumingSeed):
             if not turn.is_over:
                 return
             yield None
-        nodes, costs = topology.num_nodes, list[tuple[int, Fraction]]()
+        nodes, costs = topology.num_nodes, _Costs()
         limit: Fraction | None = None
-        for chunks in _chunks(collective, nodes, first, least, limits):
+        sends = int((first.amount * (first.links >= 0).sum(axis=1)).sum())
+        for chunks in _chunks(collective, nodes, sends, first.rounds, least, limits):
             if chunks > least:
                 chunks_of = _pairs(collective.tabulate(nodes, chunks))[2]
             routes: Routes | None = None
@@ -115,12 +134,54 @@ class RouteSeed(ResumingSeed):
                     break
                 while (made := schedules.made(number, turn.until)) is None and turn.is_over:
                     yield None
-                if made is None:
-                    continue
-                own = made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)
-                if not any(s <= own[0] and cost <= own[1] for s, cost in costs):
-                    costs.append(own)
+                if made is not None and costs.is_new(made.algorithm, made.chunks):
                     yield Proposal(made.chunks, made.algorithm, made.note)
+
+
+class _Costs:
+    """S and R/C of the algorithms so far."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[int, Fraction]] = []
+
+    def is_new(self, algorithm: Algorithm, chunks: int) -> bool:
+        """Whether no earlier algorithm is as good; then it is remembered."""
+        own = algorithm.steps, Fraction(algorithm.rounds, chunks)
+        if any(s <= own[0] and cost <= own[1] for s, cost in self._known):
+            return False
+        self._known.append(own)
+        return True
+
+
+def _copied(
+    topology: Topology, collective: Collective, table: RelationTable, least: int, turn: Turn
+) -> Proposals:
+    """Algorithms for chunks that go to sets of nodes, for each C and number of steps."""
+    tiers, costs, limits = Tiers.of(topology), _Costs(), turn.limits
+    assert tiers is not None  # it fits
+    while (first := Copies.of(tiers, table, turn.until)) is None:
+        if not turn.is_over:
+            return
+        yield None
+    nodes, rounds = topology.num_nodes, first.shares.least_rounds
+    for chunks in _chunks(collective, nodes, len(first.link), rounds, least, limits):
+        copies: Copies | None = first if chunks == least else None
+        while copies is None:
+            copies = Copies.of(tiers, collective.tabulate(nodes, chunks), turn.until)
+            if copies is None:
+                yield None
+        floor = ceil(copies.shares.least_rounds) * (1 + _CLOSE)
+        for number in (copies.height + more for more in _MORE_STEPS[:: copies.stride]):
+            if limits.max_steps is not None and number > limits.max_steps:
+                break
+            while (made := copies.algorithm(number, turn.until)) is None and turn.is_over:
+                yield None
+            if made is None:
+                return
+            if costs.is_new(made, chunks):
+                yield Proposal(chunks, made, f"{len(copies.link)} copies")
+            if made.rounds <= floor:
+                break
 
 
 class _Ways:
@@ -159,11 +220,10 @@ class _Ways:
 
 
 def _chunks(
-    collective: Collective, nodes: int, routes: Routes, least: int, limits: SeedLimits
+    collective: Collective, nodes: int, sends: int, rounds: float, least: int, limits: SeedLimits
 ) -> list[int]:
-    """Yields C with little rounding loss, given the routes of the least C."""
-    sends = int((routes.amount * (routes.links >= 0).sum(axis=1)).sum())
-    most = max(1, min(ceil(_FINE / max(1.0, routes.rounds)), _MANY_SENDS // max(1, sends)))
+    """The C with little rounding loss, given the sends and rounds of the least C."""
+    most = max(1, min(ceil(_FINE / max(1.0, rounds)), _MANY_SENDS // max(1, sends)))
     if limits.max_chunks is not None:
         most = min(most, limits.max_chunks // least)
     if sends > MOST_SENDS or not most:

@@ -105,21 +105,12 @@ class Tiers:
         sets = LinkSets(self.topology, 8 * int(amounts.sum()) + 1)
         boxes = int(self.box.max()) + 1
         from_to = self.box[pairs]
-        key = from_to @ [boxes, 1]
         leaves = from_to[:, 0] != from_to[:, 1]
-        links = np.flatnonzero(self.between)
-        link_key = self.box[self.topology.ends[links]] @ [boxes, 1]
-        crossing = np.bincount(key[leaves], amounts[leaves], boxes * boxes).astype(np.int64)
-        used = crossing[link_key] > 0
-        links, link_key = links[used], link_key[used]
-        carried: IntArray = np.zeros(0, dtype=np.int64)
-        least = 0.0
-        if len(links):
-            shared = self._shares(sets, links, link_key, crossing, until)
-            if shared is None:
-                return None
-            shares, least = shared
-            carried = dealt(link_key, shares, sets.of_link[links], sets.rounds_per_send)
+        crossing = np.bincount(from_to[leaves] @ [boxes, 1], amounts[leaves], boxes * boxes)
+        dealing = self.carried(sets, crossing.astype(np.int64), until)
+        if dealing is None:
+            return None
+        links, carried, least = dealing
         over, pair, amount = self._assigned(pairs, amounts, leaves, links, carried)
         # Data that stays in its box has link -1.
         near = np.flatnonzero(~leaves)
@@ -129,6 +120,42 @@ class Tiers:
         if found is None:
             return None
         return found, found.links.shape[1] <= _SHORT and found.rounds <= least * NEAR
+
+    def carried(
+        self, sets: LinkSets, crossing: IntArray, until: Deadline
+    ) -> tuple[IntArray, IntArray, float] | None:
+        """Links between boxes, whole loads of least rounds on them, and a lower bound on the
+        rounds; None if time ran out.
+
+        Args:
+            crossing: ``[boxes * boxes]``, the data from box to box.
+        """
+        boxes = int(self.box.max()) + 1
+        links = np.flatnonzero(self.between)
+        key = self.box[self.topology.ends[links]] @ [boxes, 1]
+        used = crossing[key] > 0
+        links, key = links[used], key[used]
+        if not len(links):
+            return links, links, 0.0
+        shared = self._shares(sets, links, key, crossing, until)
+        if shared is None:
+            return None
+        shares, least = shared
+        return links, dealt(key, shares, sets.of_link[links], sets.rounds_per_send), least
+
+    @cached_property
+    def direct(self) -> IntArray:
+        """``[P, P]``, the link inside a box from node to node; -1 without one."""
+        found = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
+        near = np.flatnonzero(self.near)
+        found[self.topology.ends[near, 0], self.topology.ends[near, 1]] = near
+        return found
+
+    @cached_property
+    def is_meshed(self) -> bool:
+        """Whether each node of a box has a link to each other one."""
+        apart = self.box[:, None] != self.box
+        return bool((apart | (self.direct >= 0) | np.eye(len(apart), dtype=bool)).all())
 
     def _shares(
         self, sets: LinkSets, links: IntArray, key: IntArray, crossing: IntArray, until: Deadline
@@ -237,10 +264,8 @@ class Tiers:
         plain: bool,
     ) -> Routes | None:
         """Ways inside boxes: over the direct link, if it exists and is not too busy."""
-        direct = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
         near = np.flatnonzero(self.near)
-        direct[self.topology.ends[near, 0], self.topology.ends[near, 1]] = near
-        links = direct[ends[:, 0], ends[:, 1]]
+        links = self.direct[ends[:, 0], ends[:, 1]]
         crossing = over >= 0
         most = sets.busiest(over[crossing], amount[crossing])
         found: Routes | None = None

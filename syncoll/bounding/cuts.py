@@ -7,6 +7,7 @@ No cut depends on S, and flows between many pairs of nodes may need more than ev
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -117,12 +118,17 @@ def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[n
         between = np.zeros((nodes, nodes), dtype=np.float32)
         between[demands.first_node, demands.second_node] = counts
         return _across(sides, between)
-    members = np.zeros((nodes, len(demands.sets)), dtype=np.float32)
-    for i, one in enumerate(demands.sets):
-        members[list(one), i] = 1
-    leaving = (~sides).astype(np.float32) @ members > 0
-    crossing = ~leaving[:, demands.first] & leaving[:, demands.second]
-    amounts: npt.NDArray[np.float64] = crossing @ counts
+    sizes = np.array([len(one) for one in demands.sets], dtype=np.int64)
+    every = np.fromiter(chain.from_iterable(demands.sets), np.int64, int(sizes.sum()))
+    members = np.zeros((len(sizes), -(-nodes // 64) * 64), dtype=bool)
+    members[np.repeat(np.arange(len(sizes)), sizes), every] = True
+    outside = np.zeros((len(sides), members.shape[1]), dtype=bool)
+    outside[:, :nodes] = ~sides
+    words, masks = (np.packbits(one, axis=1).view(np.uint64) for one in (members, outside))
+    amounts = np.zeros(len(sides))
+    for i, mask in enumerate(masks):
+        leaving = (words & mask).any(axis=1)
+        amounts[i] = counts[~leaving[demands.first] & leaving[demands.second]].sum()
     return amounts
 
 

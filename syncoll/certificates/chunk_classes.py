@@ -72,9 +72,15 @@ def _missing(classes: ClassList, *, turned: bool = False) -> DemandList:
     if ((single[first] >= 0) & (single[second] >= 0)).all():
         moving = first != second
         return DemandList.made(sets, first[moving], second[moving], count[moving])
-    members = [frozenset(one) for one in sets]
+    members = {i: frozenset(sets[i]) for i in np.unique(first).tolist()}
     missing = (
-        (sets[i], tuple(node for node in sets[j] if node not in members[i]), n)
+        (
+            sets[i],
+            sets[j]
+            if members[i].isdisjoint(sets[j])
+            else tuple(node for node in sets[j] if node not in members[i]),
+            n,
+        )
         for i, j, n in zip(first.tolist(), second.tolist(), count.tolist(), strict=True)
     )
     return DemandList.of_parts(one for one in missing if one[1])
@@ -153,8 +159,14 @@ class ChunkClasses:
         """The shape of a table, or of an instance."""
         if isinstance(table, Instance):
             table = table.table
-        rows = [row for part in (table.starts, table.ends) for row in part.sets]
-        sets = [tuple(np.flatnonzero(row).tolist()) for row in rows]
+        sets: list[tuple[int, ...]] = []
+        for part in (table.starts, table.ends):
+            row, node = part.sets.nonzero()
+            nodes, ends = (
+                node.tolist(),
+                np.bincount(row, minlength=len(part.sets)).cumsum().tolist(),
+            )
+            sets += [tuple(nodes[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         first, second, count = table.kinds
         classes = ClassList.made(sets, first, len(table.starts.sets) + second, count)
         return cls(chunks, classes, combining)

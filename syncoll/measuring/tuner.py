@@ -15,7 +15,7 @@ TUNER_COLUMNS = (
 )
 
 _KINDS = (Kind.BROADCAST, Kind.REDUCE, Kind.ALLGATHER, Kind.REDUCESCATTER, Kind.ALLREDUCE)
-_PROTOCOLS = ("LL", "LL128", "Simple")
+_PROTOCOLS = {"LL": "ll", "LL128": "ll128", "Simple": "simple", "NVLS": "simple"}
 _GAIN = 0.9
 """A setting is written if it is predicted to take at most this part of the measured time."""
 
@@ -33,9 +33,9 @@ def tuner_rows(samples: Sequence[Sample], runtime: Runtime, boxes: Sequence[int]
         name = way.name.removeprefix("nccl_") + "_tree" * (way.in_switches and len(boxes) > 1)
         alone = [replace(one, ways=one.ways[i : i + 1]) for one in samples]
         for one in runtime.protocols:
-            if one.name in _PROTOCOLS and way.name not in one.without:
+            if one.name in _PROTOCOLS and one.runs(way.name):
                 times = predicted(replace(runtime, protocols=(one,)), alone)
-                choices.append((times, f"{name},{one.name.lower()}"))
+                choices.append((times, f"{name},{_PROTOCOLS[one.name]}"))
     rows: list[tuple[int, int, str]] = []
     for number, row in enumerate(samples if choices else ()):
         times, setting = min(choices, key=lambda choice: float(choice[0][number]))

@@ -29,6 +29,9 @@ __all__ = [
     "starts_of_messages",
 ]
 
+_MOST_RENUMBERED = 1 << 20
+"""Sends up to which chunks are renumbered; it takes longer than the verification."""
+
 _MOST_COMPARED = 1 << 26
 """Pairs of chunks with a common send that are compared for an order of their trees."""
 
@@ -80,9 +83,12 @@ def contiguous(instance: Instance, algorithm: Algorithm) -> Algorithm:
     """The algorithm with interchangeable chunks renumbered, so that it has fewer messages.
 
     Chunks with equal sends become neighbours, and next to them chunks with similar sends.  Returns
-    the algorithm itself if that does not make messages fewer, or if it has unknown chunks.
+    the algorithm itself if that does not make messages fewer, or if it has unknown chunks or very
+    many sends.
     """
     own = algorithm.representative if isinstance(algorithm, OrbitAlgorithm) else algorithm
+    if own.num_sends > _MOST_RENUMBERED:
+        return algorithm
     kind = instance.table.kind
     width = len(kind)
     if isinstance(algorithm, OrbitAlgorithm):

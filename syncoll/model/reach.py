@@ -46,10 +46,14 @@ class Reach:
         result = np.full(sets.shape, UNREACHABLE, dtype=np.int64)
         single = sets.sum(axis=1) == 1
         result[single] = far[sets[single].argmax(axis=1)]
-        for i in np.flatnonzero(~single).tolist():
-            row = sets[i]
-            if row.any():
-                result[i] = far[row].max(axis=0) if self.combining else far[row].min(axis=0)
+        several = np.flatnonzero(sets.sum(axis=1) > 1)
+        if len(several):
+            some, nearest = sets[several], np.maximum if self.combining else np.minimum
+            found = np.full(some.shape, 0 if self.combining else UNREACHABLE, dtype=np.int64)
+            for node in np.flatnonzero(some.any(axis=0)).tolist():
+                own = some[:, node]
+                found[own] = nearest(found[own], far[node])
+            result[several] = found
         return result
 
     @cached_property
@@ -67,14 +71,11 @@ class Reach:
         one = np.flatnonzero(sizes[ends] == 1)
         result[one] = self.distances[starts[one], sets.argmax(axis=1)[ends[one]]]
         several = np.flatnonzero(sizes[ends] > 1)
-        several = several[np.argsort(ends[several], kind="stable")]
-        cuts = np.flatnonzero(np.diff(ends[several])) + 1
-        for alike in np.split(several, cuts) if len(several) else ():
-            goals = np.flatnonzero(sets[ends[alike[0]]])
-            at_once = max(1, _PAIRS_AT_ONCE // len(goals))
-            for low in range(0, len(alike), at_once):
-                part = alike[low : low + at_once]
-                result[part] = self.distances[starts[part]][:, goals].max(axis=1)
+        at_once = max(1, _PAIRS_AT_ONCE // max(1, sets.shape[1]))
+        for low in range(0, len(several), at_once):
+            part = several[low : low + at_once]
+            steps = np.where(sets[ends[part]], self.distances[starts[part]], 0)
+            result[part] = steps.max(axis=1)
         return result
 
     def require(self, name: str, origin: Origin | None) -> None:

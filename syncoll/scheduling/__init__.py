@@ -11,6 +11,7 @@ sends to steps.  In reading order:
 - ``windows``: lower bounds on R, and the round budgets that respect them.
 - ``list_scheduler``: a plan for given budgets and priorities, fast at any size.
 - ``step_program``: the plan of the fewest rounds, by integer programming, at moderate size.
+- ``step_shares``: the share of each kind of sends in each step, by a linear program.
 - ``timetable``: a plan for paths, fast for very many, and better times for each where they are too
   different.
 - ``assignment``: chooses between the two, and their budgets and priorities.

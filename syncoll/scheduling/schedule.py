@@ -38,7 +38,7 @@ __all__ = [
 SEGMENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
 """Default numbers of segments of a part."""
 
-MOST_SENDS = 1 << 22
+MOST_SENDS = 1 << 23
 """Larger algorithms are not built: they would take GiBs of memory."""
 
 _MOST_WASTED = 3.0

@@ -2,18 +2,8 @@
 
 List scheduling decides send by send, and seldom balances loads when thousands of streams meet.
 Here streams are of one kind that take links of the same speeds in the same order: over a network
-card at once, say, or inside the box first.  All streams of a kind are spread over the steps alike.
-Let f(k, h, t) be the share of the h-th sends of kind k in step t, and F its sum up to t.  Let W(k,
-h, L) be the rounds that these sends need on a link set L of B:
-
-    minimise    sum of r(t);
-    subject to  sum over t of f(k, h, t) = 1;
-                F(k, h, t) <= F(k, h - 1, t - 1);
-                sum over k and h of W(k, h, L) f(k, h, t) <= r(t)    for every L and t
-
-The size does not depend on the number of streams, and few L matter: only L that a solution
-overloads get rows.  The optimum is the need of the busiest L plus filling and draining, which
-decrease with more steps.
+card at once, say, or inside the box first.  A linear program spreads all streams of a kind over the
+steps alike (`step_shares`).
 
 With too many kinds only the lengths of paths distinguish them, and each stream then improves its
 times by itself.  Rounds are a convex function of the loads: each step needs the rounds of its
@@ -32,21 +22,15 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
-from syncoll.linear import GrowingProgram
 from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.step_shares import StepShares, needed_rounds
 from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["Timetable"]
 
 _MOST_KINDS = 48
 """With more kinds only the lengths of paths distinguish them."""
-
-_ADDED, _ROUNDS_OF_ROWS = 48, 12
-"""Number of link sets that get rows at once, and of times that this happens."""
-
-_ENOUGH = 1 + 1e-3
-"""A set that is overloaded by less needs no rows."""
 
 _OFFSETS = 8
 """Number of values of u that a stream chooses from."""
@@ -85,8 +69,10 @@ class Timetable:
         above = np.where(self._place > 0, np.arange(entries) - 1, -1)
         if not np.array_equal(above, streams.parent):
             raise ValueError("a stream is no path")
-        self._column, self._place_of, self._left_of = self._columns()
-        self._work = self._needed()
+        self._column, place, left = self._columns()
+        above = np.where(place > 0, np.arange(len(place)) - 1, -1)
+        work = needed_rounds(sets, streams.link, self._column, streams.count, len(place))
+        self._shares = StepShares(work, above, place, left)
 
     def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
         """For each entry its (kind, place); for each of these the sends before it and after."""
@@ -109,28 +95,14 @@ class Timetable:
         column = start[kind.reshape(-1)[stream]] + self._place
         return column, place, left
 
-    def _needed(self) -> FloatArray:
-        """``[L, columns]``: the rounds that the sends of each column need on each set; no row
-        twice."""
-        sets, size = self._sets, len(self._place_of)
-        work = np.zeros(sets.size * size)
-        for of_link in sets.of_link.T:
-            used = of_link[self._streams.link]
-            inside = used < sets.size
-            place = used[inside] * size + self._column[inside]
-            work += np.bincount(place, self._streams.count[inside], len(work))
-        rounds = work.reshape(sets.size, size) * sets.rounds_per_send[:-1, None]
-        rounds = rounds[rounds.any(axis=1)]
-        return np.asarray(np.unique(np.round(rounds, 9), axis=0))
-
     @property
     def least_rounds(self) -> float:
         """The rounds of the busiest set, a lower bound for every plan."""
-        return float(self._work.sum(axis=1).max(initial=0.0))
+        return self._shares.least_rounds
 
     def plan(self, steps: int, until: Deadline) -> SendPlan | None:
         """A plan of S steps, at least the height; None when the time is over."""
-        parts = self._parts(steps, until)
+        parts = self._shares.sums(steps, until)
         if parts is None:
             return None
         sums = self._streams.count[:, None] * parts[self._column]
@@ -139,87 +111,6 @@ class Timetable:
         sent = self._whole(sums, until)
         entry, step = np.nonzero(sent)
         return SendPlan.of(self._streams, self._sets, steps, entry, step, sent[entry, step])
-
-    def _parts(self, steps: int, until: Deadline) -> FloatArray | None:
-        """``[columns, S]``: the part of each column's sends that is over after each step."""
-        place, left, size = self._place_of, self._left_of, len(self._place_of)
-        free = steps - place - left
-        start = np.cumsum(free) - free
-        column = np.repeat(np.arange(size), free)
-        step = place[column] + np.arange(len(column)) - start[column]
-        number = np.full((size, steps), -1, dtype=np.int64)
-        number[column, step] = np.arange(len(column))
-        program = GrowingProgram(np.concatenate([np.zeros(len(column)), np.ones(steps)]))
-        program.add_rows(
-            np.ones(size), np.ones(size), (free, np.arange(len(column)), _ones(column))
-        )
-        for one in np.flatnonzero(place > 0).tolist():
-            own, before = number[one], number[one - 1]
-            for t in range(int(place[one]), steps - 1 - int(left[one])):
-                mine, its = own[place[one] : t + 1], before[place[one] - 1 : t]
-                program.add_rows(
-                    [-np.inf],
-                    [0.0],
-                    (
-                        [len(mine) + len(its)],
-                        np.concatenate([mine, its]),
-                        np.concatenate([_ones(mine), -_ones(its)]),
-                    ),
-                )
-        loads = self._work[:, column]
-        chosen = np.zeros(len(self._work), dtype=bool)
-        wanted = np.append(self._work.argmax(axis=0), self._work.sum(axis=1).argsort()[-_ADDED:])
-        found: FloatArray = np.zeros((size, steps))
-        for _ in range(_ROUNDS_OF_ROWS):
-            chosen[wanted] = True
-            for row in np.unique(wanted).tolist():
-                self._limit(program, loads[row], number, steps)
-            if not program.run(until.seconds):
-                return None
-            solution = program.optimum().columns
-            found = np.zeros((size, steps))
-            found[column, step] = np.maximum(solution[: len(column)], 0)
-            over = (self._work @ found) / np.maximum(solution[len(column) :], 1e-9)
-            over = np.where(self._work @ found > 1e-6 * self.least_rounds, over, 0).max(axis=1)
-            over[chosen] = 0
-            wanted = np.argsort(-over)[:_ADDED]
-            wanted = wanted[over[wanted] > _ENOUGH]
-            if not len(wanted):
-                break
-        return self._ordered(found)
-
-    def _limit(
-        self, program: GrowingProgram, load: FloatArray, number: IntArray, steps: int
-    ) -> None:
-        """A set's rows, one for each step."""
-        rounds_at = int(number.max()) + 1
-        sizes: list[int] = []
-        columns: list[IntArray] = []
-        values: list[FloatArray] = []
-        for t in range(steps):
-            own = number[:, t][number[:, t] >= 0]
-            own = own[load[own] > 0]
-            sizes.append(len(own) + 1)
-            columns += [own, np.array([rounds_at + t])]
-            values += [load[own], -np.ones(1)]
-        program.add_rows(
-            np.full(steps, -np.inf),
-            np.zeros(steps),
-            (sizes, np.concatenate(columns), np.concatenate(values)),
-        )
-
-    def _ordered(self, parts: FloatArray) -> FloatArray:
-        """The sums over the steps, without sends that precede their chunks due to tolerances."""
-        sums = np.minimum(parts.cumsum(axis=1), 1.0)
-        steps = parts.shape[1]
-        for one, (place, left) in enumerate(
-            zip(self._place_of.tolist(), self._left_of.tolist(), strict=True)
-        ):
-            sums[one, :place] = 0
-            sums[one, steps - 1 - left :] = 1
-            if place:
-                sums[one, 1:] = np.minimum(sums[one, 1:], sums[one - 1, :-1])
-        return np.asarray(np.maximum.accumulate(sums, axis=1))
 
     def _each_alone(self, sums: FloatArray, until: Deadline) -> FloatArray:
         """The sums if streams of one length may differ."""
@@ -269,10 +160,6 @@ class Timetable:
                 sent[entry] = whole[np.arange(len(entry)), :, choice[stream]]
                 beyond += sets.loads(streams.link[entry], sent[entry] - fluid)
         return sent
-
-
-def _ones(like: IntArray) -> FloatArray:
-    return np.ones(len(like))
 
 
 class _BestResponses:

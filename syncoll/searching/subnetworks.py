@@ -42,6 +42,9 @@ __all__ = ["SubnetworkSearch"]
 _SHARE_OF_GROUPS, _SHARE_OF_ONE = 0.4, 0.2
 """Shares of the remaining time: of all groups together, and of one other machine."""
 
+_MANY_ROUNDS = 1000
+"""Bound on R/C from which parts of rounds gain nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Group:
@@ -72,6 +75,8 @@ class SubnetworkSearch:
         topology, collective = self._request.topology, self._request.collective
         whole = Share(collective, tuple(range(topology.num_nodes)), Fraction(1))
         if (grains := self._request.grains) > 1:
+            if self._search.ledger.bounds.cut > _MANY_ROUNDS * grains:
+                return []
             self._name = "whole rounds"
             self._groups = [_Group(topology.in_whole_rounds(grains), whole, grains)]
         elif self._request.symmetric:

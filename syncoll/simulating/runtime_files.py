@@ -136,6 +136,7 @@ _PROTOCOL: _Kinds = {
     "reduction": "cost",
     "collectives": "kinds",
     "in_switches": "truth",
+    "only": "names",
     "without": "names",
     **dict.fromkeys(Reach, _REACH),
 }

@@ -61,6 +61,7 @@ class Protocol:
         reduction: seconds for each byte that a node reduces.
         collectives: for which this protocol replaces the protocols without collectives.
         in_switches: whether switches copy and add up in it; otherwise each send counts.
+        only: classics that run in it; none for all algorithms.
         without: classics that do not run in it.
     """
 
@@ -74,7 +75,12 @@ class Protocol:
     reduction: Fraction = Fraction(0)
     collectives: tuple[Kind, ...] = ()
     in_switches: bool = True
+    only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+
+    def runs(self, classic: str) -> bool:
+        """Whether a classic runs in it, or for "" any other algorithm."""
+        return classic not in self.without and (not self.only or classic in self.only)
 
     def network(self, network: PhysicalNetwork) -> PhysicalNetwork:
         """The latencies and bandwidths that sends meet in this protocol."""
@@ -191,13 +197,13 @@ class Runtime:
             found.append(Setting(one, there, costs))
         return found
 
-    def protocols_for(self, kind: Kind | None, classic: str = "") -> tuple[Protocol, ...]:
-        """The protocols of a collective, all of them for None.  A classic has only the protocols in
-        which it runs, if there are any."""
+    def protocols_for(self, kind: Kind | None, classic: str | None = None) -> tuple[Protocol, ...]:
+        """The protocols of a collective, all of them for None.  A classic, or for "" any other
+        algorithm, has only the protocols in which it runs, if there are any."""
         own = tuple(one for one in self.protocols if kind in one.collectives)
         usual = (one for one in self.protocols if kind is None or not one.collectives)
         found = own or tuple(usual)
-        return tuple(one for one in found if classic not in one.without) or found
+        return tuple(one for one in found if classic is None or one.runs(classic)) or found
 
     def models(self, network: PhysicalNetwork, semantics: Semantics) -> list[CostModel]:
         """Times of steps and rounds in each protocol, for choices before a simulation."""

@@ -156,7 +156,7 @@ class SimulatedSeconds:
                 found += [replace(x, semantics=y) for x, y in zip(found, arriving, strict=True)]
             self._settings[kind] = found
         classic = stored.where.partition("[")[0]
-        return [one for one in found if classic not in one.protocol.without] or found
+        return [one for one in found if one.protocol.runs(classic)] or found
 
     def _computed(
         self, stored: StoredAlgorithm, work: Workload, semantics: Semantics, sizes: Sizes

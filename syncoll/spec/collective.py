@@ -74,6 +74,7 @@ class _Sized:
 
     spec: "_CollectiveSpec"
     _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
+    _last: dict[tuple[int, int], RelationTable] = field(init=False, default_factory=dict)
 
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether its chunks can be written out; true for C = 1, where `tabulate` gives the
@@ -83,12 +84,16 @@ class _Sized:
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
         """The chunks in pieces, the pieces of each next to one another."""
+        if (nodes, chunks) in self._last:
+            return self._last[nodes, chunks]
         table, sizes = self._described(nodes)
         total = int(sizes.sum()) * chunks
         if total > limits.MAX_CHUNKS:
             with blaming(*self.spec.calls, late=True):
                 raise self.spec.too_many(total, nodes)
-        return table.repeated(sizes * chunks)
+        self._last.clear()  # the search asks for one C many times
+        self._last[nodes, chunks] = table.repeated(sizes * chunks)
+        return self._last[nodes, chunks]
 
     def _described(self, nodes: int) -> tuple[RelationTable, IntArray]:
         if nodes not in self._known:

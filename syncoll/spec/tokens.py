@@ -35,7 +35,7 @@ def token_places(
     _within(rows[:, :1], nodes, "rank", routing, span)
     _within(rows[:, 1:], experts, "expert", routing, span)
     tokens = np.arange(len(rows), dtype=np.int64)
-    ends = np.unique(tokens[:, None] * nodes + rank_of[rows[:, 1:]])
+    ends = (tokens[:, None] * nodes + rank_of[rows[:, 1:]]).ravel()
     return ListedRelation(tokens, rows[:, 0]), ListedRelation(*np.divmod(ends, nodes))
 
 

@@ -27,8 +27,8 @@ SWEEP = {
 """Options of the shell for sizes, see `syncoll.values.swept_sizes`."""
 
 _ORDER = (
-    "recommend pareto search solve bounds design repair forest verify check run export plan report "
-    "simulate ceiling calibrate import show spec explain plugins schema store"
+    "recommend pareto search solve bounds design repair forest verify check theorem run export "
+    "plan report simulate ceiling calibrate import show spec explain plugins schema store"
 )
 """The order of commands in the help; others come last."""
 

@@ -22,7 +22,7 @@ _GUIDES = (
     *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "recommend", "repair"),
     *("torch", "jax", "mpi-c", "simgrid"),
     *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),
-    "topology-files",
+    *("topology-files", "theorems"),
 )
 WALKED = [
     *(DOCS / f"{name}.md" for name in _GUIDES),

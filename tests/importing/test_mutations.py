@@ -202,6 +202,30 @@ def samples(name: str) -> list[str]:
             "SwitchName=t Switches=s[0-1]\n",
             "BlockName=b0 Nodes=n[00-03]\nBlockName=b1 Nodes=n[04-07]\nBlockSizes=4,8\n",
         ]
+    if name == "infragraph":
+        cable = {"bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": 100}}
+        end = lambda **one: one  # noqa: E731
+        data = {
+            "devices": [
+                {"name": "host", "components": [{"name": "xpu", "count": 2, "choice": "xpu"},
+                                                {"name": "nic", "count": 1, "choice": "nic"}],
+                 "links": [{"name": "pcie", "physical": cable}],
+                 "edges": [{"ep1": end(component="xpu"), "ep2": end(component="nic[0]"),
+                            "link": "pcie", "scheme": "many2many"}]},
+                {"name": "tor", "components": [{"name": "port", "count": 4, "choice": "port"},
+                                               {"name": "asic", "count": 1, "choice": "switch"}],
+                 "links": [{"name": "ic"}],
+                 "edges": [{"ep1": end(component="port[:]"), "ep2": end(component="asic"),
+                            "link": "ic"}]},
+            ],
+            "instances": [{"name": "host", "device": "host", "count": 3},
+                          {"name": "tor", "device": "tor", "count": 1}],
+            "links": [{"name": "cable", "physical": cable}],
+            "edges": [{"ep1": end(instance="host", component="nic[0]"),
+                       "ep2": end(instance="tor[0]", component="port[0:3]"),
+                       "link": "cable", "scheme": "one2one"}],
+        }  # fmt: skip
+        return [json.dumps(data), json.dumps(data, indent=1)]
     if name == "lstopo":
         return [hwloc()]
     if name == "nccl-log":

@@ -96,6 +96,13 @@ def test_data_and_types_are_in_it(names: list[str]) -> None:
     assert {f"{package}/py.typed" for package in packages()} <= set(names)
 
 
+def test_the_proofs_are_in_it(names: list[str]) -> None:
+    kinds = ("*.v", "main.ml", "Makefile")
+    files = {one.name for kind in kinds for one in (ROOT / "theorems").glob(kind)} - {"Frontier.v"}
+    shipped = {name for name in names if name.startswith("syncoll/theorems/")}
+    assert shipped == {f"syncoll/theorems/{name}" for name in files}
+
+
 LIBRARIES = ("messages", "tables", "threadblocks")
 
 

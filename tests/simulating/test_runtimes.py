@@ -62,7 +62,7 @@ def test_every_number_of_a_shipped_runtime_has_its_source():
         text = (files("syncoll.simulating") / "runtimes" / f"{name}.toml").read_text("utf-8")
         for line in text.splitlines():
             key, equals, value = line.partition("=")
-            texts = ("format", "name", "source", "basis", "collectives", "without")
+            texts = ("format", "name", "source", "basis", "collectives", "only", "without")
             if equals and key.strip() not in texts:
                 assert " # " in value, line
 
@@ -175,7 +175,7 @@ def test_protocols_of_a_collective_replace_the_others():
         for kind in (Kind.ALLTOALL, Kind.ALLREDUCE)
     }
     assert names[Kind.ALLTOALL] == ["SendRecv"]
-    assert names[Kind.ALLREDUCE] == ["LL", "LL128", "Simple"]
+    assert names[Kind.ALLREDUCE] == ["LL", "LL128", "Simple", "NVLS"]
 
 
 def classic(name: str, collective: str, on: str) -> StoredAlgorithm:
@@ -188,10 +188,10 @@ def of(**costs: object) -> Runtime:
     return Runtime("mine", "my own", (Protocol("only", **costs),))  # type: ignore[arg-type]
 
 
-def test_nccl_leaves_sums_in_switches_to_simple():
+def test_sums_in_switches_have_a_protocol_in_nccl():
     nvls = classic("nvls", "allreduce", "dgx_h100(nvls=true)")
     times = SimulatedSeconds(physical_network(nvls.instance.topology), Semantics(), 0, NCCL)
-    assert {one.protocol.name for one in times.settings(nvls)} == {"Simple"}
+    assert {one.protocol.name for one in times.settings(nvls)} == {"NVLS"}
     found = times.settings(replace(nvls, where="points[0]"))
     assert {one.protocol.name for one in found} == {"LL", "LL128", "Simple"}
     # A protocol that a person chooses runs it nevertheless.

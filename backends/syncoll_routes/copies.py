@@ -1,0 +1,238 @@
+"""Chunks that go to sets of nodes on machines of two tiers, such as tokens to their experts.
+
+A chunk crosses the network once for each box that needs it, and is copied inside.  The linear
+program of `Tiers` divides the copies between boxes over the cards.  A copy takes a card of its own
+node, and one of a node that needs it, as far as this division allows.
+
+The times of all sends come from shares of the kinds of sends (`syncoll.scheduling.step_shares`).
+Each copy has a number in [0, 1), its phase; its send takes the step in which the share of its kind
+passes the phase, so that no copy precedes its chunk.  The phases of copies over the same links are
+spread evenly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from syncoll.arrays import FloatArray, IntArray
+from syncoll.deadline import Deadline
+from syncoll.model import Algorithm, RelationTable, Topology
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.step_shares import StepShares, needed_rounds
+from syncoll_routes.dealing import overlaps
+from syncoll_routes.tiers import Tiers
+
+__all__ = ["Copies"]
+
+_MANY = 1 << 19
+_GOLDEN = 0.6180339887498949
+"""The multiples of this number modulo 1 are spread evenly over every run of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Sends of chunks, ordered by depth.
+
+    Args:
+        chunk, link: ``[E]``, of each send.
+        above: ``[E]``, the send that brings the chunk; -1 for none.
+        kind: ``[E]``, equal for sends of links of one speed, at one place of trees that are alike.
+    """
+
+    topology: Topology
+    sets: LinkSets
+    chunk: IntArray
+    link: IntArray
+    above: IntArray
+    kind: IntArray
+
+    @classmethod
+    def of(cls, tiers: Tiers, table: RelationTable, until: Deadline) -> Copies | None:
+        """The copies of a table's chunks, which start at one node each; None if time ran out."""
+        topology, box, direct = tiers.topology, tiers.box, tiers.direct
+        nodes, boxes = topology.num_nodes, int(box.max()) + 1
+        sets = LinkSets(topology, len(table) * nodes + 1)
+        source = table.starts.sets.argmax(axis=1)[table.starts.number]
+        row, end = np.nonzero(table.ends.sets)
+        size = np.bincount(row, minlength=len(table.ends.sets))
+        begin = np.cumsum(size) - size
+        number = table.ends.number
+        chunk = np.repeat(np.arange(len(table)), size[number])
+        turn = np.arange(len(chunk)) - np.repeat(
+            np.cumsum(size[number]) - size[number], size[number]
+        )
+        end = end[begin[number[chunk]] + turn]
+        kept = end != source[chunk]
+        chunk, end = chunk[kept], end[kept]
+        # A crossing is a chunk and another box that needs it.
+        away = box[end] != box[source[chunk]]
+        crossing, of = np.unique(chunk[away] * boxes + box[end[away]], return_inverse=True)
+        crosser, target = np.divmod(crossing, boxes)
+        start = source[crosser]
+        pair = box[start] * boxes + target
+        dealing = tiers.carried(sets, np.bincount(pair, minlength=boxes * boxes), until)
+        if dealing is None:
+            return None
+        links, room, _ = dealing
+        over = _assigned(topology, tiers, start, target, of.reshape(-1), end[away], links, room)
+        out, into = topology.ends[over].T
+        # Inside a box: from the start to the nodes that need a chunk or send it on, and from the
+        # node where it arrives.
+        inner = np.unique(
+            np.concatenate(
+                [chunk[~away] * nodes + end[~away], (crosser * nodes + out)[out != start]]
+            )
+        )
+        own, near = np.divmod(inner, nodes)
+        first = direct[source[own], near]
+        place = np.searchsorted(inner, crosser * nodes + out)
+        place = np.where(out != start, place, -1)
+        later = into[of.reshape(-1)] != end[away]
+        cross = of.reshape(-1)[later]
+        last = direct[into[cross], end[away][later]]
+        above = np.concatenate([np.full(len(own), -1), place, len(own) + cross])
+        whole = np.concatenate([own, crosser, crosser[cross]])
+        link = np.concatenate([first, over, last])
+        assert (link >= 0).all()
+        return cls(topology, sets, whole, link, above, _kinds(sets, link, above))
+
+    @cached_property
+    def _shape(self) -> tuple[IntArray, IntArray, IntArray]:
+        """``[kinds]``: the kind above, the number of kinds above it, and below it."""
+        kinds = int(self.kind.max(initial=-1)) + 1
+        above = np.full(kinds, -1)
+        inner = self.above >= 0
+        above[self.kind[inner]] = self.kind[self.above[inner]]
+        place, left = np.zeros((2, kinds), dtype=np.int64)
+        for one in range(kinds):
+            if above[one] >= 0:
+                place[one] = place[above[one]] + 1
+        for one in range(kinds - 1, -1, -1):
+            if above[one] >= 0:
+                left[above[one]] = max(left[above[one]], left[one] + 1)
+        return above, place, left
+
+    @property
+    def stride(self) -> int:
+        """The distance between the numbers of steps that are tried: each may take seconds."""
+        return 3 if len(self.link) > _MANY else 1
+
+    @property
+    def height(self) -> int:
+        """The fewest steps."""
+        return int(self._shape[1].max(initial=-1)) + 1
+
+    @cached_property
+    def shares(self) -> StepShares:
+        """The program for the times of the kinds."""
+        count = np.ones(len(self.link), dtype=np.int64)
+        work = needed_rounds(self.sets, self.link, self.kind, count, len(self._shape[0]))
+        return StepShares(work, *self._shape)
+
+    @cached_property
+    def _phase(self) -> FloatArray:
+        """``[E]``: the phase of each send, the same in a tree below a first send."""
+        root = np.arange(len(self.link))
+        for _ in range(self.height - 1):
+            root = np.where(self.above[root] >= 0, self.above[root], root)
+        # Trees with equal links are neighbours: a random sum stands for the links of a tree.
+        code = np.random.default_rng(0).random(len(self.topology.links))
+        tree = np.bincount(root, code[self.link], len(root))
+        second = np.full(len(root), -1)
+        crossing = self.above >= 0
+        second[root[crossing]] = self.link[crossing]
+        roots = np.flatnonzero(self.above < 0)
+        order = roots[np.lexsort((tree[roots], second[roots], self.link[roots]))]
+        phase = np.zeros(len(root))
+        phase[order] = np.arange(1, len(order) + 1) * _GOLDEN % 1
+        return np.asarray(phase[root])
+
+    def algorithm(self, steps: int, until: Deadline) -> Algorithm | None:
+        """An algorithm of some steps, at least the height; None if time ran out."""
+        sums = self.shares.sums(steps, until)
+        if sums is None:
+            return None
+        step = np.zeros(len(self.link), dtype=np.int64)
+        for kind, shares in enumerate(sums):
+            own = np.flatnonzero(self.kind == kind)
+            step[own] = np.searchsorted(shares[:-1], self._phase[own], side="right")
+        rounds = [
+            self.sets.rounds(self.sets.load(self.link[now], np.ones(len(now), dtype=np.int64)))
+            for now in np.split(
+                np.argsort(step, kind="stable"), np.cumsum(np.bincount(step, minlength=steps))[:-1]
+            )
+        ]
+        sends = np.column_stack([self.chunk, self.topology.ends[self.link], step])
+        return Algorithm(tuple(rounds), sends).tightened(self.topology)
+
+
+def _assigned(
+    topology: Topology,
+    tiers: Tiers,
+    start: IntArray,
+    target: IntArray,
+    of: IntArray,
+    end: IntArray,
+    links: IntArray,
+    room: IntArray,
+) -> IntArray:
+    """The link of each crossing.
+
+    Args:
+        start, target: ``[crossings]``, the node of the chunk, and the box that needs it.
+        of, end: for each node of that box that needs it: the crossing, and the node.
+        links, room: ``[N]``, links between boxes with the number of crossings for each.
+    """
+    nodes, boxes, box = topology.num_nodes, int(tiers.box.max()) + 1, tiers.box
+    out, into = topology.ends[links].T
+    found = np.full(len(start), -1)
+    room = room.copy()
+    order = np.argsort(of, kind="stable")
+    count = np.bincount(of, minlength=len(start))
+    begin = np.cumsum(count) - count
+    every = np.arange(len(start))
+    choices: list[tuple[IntArray, IntArray, IntArray]] = []
+    for base, left in ((start, out), (box[start], box[out])):
+        for number in range(int(count.max(initial=0))):
+            own = np.flatnonzero(count > number)
+            turn = (own + number) % count[own]  # the nodes of a box take turns
+            last = end[order[begin[own] + turn]]
+            choices.append((own, base[own] * nodes + last, left * nodes + into))
+        choices.append((every, base * boxes + target, left * boxes + box[into]))
+    for own, mine, its in choices:
+        still = np.flatnonzero(found[own] < 0)
+        still = still[np.isin(mine[still], its[room > 0], kind="sort")]
+        crossing, slot, amount = overlaps(mine[still], np.ones(len(still), np.int64), its, room)
+        taken = own[still[crossing[amount > 0]]]
+        found[taken] = links[slot[amount > 0]]
+        np.subtract.at(room, slot, amount)
+    assert (found >= 0).all()
+    return found
+
+
+def _kinds(sets: LinkSets, link: IntArray, above: IntArray) -> IntArray:
+    """``[E]``: kinds of sends by the speeds of the links before it, and the sends after it; a kind
+    has a higher number than the kind above it."""
+    pace = np.unique(sets.rounds_per_send[sets.of_link[link]].max(axis=1), return_inverse=True)[1]
+    below = np.zeros(len(link), dtype=np.int64)
+    inner = np.flatnonzero(above >= 0)
+    for _ in range(2):
+        np.maximum.at(below, above[inner], below[inner] + 1)
+    depth = np.zeros(len(link), dtype=np.int64)
+    kind = np.zeros(len(link), dtype=np.int64)
+    own = pace.reshape(-1) * 3 + below
+    for level in range(3):
+        here = np.flatnonzero(depth == level)
+        if level:
+            deeper = inner[(depth[above[inner]] == level - 1)]
+            depth[deeper] = level
+            here = deeper
+        before = kind[above[here]] if level else np.zeros(len(here), dtype=np.int64)
+        first = int(kind.max(initial=-1)) + 1 if level else 0
+        kind[here] = first + np.unique(
+            before * (int(own.max(initial=0)) + 1) + own[here], return_inverse=True
+        )[1].reshape(-1)
+    return kind

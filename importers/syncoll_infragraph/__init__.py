@@ -1,0 +1,28 @@
+"""InfraGraph (package ``infragraph`` 3): devices, instances of them, and edges, as JSON or YAML."""
+
+import re
+
+from syncoll.plugins import ImporterRecord, Option
+
+_KEYS = (
+    re.compile(r"""["']?instances["']?\s{0,9}:"""),
+    re.compile(r"""["']?devices["']?\s{0,9}:"""),
+)
+_ENDPOINT = re.compile(r"""["']?ep1["']?\s{0,9}:""")
+
+RECORD = ImporterRecord(
+    name="infragraph",
+    summary="InfraGraph's JSON or YAML: devices with components, instances, edges",
+    load="syncoll_infragraph.importer:InfragraphImporter",
+    recognises=lambda text: None not in [key.search(text) for key in (*_KEYS, _ENDPOINT)],
+    options=(
+        Option(
+            "speeds",
+            "",
+            "speeds of links by their names, with + between: nvlink:450GB/s+pcie:63GB/s; without "
+            "any speed, each link carries one chunk per round",
+        ),
+        Option("lanes", 16, "lanes of a link whose speed is in GT/s", low=1, high=32),
+    ),
+)
+RECORDS = (RECORD,)

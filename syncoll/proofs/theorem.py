@@ -1,0 +1,283 @@
+"""Frontiers as plain text for the verified checker in `theorems/`; docs/theorems.md describes it.
+
+Certificates on the reversed machine become ones on the machine itself: a way from node a to node b
+there is a way from b to a here, and step t is step S - 1 - t.  Chunks are numbered by class.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from syncoll.errors import UsageError, VerificationError
+from syncoll.wording import counted
+from syncoll_check.algorithms import Replay, bits
+from syncoll_check.certificates import distinct
+from syncoll_check.layout import FileError, WrongError, at, parse, read, require
+from syncoll_check.machine import Machine, Shape
+
+__all__ = ["COVERED", "TheoremText", "theorem_text"]
+
+COVERED = ("prices", "cut", "sends", "nothing")
+"""The methods of certificates that the checker verifies."""
+
+User = tuple[int, int]  # a class, and a node where it starts
+Rows = dict[tuple[int, int], Fraction]  # prices of a link or a bound in a step
+
+
+@dataclass(frozen=True)
+class TheoremText:
+    """The text of a frontier.
+
+    Args:
+        claims: number of certificates and points in the text, and 1 for the least number of steps.
+        optimal: positions of the points that a certificate in the text proves to be optimal.
+        left_out: claims of the file that are not in the text, in words.
+    """
+
+    text: str
+    claims: int
+    optimal: tuple[int, ...]
+    left_out: tuple[str, ...]
+
+
+def theorem_text(content: bytes) -> TheoremText:
+    """The text of the claims of a frontier's file.
+
+    Only the layout of the file and its positions are checked; the verified checker judges the
+    claims.
+
+    Raises:
+        UsageError: if it is no frontier, or its machine or shapes are not covered.
+        VerificationError: if an entry is not as specified, with its place.
+    """
+    try:
+        document, name, version = parse(content)
+        if name != "frontier":
+            raise UsageError(f"it is of kind {name}; only frontiers and bounds become theorems")
+        with at():
+            return _Text(read(document, name, version)).written()
+    except FileError as error:
+        raise UsageError(str(error)) from None
+    except WrongError as error:
+        raise VerificationError(str(error)) from None
+
+
+def _list(items: Iterable[object]) -> str:
+    listed = [str(one) for one in items]
+    return " ".join([str(len(listed)), *listed])
+
+
+def _lines(items: Iterable[str]) -> str:
+    listed = list(items)
+    return "\n".join([str(len(listed)), *listed])
+
+
+class _Text:
+    """The parts of a frontier's text."""
+
+    def __init__(self, document: Any) -> None:
+        self.document, self.machine = document, Machine.read(document)
+        if self.machine.counts:
+            raise UsageError("switches that copy or add up are not covered by the theorems")
+        shapes = document["evidence"]["shapes"]
+        if len(shapes) != 1:
+            raise UsageError(f"it has {counted(len(shapes), 'shape')}; one stands for every C")
+        with at("evidence", "shapes", 0):
+            self.shape = Shape(shapes[0], self.machine)
+        self.classes = list(self.shape.counts)
+
+    def written(self) -> TheoremText:
+        """The whole text."""
+        machine, shape, evidence = self.machine, self.shape, self.document["evidence"]
+        links = [f"{a} {b}" for a, b in machine.links]
+        bounds = [
+            f"{room} {_list(own)}" for room, own in zip(machine.room, machine.members, strict=True)
+        ]
+        classes = [f"{n} {_list(pre)} {_list(post)}" for (pre, post), n in shape.counts.items()]
+        known = dict[int, int]()  # certificates by their position in the file
+        certificates, left_out = list[str](), defaultdict[str, int](int)
+        for i, one in enumerate(evidence["certificates"]):
+            with at("evidence", "certificates", i):
+                require(one["shape"] == 0, "a certificate about another shape")
+                if one["method"] in COVERED:
+                    known[i] = len(certificates)
+                    certificates.append(f"certificate {self._certificate(one)}")
+                else:
+                    left_out[f"by {one['method']}"] += 1
+        points, optimal = [], []
+        for i, point in enumerate(self.document["points"]):
+            with at("points", i):
+                proof = self._proof(point, known)
+                optimal += [] if proof == "open" else [i]
+                points.append(f"point {point['chunks']} {point['rounds']} {proof}")
+                points[-1] += self._algorithm(point)
+        distance = self._distance()
+        parts = [
+            f"syncoll-theorem 1\nnodes {machine.nodes}\nlinks {_list(links)}",
+            f"bounds {_lines(bounds)}",
+            f"collective {'combining' if shape.combining else 'copying'} per {shape.chunks}",
+            f"classes {_lines(classes)}\ndistance {_list(distance)}",
+            f"certificates {_lines(certificates)}\npoints {_lines(points)}\nend\n",
+        ]
+        unproved = [
+            counted(n, f"certificate {method}", f"certificates {method}")
+            for method, n in left_out.items()
+        ]
+        refuted = sum(len(point["proof"]["refuted"]) for point in self.document["points"])
+        refuted += sum(len(one["proof"]["refuted"]) for one in self.document["between"])
+        for what, n in (
+            ("refutation", refuted),
+            ("family", len(self.document.get("families", ()))),
+        ):
+            unproved += [counted(n, what)] if n else []
+        claims = len(certificates) + len(points) + len(distance)
+        return TheoremText("\n".join(parts), claims, tuple(optimal), tuple(unproved))
+
+    def _distance(self) -> list[str]:
+        """A class and two nodes that prove the least number of steps."""
+        distance = self.document["evidence"]["distance"]
+        if distance is None:
+            return []
+        start, to = tuple(distance["from"]), distance["to"]
+        with at("evidence", "distance"):
+            for k, (pre, post) in enumerate(self.classes):
+                of = set(start) <= set(pre) if self.shape.combining else start == pre
+                if to in post and start and of:
+                    return [f"{k} {start[0]} {to} {distance['steps']}"]
+            raise WrongError("not a journey")
+
+    def _members(
+        self, reading: str, node: int | None
+    ) -> list[tuple[tuple[int, ...], Any, list[int]]]:
+        """The demands of a certificate: sources, destinations and classes."""
+        found = defaultdict[Any, list[int]](list)
+        for k, kind in enumerate(self.classes):
+            alone = Shape.__new__(Shape)
+            alone.combining, alone.counts = self.shape.combining, {kind: 1}
+            for sources, destinations, _ in alone.demands(reading, node):
+                found[sources, destinations].append(k)
+        return [(*ends, found[ends]) for ends in sorted(found)]
+
+    def _certificate(self, one: Any) -> str:
+        method, steps = one["method"], one["steps"]
+        if method == "nothing":
+            return f"prices rounds {one['rounds']} steps any unit 1 0\nshares 0"
+        if method == "sends":
+            require(self.shape.combining, "a proof about sums, but the collective does not combine")
+            require(steps is None, "sends with steps")
+            each = distinct((row["bound"], row["price"]) for row in one["prices"])
+            unit = lcm(*(price.denominator for price in each.values()))
+            require(all(i < len(self.machine.room) for (i,) in each), "a price of no bound")
+            row = [int(each.get((i,), 0) * unit) for i in range(len(self.machine.room))]
+            moved = int("moved" in one)
+            parts = f"parts {_list(one['parts'])} moved {moved} one {unit} prices {_list(row)}"
+            return f"sends rounds {one['rounds']} {parts}"
+        turned = one["reading"] in ("inverse", "collect")
+        demands = self._members(one["reading"], one["node"])
+        if method == "cut":
+            require(steps is None, "a cut with steps")
+            return f"cut rounds {one['rounds']} {self._cut(one, demands, turned)}"
+        return f"prices rounds {one['rounds']} {self._prices(one, demands, turned)}"
+
+    def _cut(self, one: Any, demands: Sequence[Any], turned: bool) -> str:
+        nodes, inside = one["nodes"], set(one["nodes"])
+        leaving = defaultdict[int, list[User]](list)
+        for sources, destinations, classes in demands:
+            out = [n for n in destinations if n not in inside]
+            if inside.issuperset(sources) and out:
+                start, goal = (
+                    (out[0], sources[0]) if turned else (sources[0] if sources else 0, out[0])
+                )
+                leaving[goal] += [(k, start) for k in classes]
+        if turned:
+            require(len(nodes) == len(inside) <= self.machine.nodes, "a node twice")
+            nodes = [n for n in range(self.machine.nodes) if n not in inside]
+        users = [f"{goal} {self._users(own)}" for goal, own in leaving.items()]
+        return f"inside {_list(nodes)} cover {_list(one['cover'])}\nleaving {_lines(users)}"
+
+    def _users(self, users: Sequence[User]) -> str:
+        return _list(f"{k} {start}" for k, start in users)
+
+    def _prices(self, one: Any, demands: Sequence[Any], turned: bool) -> str:
+        steps, machine = one["steps"], self.machine
+        last = 0 if steps is None else steps - 1
+        prices: Rows = distinct((row["bound"], row["step"], row["price"]) for row in one["prices"])
+        shares: list[tuple[int, list[User], Rows]] = []
+        claimed = set[tuple[int, int]]()
+        for i, share in enumerate(one["shares"]):
+            with at("shares", i):
+                goal, own = share["destination"], distinct(share["prices"])
+                if turned:
+                    links = machine.reversed.links
+                    own = {
+                        (machine.number[links[link][::-1]], t): price
+                        for (link, t), price in own.items()
+                    }
+                users = defaultdict[int, list[User]](list)
+                for k in share["demands"]:
+                    sources, destinations, classes = demands[k]
+                    require(goal in destinations and (k, goal) not in claimed, f"demand {k}")
+                    claimed.add((k, goal))
+                    start, end = (
+                        (goal, sources[0]) if turned else (sources[0] if sources else 0, goal)
+                    )
+                    users[end] += [(c, start) for c in classes]
+                shares += [(end, some, own) for end, some in users.items()]
+        unit = lcm(
+            *(
+                x.denominator
+                for rows in (prices, *(own for *_, own in shares))
+                for x in rows.values()
+            )
+        )
+
+        def table(rows: Rows) -> str:
+            require(all(0 <= t <= last for _, t in rows), "a price in a step that does not exist")
+            return _list(
+                f"{i} {last - t if turned else t} {int(price * unit)}"
+                for (i, t), price in rows.items()
+                if price
+            )
+
+        texts = [f"{end} {self._users(users)} {table(own)}" for end, users, own in shares]
+        most = "any" if steps is None else steps
+        return f"steps {most} unit {unit} {table(prices)}\nshares {_lines(texts)}"
+
+    def _proof(self, point: Any, known: dict[int, int]) -> str:
+        """The certificate that proves that the point is optimal, or ``open``."""
+        certificates = self.document["evidence"]["certificates"]
+        for i in point["proof"]["certificates"]:
+            one = certificates[i]
+            covers = one["steps"] is None or one["steps"] >= point["steps"]
+            if i in known and covers and one["rounds"] / self.shape.chunks == point["bandwidth"]:
+                return str(known[i])
+        return "open"
+
+    def _algorithm(self, point: Any) -> str:
+        replay = Replay(point, self.machine)
+        numbers = {kind: k for k, kind in enumerate(self.classes)}
+        kinds = [(tuple(bits(pre)), tuple(bits(post))) for pre, post in replay.ends]
+        require(all(kind in numbers for kind in kinds), "other chunks than the shape's")
+        require(replay.kinds == self.shape.scaled(point["chunks"]), "other chunks than the shape's")
+        require(replay.combining is self.shape.combining, "combining differs")
+        order = sorted(range(len(kinds)), key=lambda c: numbers[kinds[c]])
+        place = {c: i for i, c in enumerate(order)}
+        sends: list[list[str]] = [[] for _ in replay.rounds]
+        for c, a, b, t, whose in _all_sends(replay):
+            own = f" {_list(bits(whose))}" if replay.combining else ""
+            sends[t].append(f"{place[c]} {a} {b}{own}")
+        return " " + _lines(
+            f"step {rounds} {_list(now)}" for rounds, now in zip(replay.rounds, sends, strict=True)
+        )
+
+
+def _all_sends(replay: Replay) -> Iterator[tuple[int, int, int, int, int]]:
+    """The sends of a replay, with the images of carriers."""
+    for (p, later), q in zip(replay.elements, replay.maps, strict=True):
+        for c, a, b, t, whose in replay.sends:
+            yield q[c], p[a], p[b], t + later, sum(1 << p[n] for n in bits(whose))

@@ -1,0 +1,74 @@
+"""Writes the claims of a frontier as a theorem: a plain text, and a program that accepts only
+claims that hold.  The soundness of this program is proved in Coq.  A reader who trusts Coq and the
+page Definitions.v, which states the claims, need not trust syncoll.
+
+The folder has the text, the proofs and a Makefile.  `make -C theorem` compiles the proofs and
+checks the text; --check does the same.  `make -C theorem theorem` lets Coq itself check it, without
+the extracted program, and ends with the axioms of the theorem: none.  Both need coqc and ocamlopt.
+
+Covered are algorithms, the least number of steps, and bounds by prices, cuts and counts of sends.
+A point whose bound they prove is proved to be optimal.  Claims that are left out are named; with
+--check the exit code is 4 then.  A claim that does not hold is refused with its place, and the exit
+code is 2.  docs/theorems.md explains the text.
+
+  syncoll theorem frontier.json -o theorem
+  syncoll theorem frontier.json -o theorem --check
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncoll.errors import UsageError, VerificationError
+from syncoll.verbs.asking import verb
+from syncoll.verbs.declaration import Shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from syncoll.documents.document import read_text
+    from syncoll.proofs.theorem import theorem_text
+    from syncoll.proofs.verified import proved_claims, write_theorem
+    from syncoll.verbs.theorem.result import TheoremResult
+
+__all__ = ["theorem"]
+
+SHELL = Shell(
+    {
+        "source": ("source FILE", "a frontier or bounds, saved with -o"),
+        "folder": "-o, --output FOLDER = theorem",
+    }
+)
+
+
+@verb
+def theorem(
+    source: str | Path,
+    folder: str | Path = "theorem",
+    *,
+    check: bool = False,
+) -> TheoremResult:
+    """A frontier as a theorem that a verified program accepts.
+
+    Args:
+        source: the file of a frontier or of bounds.
+        folder: where the text, the proofs and a Makefile are written; files of the same names are
+            replaced.
+        check: whether to compile the proofs and to check the text.
+
+    Raises:
+        UsageError: if it is no frontier, its machine is not covered, or a program is missing.
+        VerificationError: if the verified program refuses the text, or an entry of the file is not
+            as specified.
+        ExecutionError: if the proofs do not compile.
+    """
+    path, where = Path(source), Path(folder)
+    try:
+        text = theorem_text(read_text(path).encode())
+        write_theorem(where, text.text)
+        claims = tuple(proved_claims(where)) if check else None
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}") from error
+    except VerificationError as error:
+        raise VerificationError(f"{source}: {error}") from error
+    return TheoremResult(path, where, text, claims)

@@ -1,0 +1,56 @@
+"""Theorems that were written, and the claims that the verified program accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from syncoll.pages.page import PageParts, paged
+from syncoll.proofs.theorem import TheoremText
+from syncoll.verbs.result import Result
+from syncoll.wording import counted
+
+__all__ = ["TheoremResult"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TheoremResult(Result):
+    """A frontier as a theorem.
+
+    Args:
+        file: the file of the frontier.
+        folder: the folder of the text, the proofs and the Makefile.
+        claims: the claims that the verified program accepted; None without a check.
+    """
+
+    file: Path
+    folder: Path
+    text: TheoremText
+    claims: tuple[str, ...] | None
+
+    def document(self) -> dict[str, Any]:
+        """The claims."""
+        return {
+            "schema": "syncoll/theorem/1",
+            "file": str(self.file),
+            "folder": str(self.folder),
+            "checked": self.claims is not None,
+            "claims": self.text.claims if self.claims is None else list(self.claims),
+            "optimal": list(self.text.optimal),
+            "left_out": list(self.text.left_out),
+        }
+
+    @paged
+    def page(self) -> PageParts:
+        """A line for each claim; claims that are left out."""
+        claims = counted(self.text.claims, "claim")
+        if self.claims is None:
+            command = f"make -C {quote(str(self.folder))}"
+            yield f"{claims} written to {self.folder}; `{command}` checks them."
+        else:
+            yield f"{claims}, written to {self.folder} and accepted by the verified program:"
+            yield from (f"  {claim}" for claim in self.claims)
+        if self.text.left_out:
+            yield f"Left out: {', '.join(self.text.left_out)}."

@@ -1,0 +1,18 @@
+"""The shell's part of theorems."""
+
+from __future__ import annotations
+
+import argparse
+
+from syncoll.cli import command
+from syncoll.cli.exits import Exit
+from syncoll.verbs.theorem.result import TheoremResult
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+
+    def code(found: TheoremResult) -> Exit | None:
+        return Exit.UNCHECKED if found.claims is not None and found.text.left_out else None
+
+    return command.run(arguments, then=code)

@@ -1,0 +1,273 @@
+"""Frontiers as theorems: their text, and the verified checker where Coq is asked for."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.errors import SyncollError, UsageError, VerificationError
+from syncoll.proofs.theorem import COVERED, theorem_text
+from syncoll.proofs.verified import proved_claims, write_theorem
+from syncoll_check import FileError, WrongError, at
+from syncoll_check.algorithms import Replay
+from syncoll_check.certificates import Certificate
+from syncoll_check.layout import parse, read, require
+from syncoll_check.machine import Machine, Shape
+from tests.docs.mutations import mutated
+
+Json = dict[str, Any]
+
+COMMANDS = {
+    "ring(3) allgather": "pareto --backend ring",
+    "line(3) broadcast": "pareto --work 0.5 --max-steps 3",
+    "bus(3) allreduce": "pareto --backend pysat --max-chunks 2",
+    "hub(4) reduce": "pareto --backend pysat --max-chunks 2 --max-steps 2",
+    "ring(5) reducescatter": "pareto --backend ring",
+    "dgx1 allgather": "pareto --work 0.5",
+    "ring(4) allreduce": "bounds --max-steps 3",
+    "ring(4) allreduce+alltoall": "bounds",
+    "dgx1 gather": "bounds --max-steps 3",
+}
+"""Files by topology and collective, and how they are made."""
+
+MUTATED = int(os.environ.get("SYNCOLL_THEOREMS", "0"))
+"""Number of mutated files; with 0 Coq is not used."""
+
+needs_coq = pytest.mark.skipif(
+    not MUTATED or shutil.which("coqc") is None or shutil.which("ocamlopt") is None,
+    reason="`python -m tasks theorems` runs it, with Coq",
+)
+
+
+class Documents(dict[str, Json]):
+    """Frontiers and bounds, made by the command line when a test asks for them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    def __missing__(self, name: str) -> Json:
+        verb, *options = COMMANDS[name].split()
+        assert main([verb, *name.split(), *options, "-o", str(self.path)]) in (0, 3)
+        self[name] = json.loads(self.path.read_text("utf-8"))
+        return self[name]
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
+    """All of them."""
+    return Documents(tmp_path_factory.mktemp("files") / "frontier.json")
+
+
+def text_of(document: Json) -> str:
+    return theorem_text(json.dumps(document).encode()).text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the proofs are compiled once."""
+    return tmp_path_factory.mktemp("theorem")
+
+
+Judge = Callable[[str], subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def judge(folder: Path, documents: Documents) -> Judge:
+    """The verified checker's verdict on a text."""
+    write_theorem(folder, text_of(documents["ring(3) allgather"]))
+    assert proved_claims(folder)
+
+    def judged(text: str) -> subprocess.CompletedProcess[str]:
+        command = [str(folder / "checker"), "/dev/stdin"]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+    return judged
+
+
+# The text -----------------------------------------------------------------------------------------
+
+BUS = """\
+syncoll-theorem 1
+nodes 3
+links 6 0 1 0 2 1 0 1 2 2 0 2 1
+bounds 1
+1 6 0 1 2 3 4 5
+collective combining per 1
+classes 1
+1 3 0 1 2 3 0 1 2
+distance 1 0 1 0 1
+certificates 1
+certificate sends rounds 4 parts 3 0 1 2 moved 0 one 1 prices 1 1
+"""
+
+
+def test_the_text_of_a_bus(documents: Documents) -> None:
+    document = copy.deepcopy(documents["bus(3) allreduce"])
+    evidence = document["evidence"]
+    evidence["certificates"] = [one for one in evidence["certificates"] if one["method"] == "sends"]
+    document["points"] = []
+    assert text_of(document) == f"{BUS}points 0\nend\n"
+
+
+def test_certificates_on_the_reversed_machine_are_turned(documents: Documents) -> None:
+    """A reducescatter collects at node n what an allgather spreads from it: the same links."""
+    document = documents["ring(5) reducescatter"]
+    cut = next(one for one in document["evidence"]["certificates"] if one["method"] == "cut")
+    assert cut["reading"] == "inverse"
+    text = text_of(document)
+    inside = sorted(set(range(5)) - set(cut["nodes"]))
+    line = next(one for one in text.splitlines() if one.startswith("certificate cut"))
+    assert f"inside {len(inside)} {' '.join(map(str, inside))} cover" in line
+
+
+def test_claims_that_are_left_out_are_named(documents: Documents) -> None:
+    document = copy.deepcopy(documents["ring(3) allgather"])
+    assert theorem_text(json.dumps(document).encode()).left_out == ()
+    evidence = document["evidence"]
+    evidence["certificates"].append(
+        {"shape": 0, "steps": 2, "rounds": "1", "reading": "moving", "node": None}
+        | {"method": "trees", "prices": []}
+    )
+    found = theorem_text(json.dumps(document).encode())
+    assert found.left_out == ("1 certificate by trees",)
+
+
+def test_a_machine_that_is_not_covered_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bounds.json"
+    assert main(["bounds", "nvl72(3,true)", "allgather", "-o", str(path)]) == 0
+    with pytest.raises(UsageError, match="switches that copy or add up are not covered"):
+        syncoll.theorem(path, tmp_path / "theorem")
+    assert not (tmp_path / "theorem").exists()
+
+
+def test_wrong_entries_have_their_place(documents: Documents) -> None:
+    document = copy.deepcopy(documents["ring(3) allgather"])
+    document["evidence"]["certificates"][0]["rounds"] = "x"
+    with pytest.raises(VerificationError, match=r"evidence\.certificates\[0\]\.rounds: 'x'"):
+        text_of(document)
+    with pytest.raises(UsageError, match="neither a frontier"):
+        theorem_text(b"{}")
+
+
+def test_the_shell_writes_a_folder(
+    documents: Documents,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ring.json").write_text(json.dumps(documents["ring(3) allgather"]), encoding="utf-8")
+    assert main(["theorem", "ring.json"]) == 0
+    assert "written to theorem; `make -C theorem` checks them" in capsys.readouterr().out
+    for name in ("Definitions.v", "Makefile", "main.ml", "frontier.txt"):
+        assert Path("theorem", name).is_file()
+    before = Path("theorem", "Definitions.v").stat().st_mtime_ns
+    assert main(["theorem", "ring.json", "--format", "json"]) == 0
+    assert Path("theorem", "Definitions.v").stat().st_mtime_ns == before
+    assert json.loads(capsys.readouterr().out)["left_out"] == []
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["theorem", "ring.json", "--check"]) == 2
+    assert "apt-get install --no-install-recommends make coq" in capsys.readouterr().err
+
+
+# The verified checker -----------------------------------------------------------------------------
+
+
+@needs_coq
+@pytest.mark.parametrize("name", COMMANDS)
+def test_frontiers_are_accepted(name: str, documents: Documents, judge: Judge) -> None:
+    text = theorem_text(json.dumps(documents[name]).encode())
+    done = judge(text.text)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f": accepted: {text.claims} claims\n")
+
+
+@needs_coq
+def test_a_frontier_is_a_theorem_without_axioms(folder: Path, judge: Judge) -> None:
+    assert judge("").returncode == 2
+    done = subprocess.run(
+        ["make", "-s", "-C", str(folder), "theorem"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("Closed under the global context\n")
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("rounds 3/2", "rounds 8/5", "refused: certificate"),
+        ("point 2 3 ", "point 2 2 ", "refused: point 0"),
+        ("nodes 8", "nodes x", "line 2: x; expected a number"),
+        ("distance 1 0 0", "distance 1 0 2", "refused: the distance"),
+        ("\nend", "", "the file ends early"),
+    ],
+)
+def test_a_wrong_text_is_refused_with_its_place(
+    old: str, new: str, error: str, documents: Documents, judge: Judge
+) -> None:
+    text = text_of(documents["dgx1 allgather"])
+    assert old in text
+    done = judge(text.replace(old, new, 1))
+    assert done.returncode in (1, 2)
+    assert error in done.stderr
+
+
+def python_accepts(content: bytes) -> bool:
+    """Whether `syncoll_check` accepts the claims that are in a text."""
+    try:
+        document, _, version = parse(content)
+        with at():
+            found = read(document, "frontier", version)
+            machine = Machine.read(found)
+            (shape,) = [Shape(one, machine) for one in found["evidence"]["shapes"]]
+            for one in found["evidence"]["certificates"]:
+                if one["method"] in COVERED:
+                    Certificate(one, machine, [shape])
+            for point in found["points"]:
+                replay = Replay(point, machine)
+                replay.check()
+                require(replay.kinds == shape.scaled(point["chunks"]), "chunks")
+                require(replay.combining is shape.combining, "combining")
+            if (distance := found["evidence"]["distance"]) is not None:
+                start = tuple(distance["from"])
+                require(shape.is_journey(start, distance["to"]), "not a journey")
+                far = machine.distances(start)[distance["to"]]
+                require(far == distance["steps"], "the distance")
+    except (FileError, WrongError, ValueError):
+        return False
+    return True
+
+
+@needs_coq
+def test_both_agree_about_mutated_files(documents: Documents, judge: Judge) -> None:
+    """A text is accepted if and only if `syncoll_check` accepts the claims in it."""
+    accepted = judged = 0
+    for seed in range(MUTATED):
+        choose = random.Random(seed)
+        name, document = choose.choice([(name, documents[name]) for name in COMMANDS])
+        parts = {key: document[key] for key in ("nodes", "interconnect", "evidence", "points")}
+        rest = {key: value for key, value in document.items() if key not in ("digest", *parts)}
+        changed = mutated(parts, choose)
+        changed.pop("digest", None)
+        content = json.dumps(rest | changed).encode()
+        try:
+            text = theorem_text(content).text
+        except SyncollError:
+            verdict = False
+        else:
+            verdict, judged = judge(text).returncode == 0, judged + 1
+        assert verdict is python_accepts(content), (seed, name)
+        accepted += verdict
+    assert MUTATED // 20 < accepted < judged < MUTATED
