@@ -18,7 +18,7 @@ from syncoll.routing import next_links
 from syncoll.runtime import TableExporter
 from syncoll_simgrid.format import FORMAT, link_speeds, script
 
-__all__ = ["SimgridExporter"]
+__all__ = ["SimgridExporter", "platform"]
 
 _WIDE = "1e15"
 """Bytes per second of a link that only adds a latency."""
@@ -34,7 +34,7 @@ class SimgridExporter:
             raise ExportError(f"switches of {topology.name} copy or add up; SimGrid's do not")
         program = TableExporter(FORMAT.text, ".c").export(request, options).files
         texts = {
-            "platform.xml": "\n".join(_platform(topology, *link_speeds(topology, options))),
+            "platform.xml": platform(topology, options),
             "hosts.txt": "\n".join(f"h{node}" for node in range(topology.num_nodes)),
             "run.sh": script(request.name, topology.num_nodes),
         }
@@ -42,8 +42,12 @@ class SimgridExporter:
         return Exported({**program, **files}, (f"to run it: sh {PLACE}/run.sh",))
 
 
-def _platform(topology: Topology, unit: Fraction, latencies: list[Fraction]) -> Iterator[str]:
-    """The lines of a platform."""
+def platform(topology: Topology, options: Mapping[str, OptionValue]) -> str:
+    """The platform of a topology."""
+    return "\n".join(_lines(topology, *link_speeds(topology, options)))
+
+
+def _lines(topology: Topology, unit: Fraction, latencies: list[Fraction]) -> Iterator[str]:
     passed: dict[tuple[int, int], list[str]] = {}
     for link, bounds in zip(topology.links, topology.link_bounds, strict=True):
         passed[link] = [f"b{number}" for number in bounds]
