@@ -11,7 +11,7 @@ not matter.  Rows are kept, so that a run can be stopped and continued.
 
     python benchmarks/simgrid.py                     # rows that are missing, small machines first
     python benchmarks/simgrid.py --row torus --collective allgather --again
-    python benchmarks/simgrid.py --page              # only write the page from the kept rows
+    python benchmarks/simgrid.py --page --plots docs/measured   # only the page and its plots
 """
 
 from __future__ import annotations
@@ -313,13 +313,13 @@ def write_page(rows: list[Row], file: Path) -> None:
     large = [cell for _, cell in cells if cell["block"] == BLOCKS[-1]]
     near = sum(cell["ours"] <= 1.03 * cell["cost"] for cell in large)
     page.say(f"At 1 MiB a rank within 3 % of R/C: {near} of {len(large)} cells.")
-    best = [
+    rivals = [
         (least[0], cell)
         for row, cell in cells
         if cell["block"] == BLOCKS[-1] and (least := rated(row, cell, row["libraries"]))
     ]
-    if best:
-        ours, floor = (sum(time / cell[key] for time, cell in best) for key in ("ours", "floor"))
+    if rivals:
+        ours, floor = (sum(time / cell[key] for time, cell in rivals) for key in ("ours", "floor"))
         page.say(f"There the mean of library / ours is {ours / floor:.1%} of library / floor.")
     page.say("", "Cells in which a library is faster by more than 2 %:", "")
     for row, cell in cells:
@@ -334,21 +334,48 @@ def write_page(rows: list[Row], file: Path) -> None:
     )
     page.say("|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|")
     for row, cell in cells:
-        words = []
+        columns = []
         for names in (SELECTORS, ALGORITHMS[row["collective"]].split()):
             best = rated(row, cell, names)
-            words.append(
+            columns.append(
                 f"{best[1]} {best[0]:.1f} | {best[0] / cell['ours']:.2f}" if best else "- | -"
             )
         machine = row["machine"].split(":")[-1]
         times = " | ".join(f"{cell[key]:.1f}" for key in ("ours", "predicted", "floor"))
         about = f"{machine} | {row['collective']} | {format_size(cell['block'])} | {cell['point']}"
-        page.say(f"| {about} | {times} | {' | '.join(words)} |")
+        page.say(f"| {about} | {times} | {' | '.join(columns)} |")
     page.say("", "Algorithms of SimGrid that did not end:", "")
     for row in rows:
         for name, reason in row["failed"].items():
             page.say(f"- {row['machine'].split(':')[-1]}, {row['collective']}: {name}: {reason}")
     page.write(None)
+
+
+def plot(rows: list[Row], folder: Path) -> None:
+    """A picture of each machine: time against size for each collective."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    folder.mkdir(exist_ok=True)
+    for machine in dict.fromkeys(row["machine"] for row in rows):
+        own = {row["collective"]: row for row in rows if row["machine"] == machine}
+        figure = Figure(figsize=(10, 2.4), layout="constrained")
+        name = machine.split(":")[-1]
+        for axes, (collective, row) in zip(
+            figure.subplots(1, len(own), squeeze=False)[0], own.items(), strict=True
+        ):
+            for cell in row["cells"]:
+                cell["library"] = (rated(row, cell, row["libraries"]) or (None,))[0]
+            for key, style in (("library", "C1s-"), ("ours", "C0o-"), ("floor", "k:")):
+                sizes = [cell["message"] for cell in row["cells"]]
+                axes.plot(sizes, [cell[key] for cell in row["cells"]], style, ms=3, label=key)
+            axes.set(xscale="log", yscale="log", title=collective, xlabel="message, bytes")
+            axes.tick_params(labelsize=7)
+        figure.axes[0].set_ylabel(f"{name}\nus")
+        figure.axes[0].legend(["best library", "syncoll", "R/C · bytes"], fontsize=7)
+        with mpl.rc_context({"svg.hashsalt": "syncoll", "svg.fonttype": "none"}):
+            file = re.sub(r"\W+", "-", name).strip("-")
+            figure.savefig(folder / f"{file}.svg", metadata={"Date": None})
 
 
 def main() -> None:
@@ -361,6 +388,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page")
     parser.add_argument("--kept", type=Path, default=KEPT, help=f"the rows (default {KEPT})")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "simgrid.md")
+    parser.add_argument("--plots", type=Path, help="a folder for a plot of each machine")
     arguments = parser.parse_args()
     kept: dict[str, Row] = {}
     if arguments.kept.is_file():
@@ -384,7 +412,10 @@ def main() -> None:
                 continue
             print(key, "done", flush=True)
     order = [f"{machine} {collective}" for machine in MACHINES for collective in COLLECTIVES]
-    write_page([kept[key] for key in order if key in kept and kept[key]["done"]], arguments.output)
+    rows = [kept[key] for key in order if key in kept and kept[key]["done"]]
+    write_page(rows, arguments.output)
+    if arguments.plots:
+        plot(rows, arguments.plots)
 
 
 if __name__ == "__main__":
