@@ -14,8 +14,6 @@ not matter.  Rows are kept, so that a run can be stopped and continued.
     python benchmarks/simgrid.py --page --plots docs/measured   # only the page and its plots
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -83,7 +81,7 @@ OPTIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}
 """SimGrid's names of collectives."""
 
 MANY, BEST = 64, 5
-"""Above so many ranks the selectors and the best algorithms at that number of ranks run."""
+"""Above this number of ranks the selectors and the best algorithms at this number run."""
 
 KEPT = RESULTS / "simgrid.json"
 ALPHA, RATE = Fraction(1, 10**6), Fraction(10**9)

@@ -4,8 +4,6 @@ The writer is in `syncoll_simgrid.writer`.  The checker, in `syncoll_simgrid.che
 platform as XML, and compares it with the links and bounds of the topology.
 """
 
-from __future__ import annotations
-
 from syncoll.plugins import ExporterRecord, Option
 
 OPTIONS = (

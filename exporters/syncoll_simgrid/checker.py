@@ -4,8 +4,6 @@ The platform of an instance is compared with its topology: each bound must be on
 routes of exactly its links, with its bandwidth, and each link must have its latency.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The parts of a folder for SimGrid that its writer and its checker agree on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise

@@ -4,8 +4,6 @@ A platform has a shared link for each bound of the topology, and a route for eac
 Pairs without a link take a shortest path of links, as routed steps do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import permutations

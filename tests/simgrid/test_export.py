@@ -1,7 +1,5 @@
 """SimGrid folders: the platform has the machine's bounds, and the program runs in SimGrid."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections import defaultdict
