@@ -17,6 +17,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import ModelError
@@ -24,8 +25,8 @@ from syncoll.model import Fabric, Topology
 
 __all__ = ["Costs", "LinkSystem"]
 
-Costs = Sequence[int] | FloatArray
-"""One number for each link or row: floats to search, integers of any size to prove."""
+Costs = npt.NDArray[Any]
+"""One number for each link or row: floats to search, integers of any size (objects) to prove."""
 
 
 class LinkSystem:
@@ -129,10 +130,10 @@ class LinkSystem:
 
     def costs(self, prices: Costs) -> Costs:
         """The cost of one use of each link, given the price of one use of each row."""
-        if not isinstance(prices, np.ndarray):
-            return [sum(times * prices[row] for row, times in use) for use in self.uses]
         link, row, times = self.entries
-        return np.bincount(link, times * prices[row], len(self.ends)).astype(np.float64)
+        found = np.zeros(len(self.ends), dtype=prices.dtype)
+        np.add.at(found, link, times * prices[row])
+        return found
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
         """``[rows, 1]``: the number of uses of each row by links, repeats included."""

@@ -14,17 +14,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
-from typing import Any
+from random import Random
+from typing import Any, cast
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.arrays import IntArray
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.scheduling.arborescence import cheapest_arborescence
-from syncoll_treepacking.links import Costs, LinkSystem
+from syncoll_treepacking.links import LinkSystem
 
-__all__ = ["ArborescenceOracle", "Oracle", "SpanningTreeOracle", "TreeColumn"]
+__all__ = ["ArborescenceOracle", "Oracle", "SpanningTreeOracle", "TreeColumn", "low_trees"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Oracle(ABC):
         self.roots: tuple[int | None, ...] = tuple(shares)
 
     @abstractmethod
-    def cheapest(self, costs: Costs) -> list[TreeColumn]:
+    def cheapest(self, costs: npt.ArrayLike) -> list[TreeColumn]:
         """A cheapest tree of each group, by nonnegative costs of one use of each link."""
 
 
@@ -79,13 +83,13 @@ class SpanningTreeOracle(Oracle):
     def __init__(self, system: LinkSystem) -> None:
         super().__init__(system, {None: Fraction(1)})
 
-    def cheapest(self, costs: Costs) -> list[TreeColumn]:
+    def cheapest(self, costs: npt.ArrayLike) -> list[TreeColumn]:
         """See `Oracle`."""
         system, ends = self.system, self.system.ends
         if system.num_vertices == system.num_nodes:
             chosen = tuple(sorted(self._kruskal(costs, range(system.num_nodes))))
             return [TreeColumn(0, chosen, tuple(ends[link] for link in chosen))]
-        price: Sequence[Any] = costs.tolist() if isinstance(costs, np.ndarray) else costs
+        price = np.asarray(costs).tolist()
         found: Any = nx.multi_source_dijkstra(
             system.graph, {*range(system.num_nodes)}, weight=lambda u, v, edge: price[edge["link"]]
         )
@@ -100,12 +104,8 @@ class SpanningTreeOracle(Oracle):
             routes.append(route if route[0] < route[-1] else route[::-1])
         return [TreeColumn(0, tuple(sorted(used)), tuple(sorted(routes)))]
 
-    def _kruskal(self, costs: Costs, region: Sequence[int]) -> list[int]:
+    def _kruskal(self, costs: npt.ArrayLike, region: Sequence[int]) -> list[int]:
         """The cheapest links that join all regions."""
-        if isinstance(costs, np.ndarray):
-            order: list[int] = np.argsort(costs, kind="stable").tolist()
-        else:
-            order = sorted(range(len(costs)), key=costs.__getitem__)
         leader = list(range(self.system.num_nodes))
 
         def first(node: int) -> int:
@@ -114,7 +114,7 @@ class SpanningTreeOracle(Oracle):
             return node
 
         chosen: list[int] = []
-        for link in order:
+        for link in np.argsort(costs, kind="stable").tolist():
             a, b = (first(region[end]) for end in self.system.ends[link])
             if a != b:
                 leader[a] = b
@@ -127,10 +127,10 @@ class SpanningTreeOracle(Oracle):
 class ArborescenceOracle(Oracle):
     """Cheapest trees that lead from each root to all nodes of a directed network."""
 
-    def cheapest(self, costs: Costs) -> list[TreeColumn]:
+    def cheapest(self, costs: npt.ArrayLike) -> list[TreeColumn]:
         """See `Oracle`."""
         ends, nodes = self.system.ends, self.system.num_nodes
-        numbers: list[Any] = costs.tolist() if isinstance(costs, np.ndarray) else list(costs)
+        numbers = np.asarray(costs).tolist()
         columns = []
         for group, root in enumerate(self.roots):
             assert root is not None
@@ -139,3 +139,75 @@ class ArborescenceOracle(Oracle):
             tree: nx.DiGraph[int] = nx.DiGraph([ends[link] for link in chosen])
             columns.append(TreeColumn(group, tuple(chosen), tuple(nx.bfs_edges(tree, root))))
         return columns
+
+
+_MOST_EDGES = MOST_CELLS >> 7
+"""Most edges of all trees; limits work."""
+
+_MOST_ROOTS = 64
+"""Most nodes that are tried as centres; limits work."""
+
+
+def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[TreeColumn]]:
+    """A tree of least height for each group in every turn; the first W turns are a packing of W
+    parts.
+
+    The linear program only sees loads, so its trees may be high, and few steps need low trees.  A
+    node with several possible parents takes the least loaded link, or a random one.
+
+    Args:
+        oracle: the oracle of a system without switches.
+        count: number of trees; fewer in large networks, but at least eight for each group.
+        chance: chooses parents at random; None: by load.
+    """
+    system, graph = oracle.system, cast("Any", oracle.system.graph)
+    into = graph.pred if system.directed else graph.adj
+    roots = [_centres(system) if root is None else [root] for root in oracle.roots]
+    capacities = [float(c) for c in system.capacities]
+    load = [0.0] * len(capacities)
+
+    @cache
+    def ways(root: int) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Each node with its links from nearer ones; nodes of a level with few of them first."""
+        far = nx.single_source_shortest_path_length(graph, root)
+        near = {
+            v: [(u, int(into[v][u]["link"])) for u in sorted(into[v]) if far[u] < far[v]]
+            for v in far
+        }
+        del near[root]
+        return sorted(near.items(), key=lambda one: (far[one[0]], len(one[1]), one[0]))
+
+    def rank(link: int, share: float) -> float:
+        if chance is not None:
+            return chance.random()
+        uses = system.uses[link]
+        return max((load[row] + times * share) / capacities[row] for row, times in uses)
+
+    turns: list[list[TreeColumn]] = []
+    count = min(count, _MOST_EDGES // system.num_nodes)
+    for turn in range(max(8, count // len(roots))):
+        trees = []
+        for group, (choice, exact) in enumerate(zip(roots, oracle.shares, strict=True)):
+            share = float(exact)
+            links, routes = list[int](), list[tuple[int, int]]()
+            for v, choices in ways(choice[turn % len(choice)]):
+                u, link = min(choices, key=lambda way: rank(way[1], share))
+                for row, times in system.uses[link]:
+                    load[row] += times * share
+                links.append(link)
+                routes.append((u, v))
+            if not system.directed:
+                routes = sorted((min(u, v), max(u, v)) for u, v in routes)
+            trees.append(TreeColumn(group, tuple(sorted(links)), tuple(routes)))
+        turns.append(trees)
+    return turns
+
+
+def _centres(system: LinkSystem) -> list[int]:
+    """The nodes with the lowest trees, among a sample in large networks."""
+    tried = range(0, system.num_nodes, 1 + (system.num_nodes - 1) // _MOST_ROOTS)
+    heights = {
+        root: max(nx.single_source_shortest_path_length(system.graph, root).values())
+        for root in tried
+    }
+    return [root for root, height in heights.items() if height == min(heights.values())]

@@ -84,7 +84,7 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
         if exact.is_optimal or until.passed:
             return exact
         # Cheaper trees may exist within the tolerance of floating point.
-        cheapest = oracle.cheapest(oracle.system.costs(exact.prices))
+        cheapest = oracle.cheapest(oracle.system.costs(np.array(exact.prices, dtype=object)))
         if not sum(packing.add(tree.group, tree) for tree in cheapest):
             return exact
         packing.rested = False
@@ -143,7 +143,7 @@ class _TreePacking(Packing[TreeColumn]):
         until: Deadline,
     ) -> tuple[list[tuple[int, TreeColumn]], FloatArray]:
         """See `syncoll.packing.column_generation.Oracle`; the first tree of each group is exact."""
-        costs = np.asarray(self.system.costs(prices[:, 0])) + self._each
+        costs = self.system.costs(prices[:, 0]) + self._each
         step = float(costs.mean()) * 0.02
         raised, found = np.zeros(len(costs)), self.trees.cheapest(costs)
         least = np.array([costs[tree.links].sum() for tree in found])
@@ -165,7 +165,7 @@ class _TreePacking(Packing[TreeColumn]):
             level = load / system.rate
             sharp = np.exp(np.minimum((level - level.max()) * np.sqrt(turn + 1.0), 0.0))
             noise = 1 + self._chance.uniform(0, 1e-3, len(system.ends))
-            costs = np.asarray(system.costs((sharp + 1e-9) / system.rate))
+            costs = system.costs((sharp + 1e-9) / system.rate)
             for tree in self.trees.cheapest(costs * noise):
                 load += shares[tree.group] * system.load(tree.links, tree.steps, 1)[:, 0]
                 yield tree
@@ -194,7 +194,6 @@ def _bound(oracle: Oracle, prices: Sequence[Fraction]) -> tuple[Fraction, tuple[
     whole = tuple(int(price * common) for price in prices)
     system = oracle.system
     spent = sum((c * p for c, p in zip(system.capacities, whole, strict=True)), Fraction(0))
-    costs = system.costs(whole)
-    trees = oracle.cheapest(costs)
-    paid = (oracle.shares[t.group] * sum(int(costs[link]) for link in t.used) for t in trees)
+    costs = system.costs(np.array(whole, dtype=object))
+    paid = (oracle.shares[t.group] * costs[t.links].sum() for t in oracle.cheapest(costs))
     return sum(paid, Fraction(0)) / spent, whole

@@ -13,8 +13,7 @@ from syncoll.scheduling import SEGMENTS, Scheduled, schedule_trees
 from syncoll_treepacking.aggregation import aggregations
 from syncoll_treepacking.demand import Demand, fits
 from syncoll_treepacking.integral import IntegralPacking, integral_packings, low_packings, oriented
-from syncoll_treepacking.low_height import low_trees
-from syncoll_treepacking.oracle import Oracle
+from syncoll_treepacking.oracle import Oracle, low_trees
 from syncoll_treepacking.search import pack
 
 __all__ = ["TreePackingSeed"]

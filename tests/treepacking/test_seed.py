@@ -20,8 +20,7 @@ from syncoll.trust import require_valid
 from syncoll_treepacking.demand import Demand
 from syncoll_treepacking.integral import integral_packings, low_packings, oriented
 from syncoll_treepacking.links import LinkSystem
-from syncoll_treepacking.low_height import low_trees
-from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle, TreeColumn
+from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle, TreeColumn, low_trees
 from syncoll_treepacking.search import pack
 
 pytestmark = pytest.mark.usefixtures("counted_work")
