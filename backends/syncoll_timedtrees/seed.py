@@ -18,9 +18,9 @@ from syncoll.packing.column_generation import Packing
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.few_chunks import FewChunks, SmallBudgets
 from syncoll.packing.problem import PackingProblem
+from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
-from syncoll.packing.tree_repair import TreeRepair
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import (
     FINE,

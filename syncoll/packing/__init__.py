@@ -20,7 +20,7 @@ the prices are a proof.
   known ones;
 * `whole_chunks`: from shares to whole chunks, by `remainders` and `local_search`;
 * `few_chunks`: whole chunks for a small C, by replacing columns;
-* `send_programs`: replaces a few columns by an integer program over sends, `tree_repair` trees;
+* `send_programs`: replaces a few columns by an integer program over sends;
 * `expand_orbits`: from whole chunks to an algorithm of all nodes;
 * `step_order`: the order in which S are tried.
 """

@@ -21,7 +21,8 @@ from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import UNREACHABLE
 from syncoll.packing.column_generation import C
 from syncoll.packing.network import Links, OrbitNetwork
-from syncoll.packing.trees import Send
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.trees import Send, TimedTree, of_use
 from syncoll.packing.whole_chunks import rounds_per_step
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Variables = dict[Send, cp_model.IntVar]
 
-__all__ = ["ChunkSends", "SendPrograms", "forest_sends"]
+__all__ = ["ChunkSends", "SendPrograms", "TreeRepair", "forest_sends"]
 
 _UNITS_PER_VARIABLE = 2e-5
 """Work units for constructing a program, and for CP-SAT to read and simplify it, which its
@@ -221,3 +222,27 @@ def forest_sends(
             else:
                 model.add_implication(variable, earlier)
     return sends
+
+
+class TreeRepair(SendPrograms[TimedTree]):
+    """Replaces trees of S steps."""
+
+    def __init__(self, problem: PackingProblem, steps: int) -> None:
+        super().__init__(problem, len(problem.links.source), steps)
+        self._problem = problem
+
+    def chunk_sends(
+        self, model: cp_model.CpModel, demand: int, known: TimedTree
+    ) -> ChunkSends[TimedTree]:
+        """See `SendPrograms.chunk_sends`."""
+        one, links = self._problem.demands[demand], self._problem.links
+        far = self._problem.topology.distances[list(one.sources)].min(axis=0)
+        sends = forest_sends(model, links, one.sources, one.destinations, far, self.steps)
+        for send, variable in sends.items():
+            model.add_hint(variable, send in known.sends)
+
+        def column(chosen: Sequence[Send]) -> TimedTree:
+            first = {int(links.target[link]): (link, step) for link, step in chosen}
+            return of_use(one, first, links.source)
+
+        return ChunkSends(sends, (), column)

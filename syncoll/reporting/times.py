@@ -5,14 +5,25 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from syncoll import values
 from syncoll.documents import StoredAlgorithm
+from syncoll.model import Topology
 from syncoll.pages.page import short_fraction
-from syncoll.planning import CostModel, MessageMeasure, message_of
+from syncoll.planning import CostModel, MessageMeasure, message_of, unit_bandwidth
 from syncoll.reporting.subject import Subject
-from syncoll.simulating import WIRE, Comparison, Runtime, Timed
+from syncoll.simulating import WIRE, Comparison, Runtime, Timed, physical_network
 from syncoll.units import format_bandwidth, format_time
 
-__all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "MESSAGES", "Rival", "Simulated", "Times"]
+__all__ = [
+    "ASSUMED_ALPHA",
+    "ASSUMED_BANDWIDTH",
+    "DESCRIBED",
+    "MESSAGES",
+    "Rival",
+    "Simulated",
+    "Times",
+    "usual_model",
+]
 
 ASSUMED_ALPHA = Fraction(1, 10**6)
 ASSUMED_BANDWIDTH = Fraction(25 * 10**9)
@@ -156,3 +167,24 @@ class Times:
 
 def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:
     return tuple(map(float, seconds))
+
+
+DESCRIBED = "as the machine is described"
+
+
+def usual_model(
+    topology: Topology, alpha: float | str | None = None, beta: float | str | None = None
+) -> tuple[CostModel, str, str]:
+    """Alpha and beta, with the origin of each."""
+    bandwidth: Fraction | None = unit_bandwidth(topology)
+    latency, alpha_from, beta_from = ASSUMED_ALPHA, "assumed", DESCRIBED
+    if beta is not None:
+        bandwidth, beta_from = values.bandwidth_of("beta", beta), "given"
+    if bandwidth is None:
+        bandwidth, beta_from = ASSUMED_BANDWIDTH, "assumed"
+    if alpha is not None:
+        latency, alpha_from = values.time_of("alpha", alpha), "given"
+    elif topology.fabric is not None and topology.fabric.states_latencies:
+        latency = physical_network(topology, None, bandwidth).greatest_latency
+        alpha_from = DESCRIBED
+    return CostModel(latency, bandwidth), alpha_from, beta_from

@@ -15,8 +15,8 @@ from syncoll.packing import send_programs
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
+from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.timed_packing import TimedPacking
-from syncoll.packing.tree_repair import TreeRepair
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import column_choice, rounds_of
 from syncoll.plugins import PluginManager

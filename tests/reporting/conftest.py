@@ -17,8 +17,7 @@ import pytest
 import syncoll
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.reporting import Subject, page
-from syncoll.reporting.times import Times
-from syncoll.reporting.usual_model import usual_model
+from syncoll.reporting.times import Times, usual_model
 from syncoll.results import Family, Frontier, Part
 
 from .browser import Browser, executable

@@ -11,8 +11,7 @@ from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
 from syncoll.cli.output import note, print_json, print_text, write_bytes
-from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile
-from syncoll.documents.chosen import chosen
+from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, chosen
 from syncoll.errors import ExportError, UsageError
 from syncoll.live.tasks import counting
 from syncoll.plugins import ExporterRecord

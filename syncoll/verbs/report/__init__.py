@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from syncoll.planning import members_for
     from syncoll.reporting import MESSAGES, Subject, Times
     from syncoll.reporting.page import page
-    from syncoll.reporting.usual_model import DESCRIBED, usual_model
+    from syncoll.reporting.times import DESCRIBED, usual_model
     from syncoll.results import Frontier, Point
     from syncoll.session import Session
     from syncoll.simulating import (

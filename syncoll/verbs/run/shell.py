@@ -9,8 +9,7 @@ from typing import Any
 
 import syncoll
 from syncoll.cli import Exit, ask, note, print_text, print_value
-from syncoll.documents import WITH_ALGORITHMS, StoredFile, read_file
-from syncoll.documents.chosen import chosen
+from syncoll.documents import WITH_ALGORITHMS, StoredFile, chosen, read_file
 from syncoll.errors import ExecutionError
 from syncoll.pages import Page
 from syncoll.planning import message_of
