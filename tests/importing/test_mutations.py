@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -22,7 +23,7 @@ from syncoll.plugins import Imported, ImporterRecord, PluginManager
 from syncoll.testing import IMPORTER_CHECKS, ImporterConformance, check_importer
 
 IMPORTERS = dict(PluginManager.discover().importers)
-EACH = 400
+EACH = 200
 SPECS_OF = 16
 """One mutant in this number is also written as a spec and read back, which takes longer."""
 
@@ -335,10 +336,90 @@ def reflow(text: str, others: list[str], generator: random.Random) -> str:
     return re.sub(generator.choice((r"[ \t]+", r"\n", r"\t")), lambda _: new, text)
 
 
+def dress(text: str, others: list[str], generator: random.Random) -> str:
+    """A text as terminals, mails and editors leave it."""
+    lines = text.split("\n")
+    at = generator.randrange(len(lines))
+    kind = generator.randrange(7)
+    if kind == 0:
+        return "\ufeff" + text
+    if kind == 1:
+        return "\r\n".join(lines)
+    if kind == 2:
+        lines[at] = f"\x1b[1;4m{lines[at]}\x1b[0m"
+    elif kind == 3:
+        lines.insert(0, "user@host:~$ a command --with=options > file")
+    elif kind == 4:
+        lines = [f"> {line}" for line in lines]
+    elif kind == 5:  # a narrow terminal wraps all long lines
+        wide = generator.choice((40, 79, 120))
+        lines = [line[i : i + wide] for line in lines for i in range(0, max(1, len(line)), wide)]
+    else:
+        lines[at] = lines[at].expandtabs(generator.choice((2, 4, 8)))
+    return "\n".join(lines)
+
+
+def glue(text: str, others: list[str], generator: random.Random) -> str:
+    gaps = [match.span() for match in re.finditer(r"(?<=\S)[ \t]+(?=\S)", text[:20_000])]
+    start, end = generator.choice(gaps) if gaps else (0, 0)
+    return text[:start] + text[end:]
+
+
 DAMAGES = (
-    replace_token, replace_token, copy_token, change_number, truncate, drop_line, repeat_line,
-    swap_lines, change_character, change_character, cross, reflow,
+    dress, dress, glue, replace_token, replace_token, copy_token, change_number, truncate, drop_line,
+    repeat_line, swap_lines, change_character, change_character, cross, reflow,
 )  # fmt: skip
+
+
+# Devices ----------------------------------------------------------------------------------------
+
+
+def distinct(pattern: str) -> Callable[[str], int]:
+    return lambda text: len(set(re.findall(pattern, text, re.MULTILINE)))
+
+
+def in_json(count: Callable[[dict[str, Any]], int]) -> Callable[[str], int]:
+    return lambda text: count(json.loads(text.removeprefix("\ufeff")))
+
+
+def xpus(data: dict[str, Any]) -> int:
+    each = {
+        device["name"]: sum(p["count"] for p in device["components"] if p["choice"] == "xpu")
+        for device in data["devices"]
+    }
+    return sum(each[one["device"]] * one["count"] for one in data["instances"])
+
+
+ROW = r"^(?:[\s>|]|\x1b\[[0-9;]*m)*"
+DEVICES: dict[str, Callable[[str], int]] = {
+    "nvidia-smi": distinct(ROW + r"(GPU\d+)[ \t|]+(?:X\b|NV\d|SYS|NODE)"),
+    "npu-smi": distinct(ROW + r"((?:NPU|Phy-ID)\d+)[ \t|]+(?:X\b|HCCS)"),
+    "xpu-smi": distinct(ROW + r"GPU (\d/\d)[ \t|]+(?:S\b|MDF|XL)"),
+    "rocm-smi": distinct(ROW + r"(GPU\d+)[ \t|]+(?:0|15|1|XGMI)\b"),
+    "amd-smi": distinct(ROW + r"(0000:\w\w:00\.0)[ \t|]+(?:0|15|1|XGMI|SELF)\b"),
+    "nccl-xml": lambda text: text.count("<gpu "),
+    "ibnetdiscover": distinct(r'^Ca\t1 "(H-\w+)"'),
+    "slurm": lambda text: len(
+        {
+            number
+            for first, last in re.findall(r"^\w+=\w+ Nodes=n\[(\d+)-(\d+)\]$", text, re.MULTILINE)
+            for number in range(int(first), int(last) + 1)
+        }
+    ),
+    "lstopo": lambda text: text.count('pci_type="0302 '),
+    "nccl-log": lambda text: distinct(r"\] - (GPU/\S+)")(text.partition("====" * 9)[0]),
+    "infragraph": in_json(xpus),
+    "node-link": in_json(lambda data: sum(not node.get("switch") for node in data["nodes"])),
+    "graphml": lambda text: text.count("<node ") - text.count(">True<"),
+    "msccl-topology": in_json(lambda data: len(data["links"])),
+}
+"""A count of compute nodes by other means, for texts that are read."""
+
+
+def require_all(name: str, text: str, found: Imported) -> None:
+    """No device of a text vanishes without a word."""
+    told = " ".join(found.notes)
+    assert found.machine.num_nodes >= DEVICES[name](text) or "Left out:" in told, told
 
 
 @contextmanager
@@ -363,12 +444,13 @@ def verdict(record: ImporterRecord, text: str, thorough: bool) -> str:
         with limited():
             if thorough:
                 import_spec(record, text, "mutant")
-            import_machine(record, text, "mutant", others=IMPORTERS)
+            found = import_machine(record, text, "mutant", others=IMPORTERS)
     except ImportFormatError as error:
         message = str(error)
         assert message.startswith("mutant"), message
         assert len(message) < 2000, message
         return "refused"
+    require_all(record.name, text, found)
     return "imported"
 
 
@@ -379,6 +461,7 @@ def test_damaged_files_import_or_are_rejected_in_words(name: str) -> None:
     others = [text for other in sorted(IMPORTERS) for text in samples(other)]
     for text in healthy:
         assert record.recognises(text)
+        assert import_machine(record, text, "whole").machine.num_nodes == DEVICES[name](text)
         assert verdict(record, text, True) == "imported"
     found: Counter[str] = Counter()
     for i in range(EACH):
