@@ -366,8 +366,8 @@ def glue(text: str, others: list[str], generator: random.Random) -> str:
 
 
 DAMAGES = (
-    dress, dress, glue, replace_token, replace_token, copy_token, change_number, truncate, drop_line,
-    repeat_line, swap_lines, change_character, change_character, cross, reflow,
+    dress, dress, glue, replace_token, replace_token, copy_token, change_number, truncate,
+    drop_line, repeat_line, swap_lines, change_character, change_character, cross, reflow,
 )  # fmt: skip
 
 
