@@ -18,7 +18,7 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawing_of", "html_of"]
+__all__ = ["drawing_of", "html_of", "network_drawing"]
 
 _NARROW, _WIDE = 0.6, 2.0
 """Widths of the slowest and the fastest link, in points."""
@@ -55,6 +55,35 @@ def drawing_of(
     size = least_size(value, nodes, chunks)
     height = min(12.0, 1.4 + 0.22 * len(value.tabulate(*size)))
     return Picture(lambda figure: _paint_collective(figure, value, *size), (6.0, height))
+
+
+def network_drawing(topology: Topology) -> Picture:
+    """The drawing of the physical network of a topology, with switches as squares."""
+    fabric = topology.fabric
+    if fabric is None or not fabric.num_switches:
+        return drawing_of(topology)
+    layout = lay_out(topology, switched=True)
+    places = np.concatenate([layout.places, layout.switches])
+    rates = {ends: float(rate) for ends, rate in fabric.bandwidths.items()}
+    largest = max(rates.values())
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for (a, b), rate in rates.items():
+            wide = max(_NARROW, _WIDE * rate / largest)
+            axes.plot(*places[[a, b]].T, color="#06437d", linewidth=wide, alpha=0.4)
+        axes.scatter(
+            layout.switches[:, 0], layout.switches[:, 1], s=30, marker="s", c="#a9cce8", zorder=3
+        )
+        draw_nodes(axes, layout.places)
+        axes.update_datalim(places)
+        axes.set_xlim(places[:, 0].min() - 0.8, places[:, 0].max() + 0.8)
+        axes.set_ylim(places[:, 1].max() + 0.8, places[:, 1].min() - 0.8)
+        about = f"{counted(fabric.num_nodes, 'node')}, {counted(fabric.num_switches, 'switch')}"
+        axes.set_title(f"{topology.name}: {about}", fontsize=10)
+
+    width, height = np.ptp(places, axis=0) + 1.6
+    return Picture(paint, (6.0, min(12.0, 6.0 * height / width + 0.3)))
 
 
 def _paint_topology(figure: Figure, topology: Topology, layout: NetworkLayout) -> None:

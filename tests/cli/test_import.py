@@ -185,3 +185,14 @@ def test_refused(arguments: list[str], words: list[str], run: Run) -> None:
     for word in words:
         assert word in result.err
     assert Path("square.txt").read_text() == SQUARE
+
+
+def test_a_picture(tmp_path: Path, run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "topology.conf").write_text(
+        "SwitchName=a Nodes=n[0-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=c Switches=a,b\n"
+    )
+    source, picture = str(tmp_path / "topology.conf"), tmp_path / "hall.svg"
+    assert run("import", "slurm", source, "--plot", str(picture)).code == 0
+    assert picture.read_text().count("<use ") >= 5 + 3  # a marker for each device
+    assert run("import", "slurm", source, "--plot", "hall.gif").code != 0

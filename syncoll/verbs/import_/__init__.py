@@ -4,6 +4,7 @@ importers with their options.
 
   nvidia-smi topo -m | syncoll import nvidia-smi - -o my-machine.syncoll
   syncoll import nvidia-smi topo.txt --name dgx --option gpu=h100 > dgx.syncoll
+  syncoll import slurm topology.conf -o fabric.syncoll --plot fabric.svg
   syncoll pareto my-machine.syncoll allgather
 
 Every command that takes a machine also takes NAME:FILE, with options in parentheses:
@@ -34,6 +35,7 @@ SHELL = Shell(
     {"importer": "importer NAME"},
     {
         "-o, --output FILE": "write the spec to a file (default: -, standard output)",
+        "--plot PICTURE": "draw the machine; a name that ends in .png or .svg",
         "--option NAME=VALUE ...": "an option of the importer, such as link=25GB/s; repeatable",
     },
     formats=False,

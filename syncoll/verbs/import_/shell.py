@@ -8,13 +8,22 @@ import sys
 from syncoll.cli import STANDARD_OUTPUT, Exit, ask, note, write
 from syncoll.documents import write_atomically
 from syncoll.errors import UsageError
+from syncoll.planning import picture_format
 from syncoll.plugins import parse_options
+from syncoll.reporting.displays import network_drawing
+from syncoll.routing import as_topology
+from syncoll.spec import SpecLibrary
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    file, path = arguments.file, arguments.output
+    file, path, plot = arguments.file, arguments.output, arguments.plot
+    style = None if plot is None else picture_format(plot)
     spec = ask(arguments, options=parse_options(arguments.option))
+    if plot is not None and style is not None:
+        machine = SpecLibrary.load((), {"import": lambda *_: spec}).topology("import:spec")
+        write_atomically(plot, network_drawing(as_topology(machine)).content(style))
+        note(f"drawn in {plot}")
     if path in (None, STANDARD_OUTPUT):
         write(sys.stdout, spec)
         return Exit.OK
