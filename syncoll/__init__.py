@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from syncoll.results import Frontier as Frontier, Point as Point, Solution as Solution
     from syncoll.session import Session as Session, Settings as Settings
     from syncoll.solving import Solver as Solver
-    from syncoll.spec import SpecLibrary as SpecLibrary
+    from syncoll.spec import SpecLibrary as SpecLibrary, layout_of as layout_of
     from syncoll.trust import (
         Violation as Violation,
         require_valid as require_valid,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from syncoll.spec.families import *
     from syncoll.spec.foreign import Reader as Reader
     from syncoll.spec.instantiate import SearchSpec as SearchSpec
+    from syncoll.spec.layouts import layout_of as layout_of
     from syncoll.spec.library import *
     from syncoll.spec.writer import topology_to_spec as topology_to_spec
 else:

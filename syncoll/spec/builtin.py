@@ -1,5 +1,5 @@
-"""The language's own functions: min max abs sum product any all len range switch token_places
-vector.
+"""The language's own functions: min max abs sum product any all len range switch
+layout_cells token_places vector.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from syncoll.spec.arithmetic import (
     is_number,
 )
 from syncoll.spec.keywords import BUILTIN_NAMES
+from syncoll.spec.layouts import layout_cells
 from syncoll.spec.syntax import Call, Expr
 from syncoll.spec.tokens import token_places
 from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of
@@ -167,6 +168,14 @@ def _vector(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> A
     )
 
 
+def _layout_cells(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
+    """The cells of an array between two layouts, see `syncoll.spec.layouts`."""
+    source, target = (evaluator.items(one, scope, mask) for one in _arguments(call, 2, 2))
+    nodes = evaluator.ambient.get("P", call.span)
+    evaluator.spend((len(source) + len(target)) * limits.WORK_PER_SCALAR, call.span)
+    return layout_cells(source, target, nodes, call.span)
+
+
 def _token_places(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     """The relations of the tokens of a matrix with their ranks, and with the ranks of experts."""
     routing, experts, placement = _arguments(call, 3, 3)
@@ -181,6 +190,7 @@ BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
     "all": partial(_quantifier, False),
     "any": partial(_quantifier, True),
+    "layout_cells": _layout_cells,
     "len": _length,
     "max": partial(_extreme, ">"),
     "min": partial(_extreme, "<"),

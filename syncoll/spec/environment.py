@@ -12,6 +12,7 @@ from typing import Any
 
 from syncoll.errors import SpecError
 from syncoll.spec.keywords import BUILTIN_NAMES
+from syncoll.spec.layouts import is_layout, layout_of, layout_rows
 from syncoll.spec.limits import MAX_NUMBER
 from syncoll.spec.module import suggest
 from syncoll.spec.source import Span
@@ -137,6 +138,9 @@ def as_arguments(
 def _value(value: object, span: Span) -> Expr:
     if isinstance(value, str | PurePath):
         return MatrixFile(str(value), span=span)
+    if is_layout(value):
+        document = layout_of(value)
+        value = layout_rows(document, "the layout", lambda text, hint: span.error(text, hint))
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and len(shape) > 2:
         raise span.error(f"an argument of shape {shape}", "a list of numbers, or a matrix")
@@ -162,5 +166,6 @@ def _plain(value: object, span: Span) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_plain(item, span) for item in value)
     raise span.error(
-        f"an argument {value!r}", "whole numbers, Booleans, lists of them, and paths of CSV files"
+        f"an argument {value!r}",
+        "whole numbers, Booleans, lists of them, layouts, and paths of CSV and JSON files",
     )

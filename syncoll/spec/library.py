@@ -50,7 +50,7 @@ _COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within|without|reprodu
 _QUOTED = re.compile(r'"[^"]*"')
 _INNER_FILE = re.compile(r"(?<![^\s+*(])(?P<file>[^\s+*(),:]+\.syncoll)\s*:")
 """A file before a name in a combination, as in ``allgather + my.syncoll:shift``."""
-_UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv)(?=\s*[,)])", re.IGNORECASE)
+_UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv|json)(?=\s*[,)])", re.IGNORECASE)
 """A file of numbers among arguments, without its quotation marks."""
 _BROKEN = re.compile(
     r'\swith(?:out)?\s*(?=(?:node|switch|link|cable|card|gpu|rank)\b|["0-9])', re.I

@@ -1,4 +1,4 @@
-"""Matrices of whole numbers, from files of comma-separated values.
+"""Matrices of whole numbers, from files of comma-separated values, and layouts in JSON.
 
 A line is a row, and its numbers stand between commas; blank lines and lines that begin with ``#``
 do not count.  Anything except a whole number from 0 is an error at its place, since a matrix that
@@ -6,13 +6,14 @@ is read wrongly would be another demand.
 """
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from syncoll.errors import Origin
 from syncoll.spec.blame import DataError
+from syncoll.spec.layouts import parsed_layout
 from syncoll.spec.limits import MAX_DATA_BYTES, MAX_DATA_ROWS, MAX_NUMBER
 from syncoll.spec.source import Source, Span, decode
 from syncoll.spec.values import Matrix
@@ -64,6 +65,8 @@ def _read(place: Path, _changed: int, _size: int) -> Matrix:
             "a CSV file in UTF-8",
         ) from None
     source = Source(str(place), text.replace("\r\n", "\n").replace("\r", "\n"))
+    if place.suffix.lower() == ".json":
+        return parsed_layout(text, str(place), partial(_wrong, source.span(0, 0)))
     rows = _plain(source.text)
     for number, start in enumerate(() if rows else source.line_starts, start=1):
         line = source.line(number)
