@@ -1,4 +1,5 @@
-(* Reads a frontier as plain text, has the verified checker judge it, and prints the claims.
+(* Reads a frontier as plain text, has the verified checker judge it, and prints the claims; with
+   `--lrat CNF PROOF` it reads clauses and a proof that they have no model.
 
    A file is a sequence of words; lines have no meaning. Lists begin with their length. Numbers are
    decimal, ratios may have a denominator: 7/6. docs/theorems.md describes the words.
@@ -72,6 +73,14 @@ let count most =
   if not (is_digits w) || String.length w > 9 || int_of_string w > most then
     fail (Printf.sprintf "%s; expected a number up to %d" w most);
   int_of_string w
+
+(* A number of a literal, or of a clause. *)
+let signed w =
+  let negative = String.length w > 1 && w.[0] = '-' in
+  let digits = if negative then String.sub w 1 (String.length w - 1) else w in
+  match n_of_digits digits with
+  | N0 -> Z0
+  | Npos p -> if negative then Zneg p else Zpos p
 
 let number () = n_of_digits (word ())
 let whole () = Z.of_N (number ())
@@ -205,23 +214,61 @@ let read_frontier () =
     for_collective = { combining = combines; per = per_chunks; classes = kinds };
     certificates; points }
 
+(* Clauses in DIMACS, and a proof in LRAT without RAT: each line of a proof has the number of a
+   clause, its literals, 0, its hints, 0; or a number, d, numbers of clauses to delete, 0. *)
+
+let rec up_to_zero acc = match word () with
+  | "0" -> List.rev acc
+  | w -> up_to_zero (w :: acc)
+
+let read_clauses file =
+  load file;
+  next := 0;
+  expect "p"; expect "cnf";
+  let _ = number () in
+  let n = count 999_999_999 in
+  let rec go n acc =
+    if n = 0 then List.rev acc else go (n - 1) (List.map signed (up_to_zero []) :: acc) in
+  let found = go n [] in
+  if !next < Array.length !words then fail "more clauses than it says";
+  found
+
+let read_proof file =
+  load file;
+  next := 0;
+  let clause_number w = match signed w with
+    | Zpos p -> p | _ -> fail (w ^ "; expected the number of a clause, and no RAT") in
+  let rec go acc =
+    if !next >= Array.length !words then List.rev acc
+    else
+      let number = clause_number (word ()) in
+      match up_to_zero [] with
+      | "d" :: numbers -> go (Delete_line (List.map clause_number numbers) :: acc)
+      | literals ->
+        let hints = List.map clause_number (up_to_zero []) in
+        go (Lemma_line (number, List.map signed literals, hints) :: acc) in
+  go []
+
 (* The verdict. *)
 
 let number_text = function Z0 -> "0" | Zpos p -> digits_of (Npos p) | Zneg p -> "-" ^ digits_of (Npos p)
 let ratio_text q =
   number_text q.qnum ^ if q.qden = XH then "" else "/" ^ digits_of (Npos q.qden)
 
+let steps_text s = match int_of_nat s with
+  | 1 -> "1 step" | n -> string_of_int n ^ " steps"
+
 let claim_text = function
-  | Takes s -> Printf.sprintf "no algorithm has fewer than %d steps" (int_of_nat s)
+  | Takes s -> "no algorithm has fewer than " ^ steps_text s
   | AtLeast (most, b) ->
     let steps = match most with
-      | None -> "" | Some s -> Printf.sprintf " of at most %d steps" (int_of_nat s) in
+      | None -> "" | Some s -> " of at most " ^ steps_text s in
     Printf.sprintf "for all C, R and Q every algorithm%s has R >= %s C" steps (ratio_text b)
   | Exists (c, s, r) -> Printf.sprintf "an algorithm with C = %s, S = %d, R = %s exists"
     (digits_of c) (int_of_nat s) (ratio_text r)
   | Optimal (c, s, r) -> Printf.sprintf
-    "an algorithm with C = %s, S = %d, R = %s exists, and none of at most %d steps has a lower R/C"
-    (digits_of c) (int_of_nat s) (ratio_text r) (int_of_nat s)
+    "an algorithm with C = %s, S = %d, R = %s exists, and none of at most %s has a lower R/C"
+    (digits_of c) (int_of_nat s) (ratio_text r) (steps_text s)
 
 let place_text = function
   | AtCollective -> "the collective"
@@ -298,17 +345,24 @@ let () =
   let show_claims file _ claims =
     List.iter (fun c -> print_endline ("proved: " ^ claim_text c)) claims;
     Printf.printf "%s: accepted: %d claims\n" file (List.length claims) in
-  let judge file show =
-    try
-      load file;
-      let f = read_frontier () in
-      match check f with
-      | Accepted claims -> show f claims
-      | Refused place -> Printf.eprintf "%s: refused: %s\n" file (place_text place); exit 1
-    with
+  let reading file f =
+    try f () with
     | Unreadable text -> Printf.eprintf "%s: %s\n" file text; exit 2
     | Sys_error text -> Printf.eprintf "%s\n" text; exit 2 in
+  let judge file show = reading file (fun () ->
+    load file;
+    let f = read_frontier () in
+    match check f with
+    | Accepted claims -> show f claims
+    | Refused place -> Printf.eprintf "%s: refused: %s\n" file (place_text place); exit 1) in
+  let refute file proof =
+    let clauses = reading file (fun () -> read_clauses file) in
+    let lines = reading proof (fun () -> read_proof proof) in
+    if check_lrat clauses lines then
+      Printf.printf "proved: the %d clauses of %s have no model\n" (List.length clauses) file
+    else (Printf.eprintf "%s: refused: it does not refute %s\n" proof file; exit 1) in
   match Array.to_list Sys.argv with
   | [_; file] -> judge file (show_claims file)
   | [_; "--coq"; file] -> judge file print_theorem
-  | _ -> prerr_endline "usage: checker [--coq] FILE"; exit 2
+  | [_; "--lrat"; file; proof] -> refute file proof
+  | _ -> prerr_endline "usage: checker [--coq] FILE, or checker --lrat CNF PROOF"; exit 2

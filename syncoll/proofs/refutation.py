@@ -99,10 +99,15 @@ class CheckedRefutation:
     steps or rounds.  Topology and collective may be compared with given ones."""
 
     instance: Instance
-    encoding: str
+    clauses: Clauses
     proof: ProofCheck
     record: RefutationRecord
     compared: bool = False
+
+    @property
+    def encoding(self) -> str:
+        """The name of the encoding."""
+        return self.clauses.encoding
 
     @property
     def claim(self) -> str:
@@ -213,6 +218,7 @@ def check_refutation(
     *,
     topology: Topology | None = None,
     collective: Collective | None = None,
+    hints: bool = False,
     should_stop: Callable[[], bool] | None = None,
 ) -> CheckedRefutation:
     """Reads ``NAME.refutation.json`` and checks the proof in the same folder; needs no solver.
@@ -220,6 +226,7 @@ def check_refutation(
     Args:
         topology: the expected topology; None for any.
         collective: the expected collective; None for any.
+        hints: whether to collect hints for `syncoll.trust.drat.lrat`.
         should_stop: polled; True ends the check.
 
     Raises:
@@ -256,7 +263,8 @@ def check_refutation(
     except SyncollError as error:
         raise type(error)(f"{path}: {error}") from error
     lines = proof.decode("latin-1").splitlines()
-    check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
+    about = clauses.num_variables, clauses.clauses, lines
+    check = check_rup(*about, hints=hints, should_stop=should_stop)
     name = path.parent / record.proof.file
     if check.verdict is ProofVerdict.STOPPED:
         raise VerificationError(f"{name}: the check was stopped without a result")
@@ -264,7 +272,7 @@ def check_refutation(
         where = f"{name}:{check.line}" if check.line is not None else str(name)
         raise VerificationError(f"{where}: not a proof: {check.message}")
     compared = topology is not None and collective is not None
-    return CheckedRefutation(instance, clauses.encoding, check, record, compared)
+    return CheckedRefutation(instance, clauses, check, record, compared)
 
 
 def _require_small(instance: Instance) -> None:
@@ -325,16 +333,23 @@ class FileWitness:
         self.folder, self.manager = folder, manager
 
     def __call__(self, refuted: Refuted, frontier: Frontier) -> None:
-        """Checks that the file proves that the refuted algorithm does not exist.  Raises
-        `VerificationError` if it does not, or is about another algorithm, and `FileFormatError` if
-        it cannot be read."""
+        """Checks that the file proves that the refuted algorithm does not exist; see `checked`."""
+        self.checked(refuted, frontier)
+
+    def checked(
+        self, refuted: Refuted, frontier: Frontier, *, hints: bool = False
+    ) -> CheckedRefutation:
+        """The checked file, with hints if asked for.  Raises `VerificationError` if it does not
+        prove that the algorithm does not exist, or is about another algorithm, and
+        `FileFormatError` if it cannot be read."""
         assert refuted.file is not None
         assert frontier.evidence is not None
         if Path(refuted.file).name != refuted.file:
             raise VerificationError(f"the proof file {refuted.file!r} is not the name of a file")
         path = self.folder / refuted.file
         meant = refuted_instance(frontier.evidence, refuted, frontier.topology, frontier.collective)
-        proved = check_refutation(path, self.manager, topology=meant.topology).instance
+        found = check_refutation(path, self.manager, topology=meant.topology, hints=hints)
+        proved = found.instance
         shapes = {
             ChunkClasses.of(one, meant.chunks, combining=meant.combining) for one in (proved, meant)
         }
@@ -344,3 +359,4 @@ class FileWitness:
                 f"{path} does not prove that there is no algorithm with S = {refuted.steps}, R "
                 f"= {refuted.rounds}, C = {refuted.chunks}"
             )
+        return found

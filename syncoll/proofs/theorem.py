@@ -45,11 +45,15 @@ class TheoremText:
     left_out: tuple[str, ...]
 
 
-def theorem_text(content: bytes) -> TheoremText:
+def theorem_text(content: bytes, refuted: int = 0) -> TheoremText:
     """The text of the claims of a frontier's file.
 
     Only the layout of the file and its positions are checked; the verified checker judges the
     claims.
+
+    Args:
+        content: of the file.
+        refuted: number of refutations that are proved apart, see `syncoll.proofs.verified`.
 
     Raises:
         UsageError: if it is no frontier, or its machine or shapes are not covered.
@@ -60,7 +64,7 @@ def theorem_text(content: bytes) -> TheoremText:
         if name != "frontier":
             raise UsageError(f"it is of kind {name}; only frontiers and bounds become theorems")
         with at():
-            return _Text(read(document, name, version)).written()
+            return _Text(read(document, name, version), refuted).written()
     except FileError as error:
         raise UsageError(str(error)) from None
     except WrongError as error:
@@ -80,8 +84,8 @@ def _lines(items: Iterable[str]) -> str:
 class _Text:
     """The parts of a frontier's text."""
 
-    def __init__(self, document: Any) -> None:
-        self.document, self.machine = document, Machine.read(document)
+    def __init__(self, document: Any, refuted: int) -> None:
+        self.document, self.machine, self.refuted = document, Machine.read(document), refuted
         if self.machine.counts:
             raise UsageError("switches that copy or add up are not covered by the theorems")
         shapes = document["evidence"]["shapes"]
@@ -128,8 +132,9 @@ class _Text:
             counted(n, f"certificate {method}", f"certificates {method}")
             for method, n in left_out.items()
         ]
-        refuted = sum(len(point["proof"]["refuted"]) for point in self.document["points"])
-        refuted += sum(len(one["proof"]["refuted"]) for one in self.document["between"])
+        entries = [*self.document["points"], *self.document["between"]]
+        refuted = len({str(one) for entry in entries for one in entry["proof"]["refuted"]})
+        refuted -= self.refuted
         for what, n in (
             ("refutation", refuted),
             ("family", len(self.document.get("families", ()))),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import syncoll
 from syncoll.documents import write_folder
 from syncoll.errors import ExecutionError, UsageError, VerificationError
+from syncoll.plugins import PluginManager
+from syncoll.proofs.refutation import FileWitness
+from syncoll.results import Frontier, Refuted
+from syncoll.trust.drat import lrat
 
-__all__ = ["TEXT", "proved_claims", "write_theorem"]
+__all__ = ["TEXT", "proved_claims", "refutation_files", "write_theorem"]
 
 TEXT = "frontier.txt"
 """The name of the text in a folder; the Makefile has it, too."""
@@ -27,12 +32,37 @@ def _sources() -> Path:
     return next(one for one in (package / "theorems", package.parent / "theorems") if one.is_dir())
 
 
-def write_theorem(folder: Path, text: str) -> None:
-    """Writes a text, the proofs and their Makefile into a folder.  Raises `UsageError` if they
-    cannot be written there."""
+def refutation_files(
+    frontier: Frontier, proofs: Path, manager: PluginManager
+) -> tuple[list[Refuted], dict[str, bytes]]:
+    """The refutations of a frontier that have a proof, and for each its clauses in DIMACS and its
+    proof in LRAT, by the names of their files.
+
+    Raises:
+        VerificationError: if a proof is wrong, or needs RAT.
+        FileFormatError: if a proof cannot be read.
+    """
+    proved = () if frontier.evidence is None else frontier.evidence.proofs
+    used = dict.fromkeys(one for proof in proved for one in proof.refuted if one.file is not None)
+    witness, files = FileWitness(proofs, manager), dict[str, bytes]()
+    for i, one in enumerate(used):
+        found = witness.checked(one, frontier, hints=True)
+        files[f"refuted-{i}.cnf"] = found.clauses.dimacs()
+        try:
+            files[f"refuted-{i}.lrat"] = lrat(found.proof).encode()
+        except VerificationError as error:
+            raise VerificationError(f"{one.file}: {error}") from error
+    return list(used), files
+
+
+def write_theorem(folder: Path, text: str, refutations: Mapping[str, bytes]) -> None:
+    """Writes a text, the files of refutations, the proofs and their Makefile into a folder.  Raises
+    `UsageError` if they cannot be written there."""
     sources = _sources()
     files = {one.name: one.read_bytes() for kind in _SHIPPED for one in sources.glob(kind)}
-    files[TEXT] = text.encode()
+    names = [name.removesuffix(".cnf") for name in refutations if name.endswith(".cnf")]
+    files |= refutations
+    files |= {TEXT: text.encode(), "refuted.mk": f"REFUTED = {' '.join(names)}\n".encode()}
     if folder.is_dir():  # files that stay are not compiled again
         present = {name: folder / name for name in files if (folder / name).is_file()}
         files = {
@@ -62,12 +92,12 @@ def proved_claims(folder: Path) -> list[str]:
     if built.returncode != 0:
         lines = built.stderr.strip().splitlines()[-12:]
         raise ExecutionError("\n".join([f"the proofs in {folder} do not compile", *lines]))
-    judged = _run([str(folder.absolute() / "checker"), str(folder / TEXT)])
+    judged = _run(["make", "-s", "-C", str(folder), "check"])
     if judged.returncode != 0:
-        raise VerificationError(judged.stderr.strip())
+        raise VerificationError(judged.stderr.strip().splitlines()[0])
     lines = judged.stdout.splitlines()
     return [line.removeprefix("proved: ") for line in lines if line.startswith("proved: ")]
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)

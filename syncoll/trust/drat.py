@@ -11,6 +11,9 @@ The proof is checked backwards (Heule, Hunt and Wetzler, FMCAD 2013).  A forward
 unchecked until top-level propagation meets a conflict.  A backward pass removes them, last first,
 and only checks lemmas that a later check used; marked clauses are propagated first, to mark few.
 
+With hints the result can be written as LRAT, which verified checkers read (Cruz-Filipe et al., CADE
+2017): for each lemma the clauses that become unit one after the other, up to the conflict.
+
 Deletions of absent clauses, and of reasons for top-level literals, are ignored: the proof without
 them proves the same.  Pure Python visits some hundred thousand clauses a second.
 """
@@ -21,7 +24,7 @@ from enum import StrEnum
 
 from syncoll.errors import VerificationError
 
-__all__ = ["ProofCheck", "ProofVerdict", "check_rup", "trimmed"]
+__all__ = ["ProofCheck", "ProofVerdict", "check_rup", "lrat", "trimmed"]
 
 _ADD, _DELETE = 0, 1
 _LONGEST_SHOWN = 60
@@ -48,6 +51,8 @@ class ProofCheck:
         lemmas_checked: the lemmas that the conflict depends on.
         rat_lemmas: checked lemmas that needed RAT.
         core_lines: the lines that suffice for a proof, in order; see `trimmed`.
+        hinted: with hints, for each of these lemmas its number, its literals and the numbers of
+            the clauses of its conflict; clauses of the formula have the numbers from 1 on.
     """
 
     verdict: ProofVerdict
@@ -57,6 +62,7 @@ class ProofCheck:
     lemmas_checked: int = 0
     rat_lemmas: int = 0
     core_lines: tuple[int, ...] = field(default=(), repr=False)
+    hinted: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...] = field(default=(), repr=False)
 
     @property
     def proved(self) -> bool:
@@ -73,12 +79,25 @@ def trimmed(proof: Sequence[str], check: ProofCheck) -> list[str]:
     return lines if lines and lines[-1] == "0" else [*lines, "0"]
 
 
+def lrat(check: ProofCheck) -> str:
+    """A proof that was checked with hints as LRAT.  Raises `VerificationError` if the check did not
+    pass, or a lemma needed RAT."""
+    if not check.proved or check.rat_lemmas:
+        raise VerificationError("lemmas follow by RAT" if check.proved else "it is not proved")
+    lines = [
+        " ".join(map(str, (number, *literals, 0, *hints, 0)))
+        for number, literals, hints in check.hinted
+    ]
+    return "\n".join([*lines, ""])
+
+
 def check_rup(
     num_variables: int,
     clauses: Iterable[Sequence[int]],
     proof: Iterable[str],
     *,
     every_lemma: bool = False,
+    hints: bool = False,
     should_stop: Callable[[], bool] | None = None,
 ) -> ProofCheck:
     """Whether a proof in the textual DRUP or DRAT format proves that clauses are unsatisfiable.
@@ -90,6 +109,7 @@ def check_rup(
         proof: its lines: ``1 -2 0`` a lemma, ``d 1 -2 0`` a deletion, ``c …`` a comment.
         every_lemma: also check lemmas that the conflict does not depend on; the first wrong one is
             reported.
+        hints: whether to collect hints, see `lrat`.
         should_stop: polled; True ends the check without an answer.
     """
     formula = [list(dict.fromkeys(clause)) for clause in clauses]
@@ -109,6 +129,7 @@ def check_rup(
         message = f"variable {widest} is named, but the formula has {num_variables}"
         return ProofCheck(ProofVerdict.NOT_PROVED, message)
     checker = _Checker(max(num_variables, widest), formula, should_stop or (lambda: False))
+    checker.hints = {} if hints else None
     return checker.check(steps, every_lemma)
 
 
@@ -156,6 +177,8 @@ class _Checker:
         self.trail: list[int] = []
         self.rat_lemmas = 0
         self.checked = 0
+        self.hints: dict[int, list[int]] | None = None
+        self.latest: list[int] = []  # hints of the latest conflict
 
     # The passes.
 
@@ -194,6 +217,9 @@ class _Checker:
             return ProofCheck(ProofVerdict.NOT_PROVED, message, lemmas=lemmas)
         self._mark(conflict)
         self._mark_reasons(self.clauses[conflict])
+        self._collect(self.clauses[conflict], conflict, ())
+        if self.hints is not None and (self.clauses[conflict] or conflict < self.num_formula):
+            self.hints[len(self.clauses)] = self.latest
         return self._backward(applied, firsts, every_lemma, lemmas)
 
     def _backward(
@@ -233,6 +259,10 @@ class _Checker:
             lemmas_checked=self.checked,
             rat_lemmas=self.rat_lemmas,
             core_lines=tuple(line for line, _, i, _ in applied if self.marked[i]),
+            hinted=tuple(
+                (i + 1, tuple(self.clauses[i]) if i < len(self.clauses) else (), tuple(own))
+                for i, own in sorted((self.hints or {}).items())
+            ),
         )
 
     # Clauses.
@@ -388,6 +418,8 @@ class _Checker:
         literals = self.clauses[i]
         if self._refuted(literals, start):
             self._undo(start)
+            if self.hints is not None:
+                self.hints[i] = self.latest
             return True
         good = pivot != 0 and self._rat(pivot)
         self.rat_lemmas += good
@@ -400,6 +432,7 @@ class _Checker:
         for literal in literals:
             if false[-literal]:  # it is true: assuming it false is the conflict
                 self._mark_reasons((literal,))
+                self._collect((literal,), -1, literals)
                 return True
             if not false[literal]:
                 self._assign(-literal, -1)
@@ -408,7 +441,26 @@ class _Checker:
             return False
         self._mark(conflict)
         self._mark_reasons(self.clauses[conflict])
+        self._collect(self.clauses[conflict], conflict, literals)
         return True
+
+    def _collect(self, literals: Iterable[int], conflict: int, assumed: Iterable[int]) -> None:
+        """Collects the numbers of the reasons of literals, in the order of their assignment, and of
+        the conflict; literals that are assumed false, and are false, need no reason."""
+        if self.hints is None:
+            return
+        known = {abs(x) for x in assumed if self.false[x]}
+        todo = [abs(x) for x in literals]
+        used = set[int]()
+        while todo:
+            variable = todo.pop()
+            if variable not in known:
+                known.add(variable)
+                if (reason := self.reasons[variable]) >= 0:
+                    used.add(variable)
+                    todo.extend([abs(x) for x in self.clauses[reason]])
+        ordered = [self.reasons[abs(x)] for x in self.trail if abs(x) in used]
+        self.latest = [one + 1 for one in (*ordered, conflict) if one >= 0]
 
     def _rat(self, pivot: int) -> bool:
         """Whether all resolvents on the pivot have RUP, the lemma being assumed false."""

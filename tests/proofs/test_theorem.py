@@ -86,7 +86,7 @@ Judge = Callable[[str], subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="module")
 def judge(folder: Path, documents: Documents) -> Judge:
     """The verified checker's verdict on a text."""
-    write_theorem(folder, text_of(documents["ring(3) allgather"]))
+    write_theorem(folder, text_of(documents["ring(3) allgather"]), {})
     assert proved_claims(folder)
 
     def judged(text: str) -> subprocess.CompletedProcess[str]:
@@ -122,7 +122,7 @@ def test_the_text_of_a_bus(documents: Documents) -> None:
 
 
 def test_certificates_on_the_reversed_machine_are_turned(documents: Documents) -> None:
-    """A reducescatter collects at node n what an allgather spreads from it: the same links."""
+    """The nodes of a cut are the others, and its links the same."""
     document = documents["ring(5) reducescatter"]
     cut = next(one for one in document["evidence"]["certificates"] if one["method"] == "cut")
     assert cut["reading"] == "inverse"
@@ -222,6 +222,31 @@ def test_a_wrong_text_is_refused_with_its_place(
     done = judge(text.replace(old, new, 1))
     assert done.returncode in (1, 2)
     assert error in done.stderr
+
+
+@needs_coq
+def test_clauses_are_refuted_by_hints(
+    folder: Path,
+    judge: Judge,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert judge("").returncode == 2
+    monkeypatch.chdir(tmp_path)
+    limits = ["--max-steps", "2", "--max-chunks", "2", "--proofs", "proofs"]
+    assert main(["pareto", "hub(4)", "reduce", *limits, "-o", "hub.json"]) == 0
+    arguments = ["theorem", "hub.json", "-o", str(folder), "--proofs", "proofs", "--check"]
+    assert main(arguments) == 4
+    out = capsys.readouterr().out
+    assert "clauses of refuted-0.cnf have no model" in out
+    assert "Assumed: an algorithm with at most 2 steps, R = 3 and C = 2 is a model" in out
+    lines = (folder / "refuted-0.lrat").read_text().splitlines()
+    for wrong in (lines[:-1], ["1 0 1 0"], [*lines[:-1], lines[-1].replace(" 0 ", " 0 1 ", 1)]):
+        proof = tmp_path / "wrong.lrat"
+        proof.write_text("\n".join([*wrong, ""]))
+        command = [str(folder / "checker"), "--lrat", str(folder / "refuted-0.cnf"), str(proof)]
+        assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 
 def python_accepts(content: bytes) -> bool:

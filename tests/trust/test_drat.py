@@ -13,7 +13,7 @@ from syncoll.formula import Feature, FormulaBuilder, Limits, Verdict
 from syncoll.lowerings import lower
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.testing import pigeonhole
-from syncoll.trust.drat import ProofVerdict, check_rup, trimmed
+from syncoll.trust.drat import ProofVerdict, check_rup, lrat, trimmed
 
 Clauses = list[list[int]]
 PYSAT = PluginManager.discover().backends["pysat"]
@@ -334,3 +334,35 @@ def test_no_proof_unless_requested_and_needed(tmp_path: Path) -> None:
     assert (verdict, proof) == (Verdict.SAT, [])
     verdict, proof = solved(2, [[1], []], tmp_path / "proof")
     assert (verdict, proof) == (Verdict.UNSAT, ["0"])
+
+
+def holds_by_hints(clauses: Clauses, text: str) -> bool:
+    """Whether a proof in LRAT refutes clauses: each hint forces a literal, the last one none."""
+    known = {number: set(clause) for number, clause in enumerate(clauses, 1)}
+    for line in text.splitlines():
+        number, *rest = map(int, line.split())
+        end = rest.index(0)
+        false = set(rest[:end])
+        for hint in rest[end + 1 : -1]:
+            free = known[hint] - false
+            if not free:
+                break
+            (literal,) = free
+            false.add(-literal)
+        else:
+            return False
+        known[number] = set(rest[:end])
+    return any(not clause for clause in known.values())
+
+
+def test_hints_make_a_proof_in_lrat(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    formulas = [(8, random_clauses(rng, 8, 50)) for _ in range(40)]
+    for variables, clauses in [*formulas, holes(6)]:
+        verdict, proof = solved(variables, clauses, tmp_path / "proof")
+        if verdict is Verdict.UNSAT:
+            check = check_rup(variables, clauses, proof, hints=True)
+            assert holds_by_hints(clauses, lrat(check))
+    assert verdict is Verdict.UNSAT
+    with pytest.raises(VerificationError, match="not proved"):
+        lrat(check_rup(variables, clauses[1:], proof, hints=True))

@@ -13,6 +13,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
 
     def code(found: TheoremResult) -> Exit | None:
-        return Exit.UNCHECKED if found.claims is not None and found.text.left_out else None
+        more = found.refuted or found.text.left_out
+        return Exit.UNCHECKED if found.claims is not None and more else None
 
     return command.run(arguments, then=code)
