@@ -2,7 +2,7 @@
 
 import re
 
-from syncoll.plugins import CLUSTER_OPTIONS, ImporterRecord, Option
+from syncoll.plugins import CLUSTER_OPTIONS, NETWORK_OPTION, ImporterRecord, Option
 
 _TOPOLOGY = re.compile(r"<topology[\s>]")
 _MACHINE = re.compile(r'<object type="(?:Machine|System)"')
@@ -19,13 +19,7 @@ RECORD = ImporterRecord(
         )
     ),
     options=(
-        Option(
-            "network",
-            "auto",
-            "which links: NVLink or the like, PCIe and CPUs, both; auto takes the former if they "
-            "connect all GPUs, else both",
-            choices=("auto", "nvlink", "pcie", "all"),
-        ),
+        NETWORK_OPTION,
         Option("pcie", "31.5", "speed of PCIe links for which the file has none"),
         Option("socket", "16", "speed between two CPUs and direction"),
         *CLUSTER_OPTIONS,

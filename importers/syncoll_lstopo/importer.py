@@ -46,18 +46,17 @@ class LstopoImporter:
             raise TextError(
                 f"its root element is <{shown(root.tag)[1:-1]}>", f"<topology>: {_WHOLE}"
             )
-        reader = _Reader(options)
+        reader = _Reader(options, label)
         for child in root.findall("object"):
             reader.object(child, "")
-        return reader.imported(root, label)
+        return reader.imported(root)
 
 
 class _Reader:
-    def __init__(self, options: Mapping[str, OptionValue]) -> None:
-        self.options = options
+    def __init__(self, options: Mapping[str, OptionValue], label: str) -> None:
         self.unknown = rate_option(options, "pcie", _OWNER)
         self.socket = rate_option(options, "socket", _OWNER)
-        self.machine = Machine()
+        self.machine = Machine(options, label, _OWNER)
         self.device: dict[str, str] = {}
         self.cpus: list[str] = []
         self.gpus: list[str] = []
@@ -119,17 +118,17 @@ class _Reader:
         elif kind.startswith("03"):
             self.left.append(bus)
 
-    def imported(self, root: Element, label: str) -> Imported:
-        machine, options = self.machine, self.options
-        if len(self.gpus) < (1 if int(options["boxes"]) > 1 else 2):
+    def imported(self, root: Element) -> Imported:
+        machine = self.machine
+        if len(self.gpus) < (1 if int(machine.options["boxes"]) > 1 else 2):
             raise TextError(
                 f"it lists {len(self.gpus)} GPUs among its PCI devices",
                 f"at least 2, or one and boxes=2: {_WHOLE}",
             )
         kinds = [kind for element in root for kind in self._matrix(element)]
         direct = " and ".join(f"{kind}s" for kind in dict.fromkeys(kinds)) or "NVLinks"
-        host = machine.takes_host(str(options["network"]), direct)
-        hooks = machine.hooks(options, label, _OWNER).values()
+        host = machine.takes_host(direct)
+        hooks = machine.hooks().values()
         used = {machine.root(key) for key in (*self.gpus, *hooks)}
         cpus = [cpu for cpu in (*self.cpus, "Machine") if cpu in used]
         for one, other in combinations(cpus, 2):
@@ -146,9 +145,7 @@ class _Reader:
         if self.left:
             machine.note(f"Left out: displays without a compute device ({few(self.left)}).")
         known = "xGMI" if "xGMI" in kinds else "" if "Xe Link" in kinds else "NVLink"
-        return machine.imported(
-            options, label, _OWNER, host=host, thin=True, interconnect=known, shared=[_SWITCH]
-        )
+        return machine.imported(host=host, thin=True, interconnect=known, shared=[_SWITCH])
 
     def _matrix(self, element: Element) -> list[str]:
         """Adds the links of a matrix of bandwidths; its kind, if it is one."""

@@ -2,7 +2,7 @@
 
 import re
 
-from syncoll.plugins import CLUSTER_OPTIONS, ImporterRecord, Option
+from syncoll.plugins import CLUSTER_OPTIONS, NETWORK_OPTION, ImporterRecord
 
 _SYSTEM = re.compile(
     r"=== System : maxBw|\+ (?:PCI|NVL|NET|SYS|XGMI)\[[\d.]+\] - [A-Z]+/|NCCL INFO "
@@ -15,13 +15,7 @@ RECORD = ImporterRecord(
     load="syncoll_nccl_log.importer:NcclLogImporter",
     recognises=lambda text: _SYSTEM.search(text, 0, 2_000_000) is not None,
     options=(
-        Option(
-            "network",
-            "auto",
-            "which links: NVLink/xGMI, PCIe and CPUs, both; auto takes NVLink/xGMI if they "
-            "connect all GPUs, else both",
-            choices=("auto", "nvlink", "pcie", "all"),
-        ),
+        NETWORK_OPTION,
         *CLUSTER_OPTIONS,
     ),
 )

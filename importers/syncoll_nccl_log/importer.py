@@ -29,7 +29,6 @@ from syncoll.wording import counted
 
 __all__ = ["NcclLogImporter"]
 
-_OWNER = "importer nccl-log"
 _INFO = re.compile(r"^(.*?(?:NCCL|RCCL) INFO )?(.*)$")
 _SYSTEM = re.compile(r"\s*=== System : maxBw ")
 _END = re.compile(r"\s*={20,}\s*$")
@@ -65,13 +64,13 @@ class NcclLogImporter:
         if not whole:
             what = "it is cut off" if blocks else "no line `=== System`"
             raise TextError(f"this is a log of NCCL without a whole system: {what}", _REMEDY)
-        reader = _Reader(whole[0], options)
+        reader = _Reader(whole[0], Machine(options, label, "importer nccl-log"))
         others = [b for b in whole[1:] if [x for _, x in b.lines] != [x for _, x in whole[0].lines]]
         if others:
             reader.machine.note(
                 f"Left out: {counted(len(others), 'other system')} in the log, of other ranks."
             )
-        return reader.imported(label)
+        return reader.imported()
 
 
 def _blocks(text: str) -> list[_Block]:
@@ -92,9 +91,8 @@ def _blocks(text: str) -> list[_Block]:
 
 
 class _Reader:
-    def __init__(self, block: _Block, options: Mapping[str, OptionValue]) -> None:
-        self.options = options
-        self.machine = Machine()
+    def __init__(self, block: _Block, machine: Machine) -> None:
+        self.machine = machine
         self.kinds: set[str] = set()
         self.gpus: list[tuple[int, str, str]] = []
         self.listed: set[str] = set()
@@ -140,9 +138,9 @@ class _Reader:
             raise TextError(f"{key} occurs twice", _REMEDY, number, line)
         self.listed.add(key)
 
-    def imported(self, label: str) -> Imported:
-        machine, options = self.machine, self.options
-        if len(self.gpus) < (1 if int(options["boxes"]) > 1 else 2):
+    def imported(self) -> Imported:
+        machine = self.machine
+        if len(self.gpus) < (1 if int(machine.options["boxes"]) > 1 else 2):
             raise TextError(
                 f"it describes {counted(len(self.gpus), 'GPU')}",
                 "at least 2, or boxes=2; NCCL leaves out GPUs that the job did not use",
@@ -178,12 +176,9 @@ class _Reader:
             at, lanes = self.above.get(owner, (owner, None))
             machine.card(NetworkCard(key, (), rate, lanes=lanes), at)
         direct = "xGMI links" if "XGMI" in self.kinds else "NVLinks"
-        host = machine.takes_host(str(options["network"]), direct)
+        host = machine.takes_host(direct)
         machine.note("Bandwidths are those by which NCCL chose its rings and trees, from its log.")
         return machine.imported(
-            options,
-            label,
-            _OWNER,
             host=host,
             thin=True,
             interconnect="xGMI" if "XGMI" in self.kinds else "NVLink",

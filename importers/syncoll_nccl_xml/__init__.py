@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from syncoll.plugins import CLUSTER_OPTIONS, ImporterRecord, Option
+from syncoll.plugins import CLUSTER_OPTIONS, NETWORK_OPTION, ImporterRecord, Option
 
 # No comment matches in two ways: otherwise a file of many comments would take for ever.
 _START = re.compile(
@@ -23,13 +23,7 @@ RECORD = ImporterRecord(
     # Also NCCL's files of rings and trees, for a good error from the importer.
     recognises=lambda text: _START.match(text.removeprefix("\ufeff")[:20_000]) is not None,
     options=(
-        Option(
-            "network",
-            "auto",
-            "which links: NVLink/xGMI, PCIe and CPUs, both; auto takes NVLink/xGMI if they "
-            "connect all GPUs, else both",
-            choices=("auto", "nvlink", "pcie", "all"),
-        ),
+        NETWORK_OPTION,
         Option(
             "link",
             "",

@@ -64,12 +64,11 @@ class Lowering:
         self.system = system
         self.above = {device.place: device.parent for device in system.devices}
         self.merged = self._merged()
-        self.label = label
         self.network = str(options["network"])
         self.given_link = speed_option(options, "link", _OWNER)
         self.given_socket = speed_option(options, "socket", _OWNER)
         self.several = int(options["boxes"]) > 1
-        self.machine = Machine()
+        self.machine = Machine(options, label, _OWNER)
         self.notes = self.machine.notes
         self.gpus = self._gpus()
         for gpu in self.gpus:
@@ -83,7 +82,7 @@ class Lowering:
         if self.network != "pcie":
             self._require_known_links()
             self._join_gpus()
-        host = self.machine.takes_host(self.network, self.direct)
+        host = self.machine.takes_host(self.direct)
         assumed = self._join_pcie()
         self._add_cards()
         assumed += self._join_cpus()
@@ -103,9 +102,6 @@ class Lowering:
                 "the file of one host, or boxes=1",
             )
         return self.machine.imported(
-            self.options,
-            self.label,
-            _OWNER,
             host=host,
             thin=True,
             interconnect="xGMI" if any(gpu.gcn for gpu in self.gpus) else "NVLink",
@@ -295,7 +291,7 @@ class Lowering:
 
     def _join_cpus(self) -> list[str]:
         """CPUs of a host that have GPUs or used cards, each with each; returns assumptions."""
-        hooks = self.machine.hooks(self.options, self.label, _OWNER).values()
+        hooks = self.machine.hooks().values()
         used = {self._cpu_of(place) for place in (*self.number, *hooks)}
         assumed: set[str] = set()
         for one, other in combinations([cpu for cpu in self.system.cpus if cpu.place in used], 2):

@@ -69,7 +69,7 @@ class NvidiaSmiImporter:
             "" if cells.counts or len(matrix.names) < 2 else _hides_nvlinks(lines, matrix, pcie)
         )
         found = islands(matrix, cells.counts, str(options["nvswitch"]))
-        machine = Machine()
+        machine = Machine(options, label, _OWNER)
         for gpu, name in enumerate(matrix.names):
             machine.node(gpu, name)
         for island in found:
@@ -98,9 +98,6 @@ class NvidiaSmiImporter:
             used_cards(cards, options, label, _OWNER) if wants_cards(options, domain) else (),
         )
         return machine.imported(
-            options,
-            label,
-            _OWNER,
             host=host,
             interconnect="NVLink",
             shared=switches,

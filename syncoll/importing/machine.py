@@ -37,9 +37,17 @@ _SAME_ROOT = 10_000
 
 
 class Machine:
-    """Devices and links; `notes` has the assumptions and omissions, one sentence each."""
+    """Devices and links; `notes` has the assumptions and omissions, one sentence each.
 
-    def __init__(self) -> None:
+    Args:
+        options: of the importer `owner`; with ``boxes``, cards join several machines.
+        label: the description's name in messages.
+    """
+
+    def __init__(
+        self, options: Mapping[str, OptionValue] | None = None, label: str = "", owner: str = ""
+    ) -> None:
+        self.options, self.label, self.owner = options or {}, label, owner
         self.notes: list[str] = []
         self.names: dict[Key, str] = {}
         self._nodes: list[Key] = []
@@ -86,7 +94,7 @@ class Machine:
             below: a host link from `one` to the device above it.
         """
         if below:
-            self._above[one] = other
+            self._above.setdefault(one, other)  # of merged bridges the topmost
         for a, b in ((one, other), (other, one))[: 1 + both_ways]:
             _join(self._links, a, b, _Link(rate, label, host or below))
 
@@ -100,15 +108,13 @@ class Machine:
         pairs = ((a, b) for a, b, link in self._all() if host or not link.host)
         return len(reached(pairs, self._nodes[0]).intersection(self._nodes))
 
-    def takes_host(self, network: str, direct: str) -> bool:
-        """Whether PCIe and CPUs are part of the machine, with a note why.
-
-        Args:
-            network: auto, nvlink (without them), pcie or all.
-            direct: words for the other links.
+    def takes_host(self, direct: str) -> bool:
+        """Whether PCIe and CPUs are part of the machine by the option `network`, with a note why;
+        `direct` are words for the other links.
 
         Raises ImportFormatError for nvlink, if these do not connect all compute nodes.
         """
+        network = str(self.options["network"])
         found, number = self.reached(host=False), len(self._nodes)
         if network == "nvlink" and found < number:
             raise TextError(
@@ -172,9 +178,6 @@ class Machine:
 
     def imported(
         self,
-        options: Mapping[str, OptionValue] | None = None,
-        label: str = "",
-        owner: str = "",
         *,
         host: bool = True,
         thin: bool = False,
@@ -185,8 +188,6 @@ class Machine:
         """The machine with numbers.
 
         Args:
-            options: of the importer `owner`; with ``boxes``, cards join several machines.
-            label: the description's name in messages.
             host: whether PCIe and CPUs are in it; otherwise only their paths to cards.
             thin: whether devices that only pass on, or lead nowhere, are left out.
             interconnect: see `Imported`, as for `shared` and `domain`.
@@ -198,7 +199,7 @@ class Machine:
             if host or not link.host:
                 links[a][b] = link
         cards = [self._with_distances(at, card) for at, card in self._cards]
-        hooks = self.hooks(options or {}, label, owner, cards, domain)
+        hooks = self.hooks(cards, domain)
         for c, at in list(hooks.items()):
             if at not in self._links or (host and not links[at]):
                 del hooks[c]
@@ -231,19 +232,12 @@ class Machine:
             domain=domain,
         )
 
-    def hooks(
-        self,
-        options: Mapping[str, OptionValue],
-        label: str,
-        owner: str,
-        cards: Sequence[NetworkCard] = (),
-        domain: int = 1,
-    ) -> dict[int, Any]:
+    def hooks(self, cards: Sequence[NetworkCard] = (), domain: int = 1) -> dict[int, Any]:
         """The cards that join boxes, in order, each with the device above; raises as `imported`."""
-        if not wants_cards(options, domain) or not self._cards:
+        if not wants_cards(self.options, domain) or not self._cards:
             return {}
         cards = cards or [self._with_distances(at, card) for at, card in self._cards]
-        used = used_cards(cards, options, label, owner)
+        used = used_cards(cards, self.options, self.label, self.owner)
         return {c: self._cards[c][0] for c, one in enumerate(cards) if any(one is u for u in used)}
 
     def _all(self) -> Iterator[tuple[Key, Key, _Link]]:

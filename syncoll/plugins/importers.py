@@ -22,7 +22,14 @@ from syncoll.plugins.record import Record
 if TYPE_CHECKING:
     from syncoll.model import Fabric, Topology
 
-__all__ = ["CLUSTER_OPTIONS", "Imported", "Importer", "ImporterRecord", "NetworkCard"]
+__all__ = [
+    "CLUSTER_OPTIONS",
+    "NETWORK_OPTION",
+    "Imported",
+    "Importer",
+    "ImporterRecord",
+    "NetworkCard",
+]
 
 CLUSTER_OPTIONS = (
     Option(
@@ -56,6 +63,14 @@ CLUSTER_OPTIONS = (
     ),
 )
 """For importers whose tools name network cards: the core makes the cluster."""
+
+NETWORK_OPTION = Option(
+    "network",
+    "auto",
+    "which links: NVLink/xGMI, PCIe and CPUs, both; auto takes NVLink/xGMI if they connect all "
+    "GPUs, else both",
+    choices=("auto", "nvlink", "pcie", "all"),
+)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ importers with their options.
 
   nvidia-smi topo -m | syncoll import nvidia-smi - -o my-machine.syncoll
   syncoll import nvidia-smi topo.txt --name dgx --option gpu=h100 > dgx.syncoll
-  syncoll import slurm topology.conf -o fabric.syncoll --plot fabric.svg
   syncoll pareto my-machine.syncoll allgather
 
 Every command that takes a machine also takes NAME:FILE, with options in parentheses:
