@@ -62,6 +62,7 @@ class _Reader:
         self.gpus: list[str] = []
         self.assumed = 0
         self.left: list[str] = []
+        self.cards: list[tuple[NetworkCard, str]] = []
 
     def object(self, element: Element, above: str) -> None:
         """Adds an object and all below it; `above` is the bridge or CPU over it."""
@@ -110,11 +111,10 @@ class _Reader:
             self.machine.node(bus, f"{name} ({bus})")
             self._below(element, name, bus, above)
         elif kind.startswith("02"):
-            name, alias = [*reversed(named), bus, ""][:2] if named else (bus, "")
-            card = NetworkCard(
-                name, (), lanes=self._rate(element), alias=alias if named[1:] else ""
-            )
-            self.machine.card(card, above)
+            alias = named[0] if named[1:] else ""
+            name = named[-1] if named else bus
+            card = NetworkCard(name, (), lanes=self._rate(element), alias=alias)
+            self.cards.append((card, above))
         elif kind.startswith("03"):
             self.left.append(bus)
 
@@ -125,6 +125,12 @@ class _Reader:
                 f"it lists {len(self.gpus)} GPUs among its PCI devices",
                 f"at least 2, or one and boxes=2: {_WHOLE}",
             )
+        widest = max((card.lanes or 0 for card, _ in self.cards), default=0)
+        for card, above in self.cards:
+            if 2 * (card.lanes or 0) >= widest or str(machine.options["cards"]).strip():
+                machine.card(card, above)
+            else:
+                machine.note(f"Left out: {card.name}, whose PCIe is slow (option cards).")
         kinds = [kind for element in root for kind in self._matrix(element)]
         direct = " and ".join(f"{kind}s" for kind in dict.fromkeys(kinds)) or "NVLinks"
         host = machine.takes_host(direct)

@@ -57,6 +57,11 @@ def join_boxes(
     boxes = int(options["boxes"])
     given = _given_rate(options, owner)
     if boxes == 1:
+        if int(options.get("domain", 0)) > 1:
+            raise OptionError(
+                f"option domain of {owner} needs the number of boxes, such as "
+                f"boxes={options['domain']}"
+            )
         _chosen(imported.cards, options, label, owner)  # fails for cards that do not exist
         notes = [_left_out(imported)] if imported.cards else []
         if imported.domain > 1:
@@ -117,9 +122,8 @@ def used_cards(
         )
     chosen = _chosen(cards, options, label, owner)
     if not str(options["cards"]).strip():
-        speeds = [card.bandwidth or card.lanes or 0 for card in chosen]
-        fastest = max(speeds, default=0)
-        chosen = [card for card, speed in zip(chosen, speeds, strict=True) if 2 * speed >= fastest]
+        fastest = max((card.bandwidth or 0 for card in chosen), default=0)
+        chosen = [card for card in chosen if 2 * (card.bandwidth or fastest) >= fastest]
     near = nearest_nodes(chosen)
     return tuple(card for card, nodes in zip(chosen, near, strict=True) if nodes)
 

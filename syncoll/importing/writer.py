@@ -246,11 +246,12 @@ class _Cluster(_Machine):
 
     def head(self, name: str) -> list[str]:
         card = f", card = {format_rate(self.card)}" if self.card is not None else ""
+        own = f"{_times(self.switches, 'boxes')} + " if self.switches else ""
         return [
             f"topology {name}(boxes = {self.boxes}{card}) {{",
             f'{INDENT}require boxes >= 1 "at least 1 box"',
             f"{INDENT}nodes {self.nodes} * boxes",
-            f"{INDENT}switches {_times(self.switches, 'boxes')} + {self.hubs}",
+            f"{INDENT}switches {own}{self.hubs}",
         ]
 
     def speed(self, bandwidth: Fraction, label: str) -> str:
@@ -310,7 +311,7 @@ class _Cluster(_Machine):
 
 
 def _times(number: int, variable: str) -> str:
-    return variable if number == 1 else f"{number} * {variable}"
+    return variable if number == 1 else f"{number} * {variable}" if number else "0"
 
 
 def _plus(number: int) -> str:

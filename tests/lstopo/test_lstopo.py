@@ -164,6 +164,10 @@ def test_a_single_gpu_and_boxes() -> None:
     with pytest.raises(ImportFormatError, match=r"it lists 1 GPUs .*\n.*boxes=2"):
         imported(text)
     assert fabric(text, boxes="2", card="200Gb/s").num_nodes == 2
+    slow = system(package(0, gpu(0), card("70", "mlx5_0"), card("71", "eno1", speed="1.0")))
+    found = imported(slow, boxes="2", card="200Gb/s")
+    assert "Left out: eno1, whose PCIe is slow (option cards)." in found.notes
+    assert imported(slow, boxes="2", card="1GB/s", cards="eno1").machine.num_nodes == 2
 
 
 @pytest.mark.parametrize(

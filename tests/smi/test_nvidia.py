@@ -296,6 +296,8 @@ def test_trays_that_share_their_nvswitches(boxes: str, gpus: int, nvidia: Import
     assert nvidia(other, boxes="2", domain="2", gpu="b200").machine.num_switches == 1
     with pytest.raises(OptionError, match="needs the speed of the network cards"):
         nvidia(other, boxes="2")
+    with pytest.raises(OptionError, match="needs the number of boxes, such as boxes=18"):
+        nvidia(text, domain="18")
     with pytest.raises(ImportFormatError, match="27 boxes in domains of 18"):
         nvidia(text, boxes="27", card="400Gb/s")
     with pytest.raises(ImportFormatError, match="no NVSwitches join its GPUs"):
