@@ -1,4 +1,4 @@
-"""The language's own functions: min max abs sum product any all len range switch
+"""The language's own functions: min max abs sum product any all box_nodes len range switch
 layout_cells token_places vector.
 """
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from syncoll.spec import limits
@@ -24,7 +25,7 @@ from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.layouts import layout_cells
 from syncoll.spec.syntax import Call, Expr
 from syncoll.spec.tokens import token_places
-from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of
+from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of, written
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -176,6 +177,24 @@ def _layout_cells(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask
     return layout_cells(source, target, nodes, call.span)
 
 
+def _box_nodes(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
+    """The nodes of each of some boxes: a number of boxes of one size, or a list of their sizes."""
+    boxes, most = _arguments(call, 2, 2)
+    size, given = evaluator.whole(most, scope, mask), evaluator.value(boxes, scope, mask)
+    if is_list(given):
+        sizes = _elements(evaluator, call, boxes, scope, mask)
+    else:
+        count = evaluator.whole(boxes, scope, mask)
+        sizes = [size] * min(count, limits.MAX_ROWS)
+    wrong = next((one for one in sizes if not (is_number(one) and one in range(1, size + 1))), None)
+    if wrong is not None or not sizes:
+        what = "no boxes" if wrong is None else f"a box of {written(wrong)} nodes"
+        raise boxes.span.error(what, f"at least 1 box, or a list of sizes from 1 to {size}")
+    ends = [int(end) for end in accumulate(sizes, initial=0)]
+    evaluator.spend(limits.WORK_PER_SCALAR * ends[-1], call.span)
+    return tuple(tuple(range(*pair)) for pair in pairwise(ends))
+
+
 def _token_places(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     """The relations of the tokens of a matrix with their ranks, and with the ranks of experts."""
     routing, experts, placement = _arguments(call, 3, 3)
@@ -190,6 +209,7 @@ BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
     "all": partial(_quantifier, False),
     "any": partial(_quantifier, True),
+    "box_nodes": _box_nodes,
     "layout_cells": _layout_cells,
     "len": _length,
     "max": partial(_extreme, ">"),

@@ -18,6 +18,7 @@ BUILTIN_NAMES = {
     "abs": "abs(x)",
     "all": "all(condition for …)",
     "any": "any(condition for …)",
+    "box_nodes": "box_nodes(sizes, most)",
     "layout_cells": "layout_cells(source, target)",
     "len": "len(list)",
     "max": "max(a, b, …)",

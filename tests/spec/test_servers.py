@@ -121,11 +121,25 @@ def test_twisted_slices(sizes: tuple[int, int, int], library: SpecLibrary) -> No
         assert fabric.bandwidths == dict.fromkeys(torus.links, rate)
 
 
+@pytest.mark.parametrize("name", ["a100", "dgx_h100", "mi300x"])
+def test_boxes_of_different_sizes(name: str, library: SpecLibrary) -> None:
+    even, listed = (read(library, f"{name}(boxes={boxes})") for boxes in ("2", "[8,8]"))
+    assert (even.links, even.num_switches) == (listed.links, listed.num_switches)
+    odd = as_topology(library.topology(f"{name}(boxes=[3,2])"))
+    assert odd.num_nodes == 5
+    across = {(a, b) for a, b in odd.links if (a < 3) != (b < 3)}
+    assert across
+    assert {(b, a) for a, b in across} == across
+    assert {(a, b) for a in range(3) for b in range(3) if a != b} <= set(odd.links)
+
+
 NAMES = {"dgx_h100", "nvl72", "mi300x", "tpu_v4", "tpu_v5p"}
 
 WRONG = {
     "dgx_h100(boxes=0)": "at least 1 box",
     "mi300x(boxes=0)": "at least 1 box",
+    "mi300x(boxes=[8,9])": "a list of sizes from 1 to 8",
+    "dgx_h100(boxes=[8,[8]])": "a list of sizes from 1 to 8",
     "nvl72(gpus=73)": "1 to 72 GPUs",
     "nvl72(gpus=0)": "1 to 72 GPUs",
     "tpu_v4(0,4,4)": "sides that are multiples of 4, or a part of one 4 x 4 x 4 cube",
