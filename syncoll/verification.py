@@ -82,10 +82,11 @@ def opened(
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
     one = StoredAlgorithm(instance, algorithm, "algorithm")
-    if found.derived:
+    if found.waves:
         from syncoll.simulating.dispatch import in_few_steps
 
-        one = replace(in_few_steps(one), derived=found.derived)
+        one = in_few_steps(one)
+    one = replace(one, derived=found.derived)
     about = "algorithm", machine, instance.collective, (one,), (one.instance,)
     return StoredFile(*about, algorithm_document(one.instance, one.algorithm))
 

@@ -79,7 +79,7 @@ def algorithm_in(
     steps = int(sends[:, 3].max(initial=-1)) + 1
     algorithm = Algorithm((1,) * steps, sends, carried)
     name = collective if spec.root is None else f"{collective}(root={spec.root})"
-    return ForeignAlgorithm(name, algorithm, pre, post, spec.combining, derived=DERIVED)
+    return ForeignAlgorithm(name, algorithm, pre, post, spec.combining, derived=DERIVED, waves=True)
 
 
 def _messages(program: Program, run: Schedule, held: dict[int, Held]) -> set[Message]:

@@ -280,7 +280,8 @@ def read_system(root: Element) -> System:
     """Reads the root element; ImportFormatError if it is no topology, or contradicts itself."""
     if root.tag == "graphs":
         raise TextError(
-            "it holds the rings and trees that NCCL chose (NCCL_GRAPH_DUMP_FILE), not the machine",
+            "it holds the rings and trees that NCCL chose (NCCL_GRAPH_DUMP_FILE), which "
+            "`syncoll verify` and `syncoll simulate` read with --topology; it describes no machine",
             _DUMP,
         )
     if root.tag != "system":

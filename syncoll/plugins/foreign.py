@@ -46,14 +46,15 @@ class ForeignAlgorithm:
     Args:
         collective: the collective of the file as the library names it, such as
             ``broadcast(root=2)``, or else its own name.
-        algorithm: its sends.  If the file has no steps (`derived`), a send has a later step than
-            the sends that it waits for, and than the sends before it on its link.
+        algorithm: its sends, with any rounds if `derived`.
         pre: ``[G, P]``: chunk c starts at node n.
         post: ``[G, P]``: chunk c must end at node n.
         combining: whether chunks are reduced.
         chunks: C, of a collective that the library does not have.
         topology: the machine of the file; None if it states none.
-        derived: how steps follow from the file, in a sentence; empty if it states steps and rounds.
+        derived: the origin of steps and rounds, in a sentence; empty if the file states them.
+        waves: whether steps are only an order: a send has a later one than the sends that it waits
+            for, and than the sends before it on its link.
     """
 
     collective: str
@@ -64,3 +65,4 @@ class ForeignAlgorithm:
     chunks: int = 1
     topology: Topology | None = None
     derived: str = ""
+    waves: bool = False
