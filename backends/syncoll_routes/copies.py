@@ -27,7 +27,6 @@ from syncoll_routes.tiers import Tiers
 
 __all__ = ["Copies"]
 
-_MANY = 1 << 19
 _GOLDEN = 0.6180339887498949
 """The multiples of this number modulo 1 are spread evenly over every run of them."""
 
@@ -114,11 +113,6 @@ class Copies:
             if above[one] >= 0:
                 left[above[one]] = max(left[above[one]], left[one] + 1)
         return above, place, left
-
-    @property
-    def stride(self) -> int:
-        """The distance between the numbers of steps that are tried: each may take seconds."""
-        return 3 if len(self.link) > _MANY else 1
 
     @property
     def height(self) -> int:

@@ -171,16 +171,18 @@ def _copied(
             if copies is None:
                 yield None
         floor = ceil(copies.shares.least_rounds) * (1 + _CLOSE)
-        for number in (copies.height + more for more in _MORE_STEPS[:: copies.stride]):
+        # Where each takes seconds the cheapest algorithm comes first.
+        more_steps = _MORE_STEPS[::-3] if len(copies.link) > _MOST_QUICK else _MORE_STEPS
+        for number in (copies.height + more for more in more_steps):
             if limits.max_steps is not None and number > limits.max_steps:
-                break
+                continue
             while (made := copies.algorithm(number, turn.until)) is None and turn.is_over:
                 yield None
             if made is None:
                 return
             if costs.is_new(made, chunks):
                 yield Proposal(chunks, made, f"{len(copies.link)} copies")
-            if made.rounds <= floor:
+            if made.rounds <= floor and more_steps is _MORE_STEPS:
                 break
 
 
