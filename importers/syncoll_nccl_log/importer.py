@@ -62,8 +62,8 @@ class NcclLogImporter:
         blocks = _blocks(text)
         whole = [block for block in blocks if block.whole]
         if not whole:
-            what = "it is cut off" if blocks else "no line `=== System`"
-            raise TextError(f"this is a log of NCCL without a whole system: {what}", _REMEDY)
+            cut = "this is a log of NCCL without a whole system: it is cut off"
+            raise TextError(cut if blocks else "no line `=== System`", _REMEDY)
         reader = _Reader(whole[0], Machine(options, label, "importer nccl-log"))
         others = [b for b in whole[1:] if [x for _, x in b.lines] != [x for _, x in whole[0].lines]]
         if others:

@@ -96,7 +96,7 @@ class Grammar:
                 what = "the line above the matrix, which names its columns, is missing"
                 raise rows[0].wrong(what, whole)
             raise TextError(
-                f"no matrix of {self.noun}s: no line begins with {self.noun}0",
+                f"no matrix of {self.noun.strip()}s: no line begins with {self.noun}0",
                 f"the output of `{self.command}`",
             )
         header = lines[headers[0]]
@@ -145,7 +145,9 @@ class Grammar:
         for a, row in enumerate(matrix.cells):
             for b, cell in enumerate(row):
                 if a == b and cell != self.own:
-                    raise matrix.wrong_cell(a, b, f"{self.own} for a {self.noun} and itself")
+                    raise matrix.wrong_cell(
+                        a, b, f"{self.own} for a {self.noun.strip()} and itself"
+                    )
                 if a != b and cell not in self.levels and self._kind(cell) is None:
                     raise matrix.wrong_cell(a, b, f"{self.expected}, {', '.join(self.levels)}")
         found = Cells({}, {}, {})

@@ -18,9 +18,10 @@ _PLAIN = re.compile(r"\s*[0-9]{1,9}(?:\.[0-9]{1,9})?\s*")
 def parse_rate(text: str) -> Fraction | None:
     """GB/s above 0 of a number or one with a unit, see `parse_bandwidth`; else None."""
     try:
-        return parse_bandwidth(f"{text.strip()}GB/s" if has_no_unit(text) else text) / 10**9
+        rate = parse_bandwidth(f"{text.strip()}GB/s" if has_no_unit(text) else text) / 10**9
     except UsageError:
         return None
+    return rate if Fraction(1, 10**12) < rate < 10**9 else None
 
 
 def has_no_unit(text: str) -> bool:
