@@ -26,7 +26,11 @@ __all__ = ["Added", "Demand", "Derivation", "Oracle", "SumNetwork", "SumPacking"
 Added = dict[int, Association]
 """The association of each set of contributors."""
 
-_TUNING = Tuning(kept=0.5, gain=1e-3, patience=8)
+_KEPT, _GAIN, _PATIENCE = 0.5, 1e-3, 8
+"""See `Tuning`; a turn adds a column for each demand, so few demands have more turns."""
+
+_MOST_TURNS = 150
+"""... up to this number, divided by the demands."""
 _DEAREST = 1e-6
 """Added to each price, relative to the mean, so that derivations have no useless sends."""
 
@@ -233,7 +237,10 @@ class SumPacking(Packing[Derivation]):
     ) -> None:
         self.added, self._sums = added, Oracle(network, demands, added, steps)
         counts = [demand.count / least_chunks for demand in demands]
-        super().__init__(network, counts, steps, self._sums, _TUNING, timeless=timeless)
+        exact = all(len(demand.destinations) == 1 for demand in demands)
+        turns = max(_PATIENCE, _MOST_TURNS // len(demands))
+        tuning = Tuning(_KEPT, _GAIN, turns, complete=exact)
+        super().__init__(network, counts, steps, self._sums, tuning, timeless=timeless)
 
     def bounds(self, others: Iterable[Added], until: Deadline) -> Iterator[tuple[float, Added]]:
         """Lower bounds on the values of other associations, by the prices of the best estimate."""

@@ -41,14 +41,20 @@ integer program over columns."""
 _GAIN, _STRIDE = 0.995, 4
 """More steps are worthwhile if they lower R/C to this share.  The next S is larger by a part."""
 
+_MOST_IN_GROUP = 16
+"""Nodes of a group of a collective whose contributors are counted."""
+
+_AT_ONCE = 3
+"""Number of S that are packed even if the first turn is over: they are cheap, and useful."""
+
 _UNUSED = 300
 """Columns without a share among which whole chunks choose; limits work."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether the collective is reproducible, and the tables are small enough."""
-    if collective.plain is None:
-        return Answer(False, "the collective is not reproducible")
+    """Whether the collective is reproducible or adds up pairs, and the tables are small enough."""
+    if collective.plain is None and not _adds_pairs(collective, topology.num_nodes):
+        return Answer(False, "the collective is not reproducible, and adds up more than pairs")
     if len(topology.links) * topology.num_nodes**2 > _MOST_CELLS:
         return Answer(False, "the tables of links, partial sums and steps would be too large")
     return Answer(True)
@@ -111,7 +117,8 @@ class _Run:
         if not self._packed:
             return
         last = max(self._packed)
-        depths = [last, *range(self._first, min(last, self._first + _SEARCHED))]
+        first = min(self._packed)
+        depths = [last, *range(first, min(last, first + _SEARCHED))]
         searches = [LocalSearch(self._best(s).added, partial(self._loose, s)) for s in depths]
         while any(not search.ended for search in searches):
             for search in searches:
@@ -138,26 +145,34 @@ class _Run:
         """The algorithms of an association, for each S at which it is the best so far."""
         for packing in self._pack(added):
             yield from self._dealt(packing)
-            if self._turn.is_over:
+            if self._turn.is_over and len(self._packed) >= _AT_ONCE:
                 yield None
 
     def _pack(self, added: Added) -> Iterator[SumPacking]:
         """Packs an association for each S; the packings that are the best so far."""
-        before, steps, least = np.inf, self._first, 0.0
-        while steps <= self._last:
+        values, least = dict[int, float](), 0.0
+        for steps in self._order():
             until = self._turn.part(_SLICE, _LEAST_SECONDS)
             packing = SumPacking(self._network, self.demands, added, steps, self._least)
-            value = packing.run(until)
+            values[steps] = value = packing.run(until)
             known = min((p.value for s, p in self._packed.items() if s <= steps), default=np.inf)
             if value < known * _GAIN:
                 self._packed[steps] = packing
                 yield packing
             if least == 0.0:
                 least = self._loose(min(self._last, self._topology.num_nodes), added).run(until)
-            if self._turn.is_over or value <= least * (2 - _GAIN) or value > before * _GAIN:
+            fewer = min((v for s, v in values.items() if s < steps), default=np.inf)
+            enough = value <= least * (2 - _GAIN) or value > fewer * _GAIN
+            if enough or (self._turn.is_over and len(self._packed) > _AT_ONCE):
                 return
-            before = value
-            steps += max(1, steps // _STRIDE)
+
+    def _order(self) -> Iterator[int]:
+        """The S in the order of their turns.  The fewest steps come second: other seeds find
+        algorithms for them, and a seed without an algorithm has the most patience."""
+        steps = self._first + 1
+        yield from (s for s in (steps, self._first) if s <= self._last)
+        while (steps := steps + max(1, steps // _STRIDE)) <= self._last:
+            yield steps
 
     def _dealt(self, packing: SumPacking) -> Iterator[Proposal]:
         """The whole chunks of a packing, for some C."""
@@ -194,7 +209,7 @@ class _Run:
                 chosen.add(next(c for c in inside if promise[c] <= best * NEAR_PROMISE))
                 exact = next(c for c in inside if promise[c] <= best)
                 chosen.update(c for c in (exact, 2 * exact, 4 * exact) if c <= most)
-        return sorted(chosen)
+        return sorted(chosen, key=lambda chunks: (promise[chunks], chunks))
 
     def _whole(self, packing: SumPacking, chunks: int) -> DealtChunks[Derivation]:
         """Whole chunks on the columns of a packing."""
@@ -240,6 +255,17 @@ class _Run:
         listed = np.concatenate(rows)
         steps = int(listed[:, 3].max()) + 1
         return Algorithm((0,) * steps, listed, carried).tightened(self._topology)
+
+
+def _adds_pairs(collective: Collective, nodes: int) -> bool:
+    """Whether chunks have two contributors at most: they have only one association."""
+    shares = collective.shares(nodes) if collective.combining and collective.shares else ()
+    if not shares or max(len(share.nodes) for share in shares) > _MOST_IN_GROUP:
+        return False
+    least = collective.least_chunks(nodes)
+    return least is not None and bool(
+        (collective.tabulate(nodes, least).starts.sets.sum(axis=1) <= 2).all()
+    )
 
 
 def _kinds(collective: Collective, nodes: int, chunks: int) -> list[tuple[int, tuple[int, ...]]]:

@@ -418,7 +418,8 @@ class SeedRecord(Record):
         in_libraries: whether libraries run it, so that measured times may be of it.
         counts_copies: whether it respects bounds that do not count every send
             (`syncoll.model.Counting`); others get the topology with every send counted.
-        reproducible: whether it is for reproducible collectives, and only these.
+        reproducible: whether its algorithms add up all chunks in one association; reproducible
+            collectives have no other seeds.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = {

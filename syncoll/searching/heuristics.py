@@ -463,8 +463,7 @@ class Seeding:
         own = self._of(collective)
         for seed in self.seeds:
             if seed.named and seed not in own:
-                whose = "reproducible" if seed.record.reproducible else "not reproducible"
-                self._refuse(seed.record.name, f"it constructs algorithms that are {whose}")
+                self._refuse(seed.record.name, "its algorithms need not be reproducible")
         return Heuristics(
             own,
             topology,
@@ -480,8 +479,8 @@ class Seeding:
         return "+".join(seed.record.name for seed in self._of(collective))
 
     def _of(self, collective: Collective) -> list[ChosenSeed]:
-        wanted = collective.plain is not None
-        return [seed for seed in self.seeds if seed.record.reproducible == wanted]
+        every = collective.plain is None
+        return [seed for seed in self.seeds if every or seed.record.reproducible]
 
     def _refuse(self, name: str, why: str) -> None:
         self._refusals.setdefault(name, why)

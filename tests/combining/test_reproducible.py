@@ -303,3 +303,19 @@ def _packing(
     network: SumNetwork, demands: list[Demand], nodes: int, added: dict[int, Association]
 ) -> SumPacking:
     return SumPacking(network, demands, added, 2 * nodes, nodes, timeless=True)
+
+
+@pytest.mark.usefixtures("counted_work")
+def test_pairs_use_idle_neighbours_as_relays() -> None:
+    """Relays of a complete graph: S - 1 chunks each, next to S on the pair's own link."""
+    topology, pair = syncoll.topology("mi300x"), syncoll.collective("allreduce within [[0,1]]")
+    proposals = RECORD.load().propose(
+        topology, pair, SeedLimits(seconds=0.2), {"seconds": 1.0, "chunks": 64}
+    )
+    costs = {}
+    for proposal in proposals:
+        if proposal is None or len(costs) == 3:
+            break
+        algorithm = proposal.algorithm
+        costs[algorithm.steps] = Fraction(algorithm.rounds, proposal.chunks)
+    assert list(costs.items()) == [(2, Fraction(1, 4)), (1, Fraction(1)), (3, Fraction(1, 5))]
