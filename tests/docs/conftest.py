@@ -19,7 +19,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _GUIDES = (
-    *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "recommend", "repair"),
+    *(
+        "algorithms",
+        "chakra",
+        "design",
+        "goal",
+        "mscclpp",
+        "pipelines",
+        "python",
+        "recommend",
+        "repair",
+    ),
     *("torch", "jax", "mpi-c", "simgrid"),
     *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),
     *("topology-files", "theorems"),

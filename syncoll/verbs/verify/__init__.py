@@ -4,6 +4,8 @@ checks the costs in the file.  Needs no solver.  If a check fails, the exit code
 The file has its own machine and collective.  To make sure that they are the expected ones, name
 them: they are compared link by link and chunk by chunk.
 
+Algorithms of SCCL and NCCL's graph files are replayed, too.
+
 Files for a runtime, of `syncoll export` or another tool, are read as that runtime would and
 executed.  Checked are limits, deadlocks, races, messages without a receiver, and whether the result
 is the collective that the file names, or that of --collective.  With --topology data may use its
