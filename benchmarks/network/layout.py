@@ -1,8 +1,8 @@
 """The parts of a network of namespaces, from a topology.
 
 A node is a namespace.  A lane of the topology's physical network is a hop: one direction of a
-virtual Ethernet pair with a bandwidth.  One more namespace, the fabric, stands for the switches, and
-joins the hops of a link over several lanes, such as an egress and an ingress.
+virtual Ethernet pair with a bandwidth.  One more namespace, the fabric, stands for the switches,
+and joins the hops of a link over several lanes, such as an egress and an ingress.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Layout:
 
     Args:
         onward: by (place, hop by which a packet arrives, destination) the hop by which it leaves.
-            Nodes do not distinguish arrivals; their second entry is None.
+            Arrivals at a node are not distinguished; their hop is left out as None.
     """
 
     nodes: int

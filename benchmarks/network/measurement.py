@@ -12,25 +12,33 @@ from typing import Any
 import syncoll
 from benchmarks.network.gloo import run_torch
 from benchmarks.network.layout import layout_of
-from benchmarks.network.mpich import run_mpich
+from benchmarks.network.mpich import point_to_point, run_mpich
 from benchmarks.network.namespaces import Network
 from syncoll.model import Topology
 from syncoll.planning import message_of_collective
+from syncoll.routing.routed_steps import routed
 from syncoll.runtime import Kind
-from syncoll.simulating import Timed, physical_network
+from syncoll.simulating import Protocol, Runtime, Timed, physical_network
 from syncoll.verbs.frontier import algorithms_of
+from syncoll.verbs.simulate.result import SimulationResult
 
 __all__ = ["Row", "default_rate", "measure"]
 
-REPEATS, SECONDS, WORK = 5, 600.0, 30.0
-"""Timed calls, the limit for each program, and units of work of the search."""
+REPEATS, SECONDS, WORK = 5, 300.0, 10.0
+"""Timed calls, the limit for each program, and units of work of a search."""
+
+_OFTEN, _LEAST, _BUSY = 9, 1e-3, 0.1
+"""Timed calls of the point-to-point runs, the least latency in seconds, for ranks share cores, and
+its part that occupies a link, the handling of a message."""
 
 _PAIR = "line(2)"
-_SMALL, _LARGE = 1 << 10, 1 << 20
+_SMALL, _LARGE = 1 << 10, 4 << 20
 """Bytes of the two point-to-point runs."""
 
 _DOUBLE, _DEALT = 8, (Kind.ALLTOALL, Kind.REDUCESCATTER, Kind.SCATTER)
 """Bytes of an element, and the collectives whose input has a block for each rank."""
+
+_PERSONAL = (Kind.ALLTOALL, Kind.GATHER, Kind.SCATTER)
 
 _TOTAL, _MOST = 1600, 100
 """Mbit/s: of all hops together, for two cores carry it, and of a link of one chunk per round."""
@@ -108,15 +116,27 @@ def default_rate(topology: Topology) -> int:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Seconds of a send without its bytes, and bytes per second of a link of the unit."""
+    """Seconds of a message without its bytes, and bytes per second of a link of one chunk per
+    round.  The latency counts for each send; a part of it occupies the link."""
 
     alpha: float
     bandwidth: float
 
+    @classmethod
+    def of(cls, most: float, small: float, large: float) -> _Costs:
+        """The costs that the seconds of two messages show; the link has at most a bandwidth."""
+        bandwidth = min(most, (_LARGE - _SMALL) / (large - small))
+        return cls(max(_LEAST, small - _SMALL / bandwidth), bandwidth)
+
     @property
     def model(self) -> dict[str, Any]:
-        """Arguments of `syncoll.recommend`."""
-        return {"alpha": f"{self.alpha * 1e6:.6g}us", "beta": f"{self.bandwidth / 1e9:.6g}GB/s"}
+        """Arguments of searches and simulations."""
+        protocol = Protocol("measured", message=Fraction(f"{self.alpha * _BUSY:.4g}"))
+        return {
+            "alpha": f"{self.alpha * 1e6:.6g}us",
+            "beta": f"{self.bandwidth / 1e9:.6g}GB/s",
+            "runtime": Runtime("measured", "point-to-point runs", (protocol,)),
+        }
 
 
 @cache
@@ -126,19 +146,14 @@ def calibrated(rate: int) -> tuple[_Costs, _Costs]:
     stored = algorithms_of(frontier, "benchmarks.network")[0]
     sizes = (_SMALL, _LARGE)
     with Network(layout_of(frontier.topology, _unit(rate))) as network:
-        mpich = run_mpich(network, stored, [x // _DOUBLE for x in sizes], REPEATS, SECONDS)
-        torch = run_torch(network, stored, sizes, REPEATS, SECONDS)
-    return _costs([one for one, _ in mpich]), _costs([median(one) for one, _ in torch])
+        mpich = point_to_point(network, sizes, _OFTEN, SECONDS)
+        torch = run_torch(network, stored, sizes, _OFTEN, SECONDS)
+    most = float(_unit(rate))
+    return _Costs.of(most, *mpich), _Costs.of(most, *(median(one) for one, _ in torch))
 
 
 def _unit(rate: int) -> Fraction:
     return Fraction(rate * 10**6, 8)
-
-
-def _costs(seconds: Sequence[float]) -> _Costs:
-    small, large = seconds
-    bandwidth = (_LARGE - _SMALL) / (large - small)
-    return _Costs(max(0.0, small - _SMALL / bandwidth), bandwidth)
 
 
 def measure(
@@ -155,23 +170,25 @@ def measure(
     over_mpich, with_gloo = calibrated(rate)
     asked = message_of_collective(syncoll.collective(collective), nodes)
     messages = [int(size * asked.per_input) for size in sizes]
+    machines = [topology]
+    # Data for one node may also be forwarded by the nodes between, without a stop.
+    if asked.kind in _PERSONAL and len(topology.links) < nodes * (nodes - 1):
+        machines.append(routed(topology))
     how: dict[str, Any] = {"optimise_for": messages, "work": WORK, "progress": "none"}
-    frontier = syncoll.pareto(topology, collective, **how, **over_mpich.model)
+    frontiers = [syncoll.pareto(one, collective, **how, **over_mpich.model) for one in machines]
     compared = [
-        syncoll.simulate(frontier, sizes=messages, progress="none", **costs.model)
+        [syncoll.simulate(one, sizes=messages, progress="none", **costs.model) for one in frontiers]
         for costs in (over_mpich, with_gloo)
     ]
-    chosen = [
-        [
-            min((*one.algorithms, *one.classics), key=lambda x: x.seconds[number])
-            for number in range(len(sizes))
-        ]
-        for one in compared
-    ]
+
+    def fastest(each: Sequence[SimulationResult], number: int) -> Timed:
+        every = (timed for one in each for timed in (*one.algorithms, *one.classics))
+        return min(every, key=lambda one: one.seconds[number])
+
     block = _DOUBLE * (nodes if asked.kind in _DEALT else 1)
     with Network(layout) as network:
         for number, (size, message) in enumerate(zip(sizes, messages, strict=True)):
-            for_mpich, for_gloo = (one[number] for one in chosen)
+            for_mpich, for_gloo = (fastest(each, number) for each in compared)
             ((c_file, mpich),) = run_mpich(
                 network, for_mpich.algorithm, [size // block], REPEATS, SECONDS
             )
@@ -188,7 +205,7 @@ def measure(
                 median(module),
                 float(for_gloo.seconds[number]),
                 median(gloo) if gloo else None,
-                compared[0].floor(number) or 0.0,
+                min(one.floor(number) or 0.0 for one in compared[0]),
                 (_words(for_mpich), _words(for_gloo)),
             )
 
@@ -196,4 +213,5 @@ def measure(
 def _words(one: Timed) -> str:
     found = one.algorithm
     name = f"{one.classic}: " if one.classic else ""
+    name += "routed, " if found.instance.topology.name.startswith("routed ") else ""
     return f"{name}S = {found.steps}, R/C = {found.bandwidth}, C = {found.chunks}"

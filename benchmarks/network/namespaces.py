@@ -31,7 +31,7 @@ DEVICE = "d0"
 
 _NAME = re.compile(r"syncoll-net-(\d+)-(\d+)")
 _MAC, _NEIGHBOUR = "02:00:00:00:00:01", "10.255.255.254"
-_MTU, _BURST, _QUEUE = 9000, 16_000, 2_000_000
+_MTU, _BURST, _QUEUE = 9000, 20_000, 2_000_000
 """Bytes of a packet, of the bucket of tokens, and of the packets that wait for tokens."""
 
 _SETTINGS = (
