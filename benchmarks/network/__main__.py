@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from pathlib import Path
 
 from benchmarks.network import page
 from benchmarks.network.measurement import measure
 from benchmarks.network.namespaces import clean, missing
+from benchmarks.network.plots import plot
 from syncoll import values
 from syncoll.errors import SyncollError
 
@@ -30,10 +32,14 @@ def main() -> int:
     parser.add_argument("--rate", type=int, help="Mbit/s of a link of one chunk per round")
     parser.add_argument("--results", action="store_true", help="make results/network.md")
     parser.add_argument("--row", help="only machines of the results whose name contains this")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw the kept results")
     parser.add_argument("--clean", action="store_true", help="remove leftovers")
     asked = parser.parse_args()
-    if not (asked.clean or asked.results or asked.collective):
-        parser.error("give a machine and a collective, --results or --clean")
+    if not (asked.clean or asked.results or asked.plots or asked.collective):
+        parser.error("give a machine and a collective, --results, --plots or --clean")
+    if asked.plots:
+        plot(page.kept_rows(), asked.plots)
+        return 0
     if (reason := missing()) is not None:
         print(f"skipped: {reason}")
         return 0

@@ -15,7 +15,7 @@ from syncoll.documents.atomic import write_atomically
 from syncoll.errors import SyncollError
 from syncoll.units import format_size
 
-__all__ = ["HEAD", "line", "make"]
+__all__ = ["HEAD", "kept_rows", "line", "make"]
 
 _FILE = Path(__file__).with_name("machines.syncoll")
 _ROWS, _PAGE = RESULTS / "network.json", RESULTS / "network.md"
@@ -74,13 +74,18 @@ def line(row: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def kept_rows() -> list[Row]:
+    """The rows that were measured so far."""
+    return [Row.of(one) for one in json.loads(_ROWS.read_text())] if _ROWS.exists() else []
+
+
 def make(sizes: Sequence[int], only: str | None) -> None:
     """Measures the rows that are missing, and writes the page after each.
 
     Args:
         only: a part of the names of machines; None for all.
     """
-    kept = [Row.of(one) for one in json.loads(_ROWS.read_text())] if _ROWS.exists() else []
+    kept = kept_rows()
     print(HEAD, flush=True)
     for name, machine in MACHINES.items():
         for collective in COLLECTIVES if only is None or only in name else ():
