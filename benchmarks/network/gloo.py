@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ _SPACES = "SYNCOLL_NETWORK_SPACES"
 
 
 def run_torch(
-    network: Network, stored: StoredAlgorithm, sizes: tuple[int, ...], repeats: int, seconds: float
+    network: Network, stored: StoredAlgorithm, sizes: Sequence[int], repeats: int, seconds: float
 ) -> list[tuple[list[float], list[float]]]:
     """Seconds of each call of the exported module, and of Gloo's own collective, for each size.
 
@@ -30,7 +31,7 @@ def run_torch(
     spaces = (network.space(node) for node in range(network.layout.nodes))
     os.environ |= {_SPACES: " ".join(spaces), "GLOO_SOCKET_IFNAME": DEVICE}
     record = replace(RECORD, runs=f"{__name__}:start")
-    result = run_exported(Job((stored,), sizes, repeats=repeats), record, seconds)
+    result = run_exported(Job((stored,), tuple(sizes), repeats=repeats), record, seconds)
     (found,) = result.comparisons
     for run in found.runs:
         if run.mismatch is not None:

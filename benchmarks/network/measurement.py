@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import syncoll
 from benchmarks.network.gloo import run_torch
 from benchmarks.network.layout import layout_of
 from benchmarks.network.mpich import point_to_point, run_mpich
 from benchmarks.network.namespaces import Network
+from syncoll.documents import StoredAlgorithm
 from syncoll.model import Topology
 from syncoll.planning import message_of_collective
 from syncoll.routing.routed_steps import routed
 from syncoll.runtime import Kind
-from syncoll.simulating import Protocol, Runtime, Timed, physical_network
-from syncoll.verbs.frontier import algorithms_of
-from syncoll.verbs.simulate.result import SimulationResult
+from syncoll.simulating import Protocol, Runtime, physical_network
+from syncoll.verbs.frontier import FrontierResult, algorithms_of
 
 __all__ = ["Row", "default_rate", "measure"]
 
-REPEATS, SECONDS, WORK = 5, 300.0, 10.0
+T = TypeVar("T")
+
+REPEATS, SECONDS, WORK = 5, 300.0, 3.0
 """Timed calls, the limit for each program, and units of work of a search."""
 
 _OFTEN, _LEAST, _BUSY = 9, 1e-3, 0.1
@@ -176,42 +178,85 @@ def measure(
         machines.append(routed(topology))
     how: dict[str, Any] = {"optimise_for": messages, "work": WORK, "progress": "none"}
     frontiers = [syncoll.pareto(one, collective, **how, **over_mpich.model) for one in machines]
-    compared = [
-        [syncoll.simulate(one, sizes=messages, progress="none", **costs.model) for one in frontiers]
-        for costs in (over_mpich, with_gloo)
-    ]
-
-    def fastest(each: Sequence[SimulationResult], number: int) -> Timed:
-        every = (timed for one in each for timed in (*one.algorithms, *one.classics))
-        return min(every, key=lambda one: one.seconds[number])
-
+    for_mpich, for_gloo = (_choices(frontiers, messages, one) for one in (over_mpich, with_gloo))
+    found = syncoll.simulate(
+        frontiers[0], sizes=messages, classics=False, progress="none", **over_mpich.model
+    )
     block = _DOUBLE * (nodes if asked.kind in _DEALT else 1)
     with Network(layout) as network:
-        for number, (size, message) in enumerate(zip(sizes, messages, strict=True)):
-            for_mpich, for_gloo = (fastest(each, number) for each in compared)
-            ((c_file, mpich),) = run_mpich(
-                network, for_mpich.algorithm, [size // block], REPEATS, SECONDS
-            )
-            ((module, gloo),) = run_torch(network, for_gloo.algorithm, (size,), REPEATS, SECONDS)
-            yield Row(
-                machine,
-                collective,
-                size,
-                message,
-                rate,
-                c_file,
-                float(for_mpich.seconds[number]),
-                mpich,
-                median(module),
-                float(for_gloo.seconds[number]),
-                median(gloo) if gloo else None,
-                min(one.floor(number) or 0.0 for one in compared[0]),
-                (_words(for_mpich), _words(for_gloo)),
-            )
+
+        def over_mpi(stored: StoredAlgorithm, own: list[int]) -> list[tuple[float, float]]:
+            counts = [sizes[number] // block for number in own]
+            return run_mpich(network, stored, counts, REPEATS, SECONDS)
+
+        def over_gloo(
+            stored: StoredAlgorithm, own: list[int]
+        ) -> list[tuple[list[float], list[float]]]:
+            return run_torch(network, stored, [sizes[i] for i in own], REPEATS, SECONDS)
+
+        of_mpich, of_gloo = _each(for_mpich, over_mpi), _each(for_gloo, over_gloo)
+    for number in range(len(sizes)):
+        (c_file, mpich), (module, gloo) = of_mpich[number], of_gloo[number]
+        yield Row(
+            machine,
+            collective,
+            sizes[number],
+            messages[number],
+            rate,
+            c_file,
+            for_mpich[number].seconds,
+            mpich,
+            median(module),
+            for_gloo[number].seconds,
+            median(gloo) if gloo else None,
+            found.floor(number) or 0.0,
+            (for_mpich[number].words, for_gloo[number].words),
+        )
 
 
-def _words(one: Timed) -> str:
-    found = one.algorithm
-    name = f"{one.classic}: " if one.classic else ""
-    name += "routed, " if found.instance.topology.name.startswith("routed ") else ""
-    return f"{name}S = {found.steps}, R/C = {found.bandwidth}, C = {found.chunks}"
+@dataclass(frozen=True)
+class _Choice:
+    """An algorithm with its predicted time."""
+
+    algorithm: StoredAlgorithm
+    seconds: float
+
+    @property
+    def words(self) -> str:
+        """The algorithm for a table."""
+        found, name = self.algorithm, self.algorithm.where.partition("[")[0]
+        before = "routed, " if found.instance.topology.name.startswith("routed ") else ""
+        before += "" if name in ("points", "families", "timed") else f"{name}: "
+        return f"{before}S = {found.steps}, R/C = {found.bandwidth}, C = {found.chunks}"
+
+
+def _choices(
+    frontiers: Sequence[FrontierResult], messages: Sequence[int], costs: _Costs
+) -> list[_Choice]:
+    """The plan's algorithm for each message, or a routed one that is faster; connections that are
+    forwarded share links fairly."""
+    plan = syncoll.plan(frontiers[0], size=messages, progress="none", **costs.model)
+    best = [plan.best(message).algorithm for message in messages]
+    found = [
+        _Choice(one, float(plan.seconds(one, x))) for one, x in zip(best, messages, strict=True)
+    ]
+    for routes in frontiers[1:]:
+        fair = syncoll.simulate(
+            routes, sizes=messages, sharing="fair", progress="none", **costs.model
+        )
+        for one in (*fair.algorithms, *fair.classics):
+            every = (_Choice(one.algorithm, float(seconds)) for seconds in one.seconds)
+            found = [min(pair, key=lambda x: x.seconds) for pair in zip(found, every, strict=True)]
+    return found
+
+
+def _each(
+    chosen: Sequence[_Choice], run: Callable[[StoredAlgorithm, list[int]], list[T]]
+) -> list[T]:
+    """The results for all sizes; sizes with one algorithm are measured together."""
+    found: dict[int, T] = {}
+    for first, one in enumerate(chosen):
+        if first not in found:
+            own = [i for i, other in enumerate(chosen) if other.algorithm is one.algorithm]
+            found |= zip(own, run(one.algorithm, own), strict=True)
+    return [found[number] for number in range(len(chosen))]

@@ -161,7 +161,7 @@ queue holds 2 MB.
 
 *C file* is our algorithm over MPICH, *module* the same over PyTorch and Gloo, next to the
 libraries' own collectives: medians of 5 calls, which take turns in one run. The slowest rank
-counts. `syncoll pareto --optimise-for` found the algorithms with 10 units of work, and the fastest
+counts. `syncoll pareto --optimise-for` found the algorithms with 3 units of work, and the fastest
 one of them and of the classics was taken, by simulation. *Speed-up* is the better library over the
 better one of ours. *Predicted* is the simulated time with a latency and a bandwidth from two
 point-to-point runs over a single link, of 1 KiB and 4 MiB. The latency is at least 1 ms, since
