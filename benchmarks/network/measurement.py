@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import syncoll
 from benchmarks.network.gloo import run_torch
@@ -178,7 +178,9 @@ def measure(
         machines.append(routed(topology))
     how: dict[str, Any] = {"optimise_for": messages, "work": WORK, "progress": "none"}
     frontiers = [syncoll.pareto(one, collective, **how, **over_mpich.model) for one in machines]
-    for_mpich, for_gloo = (_choices(frontiers, messages, one) for one in (over_mpich, with_gloo))
+    # The C file waits for the data of its next send, the module for all messages of a step.
+    for_mpich = _choices(frontiers, messages, over_mpich, "asynchronous")
+    for_gloo = _choices(frontiers, messages, with_gloo, "lockstep")
     found = syncoll.simulate(
         frontiers[0], sizes=messages, classics=False, progress="none", **over_mpich.model
     )
@@ -231,11 +233,15 @@ class _Choice:
 
 
 def _choices(
-    frontiers: Sequence[FrontierResult], messages: Sequence[int], costs: _Costs
+    frontiers: Sequence[FrontierResult],
+    messages: Sequence[int],
+    costs: _Costs,
+    timing: Literal["asynchronous", "lockstep"],
 ) -> list[_Choice]:
     """The plan's algorithm for each message, or a routed one that is faster; connections that are
     forwarded share links fairly."""
-    plan = syncoll.plan(frontiers[0], size=messages, progress="none", **costs.model)
+    how: dict[str, Any] = {"size": messages, "timing": timing, "progress": "none"}
+    plan = syncoll.plan(frontiers[0], **how, **costs.model)
     best = [plan.best(message).algorithm for message in messages]
     found = [
         _Choice(one, float(plan.seconds(one, x))) for one, x in zip(best, messages, strict=True)

@@ -73,7 +73,7 @@ def point_to_point(
 def _compiled(network: Network, source: Path) -> Path:
     program = network.folder / source.stem
     compiler = Path(find_mpiexec().command[0]).with_name("mpicc")
-    options = ["-std=gnu99", "-O2", "-DSYNCOLL_TEST"]
+    options = ["-std=gnu99", "-O2", "-DSYNCOLL_TEST", "-DSYNCOLL_IN_ORDER"]
     _run([str(compiler), *options, str(source), "-o", str(program)], 60)
     return program
 
