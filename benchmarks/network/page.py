@@ -159,13 +159,15 @@ forward them. *Mbit/s* is the rate of a link of one chunk per round; it is lower
 more links, so that two cores carry them all. Packets have up to 9000 bytes, TCP is Reno, and a
 queue holds 2 MB.
 
-*C file* is our algorithm over MPICH, *module* the same over PyTorch and Gloo, next to the
-libraries' own collectives: medians of 5 calls, which take turns in one run. The slowest rank
-counts. `syncoll pareto --optimise-for` found the algorithms with 3 units of work, and the fastest
-one of them and of the classics was taken, by simulation. *Speed-up* is the better library over the
-better one of ours. *Predicted* is the simulated time with a latency and a bandwidth from two
+*C file* is our algorithm over MPICH, compiled with `SYNCOLL_IN_ORDER`, *module* the same over
+PyTorch and Gloo, next to the libraries' own collectives: medians of 5 calls, which take turns in
+one run. The slowest rank counts. `syncoll pareto --optimise-for` found the algorithms with 3 units
+of work, and `syncoll plan` chose one for each size. Of an exchange the algorithms of the routed
+machine take part, whose sends cross several links. *Speed-up* is the better library over the better
+one of ours. *Predicted* is the simulated time with a latency and a bandwidth from two
 point-to-point runs over a single link, of 1 KiB and 4 MiB. The latency is at least 1 ms, since
 ranks share cores, and a tenth of it occupies the link. *Floor* is the proved lower bound on every
 algorithm's time with the same costs. MPICH runs with `MPIR_CVAR_ENABLE_HEAVY_YIELD`: a rank that
-waits leaves its core to others.
+waits leaves its core to others. Other programs ran on both cores at the same time, with a load of
+10 to 40, so small sizes vary most.
 """
