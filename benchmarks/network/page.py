@@ -169,5 +169,5 @@ point-to-point runs over a single link, of 1 KiB and 4 MiB. The latency is at le
 ranks share cores, and a tenth of it occupies the link. *Floor* is the proved lower bound on every
 algorithm's time with the same costs. MPICH runs with `MPIR_CVAR_ENABLE_HEAVY_YIELD`: a rank that
 waits leaves its core to others. Other programs ran on both cores at the same time, with a load of
-10 to 40, so small sizes vary most.
+10 to 40. It disturbs the times of small sizes most.
 """
