@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.clock import is_counted
 from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import UsageError
 from syncoll.formula import Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.chunk_lookup import part_chunks
@@ -53,9 +54,15 @@ def solve_one(
             themselves; each part of a composition has its own group.
 
     Raises:
+        UsageError: when the collective is reproducible.
         ModelError: when the collective is not defined for these numbers on the topology.
         BackendError: when the backend's answer turns out to be wrong.
     """
+    if collective.plain is not None:
+        raise UsageError(
+            f"{collective.name}: formulas have no associations; `syncoll pareto` searches "
+            f"reproducible sums, for which bounds of {collective.plain.name} hold"
+        )
     instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
     if topology.grains > 1:
         found = solve_one(

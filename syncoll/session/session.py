@@ -254,6 +254,7 @@ class Session(Names):
         from syncoll.plugins import resolve_options
         from syncoll.searching import ChosenSeed, constructed
 
+        collective = collective.plain or collective  # the classics of libraries
         seeds = self.plugins.seeds
         chosen = [seed.name for seed in seeds.values() if seed.classic] if names is None else names
         found, reasons = {}, {}

@@ -21,7 +21,7 @@ from syncoll import pareto
 from syncoll.api import Algorithm, Instance, Topology
 from syncoll.deadline import NEVER
 from syncoll.documents import frontier_document, load_text
-from syncoll.errors import ModelError, SyncollError, VerificationError
+from syncoll.errors import ModelError, SyncollError, UsageError, VerificationError
 from syncoll.model.associations import Association, associations
 from syncoll.plugins import SeedLimits
 from syncoll.trust import require_valid
@@ -212,6 +212,20 @@ def test_files_keep_the_word_and_both_checkers_agree() -> None:
 def test_the_word_needs_sums(collective: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         syncoll.collective(collective)
+
+
+def test_solvers_are_not_asked() -> None:
+    with pytest.raises(UsageError, match="formulas have no associations"):
+        syncoll.solve("ring(3)", "allreduce reproducible", chunks=3, steps=2, rounds=4)
+
+
+def test_the_price_is_shown_next_to_the_bound() -> None:
+    found = pareto("ring(3)", "reducescatter reproducible", work=1, progress="none")
+    assert found.plain is not None
+    assert found.plain.collective == "reducescatter"
+    words = str(found.page())
+    assert "Price of reproducible sums, next to reducescatter:" in words
+    assert "proved price" in words
 
 
 def trees(nodes: list[int]) -> Iterator[list[int]]:

@@ -104,8 +104,10 @@ def searched(
         until_timed = until_timed.share(_SHARE_BY_TIME)
         if is_counted():  # a search may exceed its part of the work
             until_timed = until_timed.granting(_UNITS_BY_TIME)
-        rivals = [*box_algorithms(request.collective, goal.network)]
-        rivals += _classics(session, request, until_timed)
+        rivals = list[documents.StoredAlgorithm]()
+        if request.collective.plain is None:  # they are not reproducible
+            rivals += box_algorithms(request.collective, goal.network)
+            rivals += _classics(session, request, until_timed)
         found = timed(found, goal, rivals, until_timed)
     unproved = ""
     if proofs is not None and not found.interrupted:
