@@ -17,7 +17,7 @@ from networkx.utils import UnionFind
 from syncoll.importing import Machine, TextError
 from syncoll.importing.description import shortened
 from syncoll.plugins import NetworkCard
-from syncoll_smi.matrices import DeviceMatrix
+from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.options import Pcie
 
 __all__ = ["Level", "add_pcie", "named"]
@@ -63,7 +63,8 @@ def add_pcie(
     gpus = len(names)
     joined = machine.reached(host=False) == gpus
     if pcie.use == "never" and not joined:
-        separate = [named(part) for part in machine.parts()]
+        parts = groups([pair for pair in matrix.pairs if pair not in levels], gpus)
+        separate = [named([names[gpu] for gpu in part]) for part in parts]
         raise matrix.header.wrong(
             f"{links} do not join all GPUs; these are separate: {' | '.join(separate[:16])}"
             f"{' | …' if len(separate) > 16 else ''}",

@@ -140,19 +140,6 @@ class Machine:
         """The topmost device above another, such as a CPU."""
         return self._way(key)[-1]
 
-    def parts(self) -> list[list[str]]:
-        """The names of compute nodes in groups that links without the host's join."""
-        from networkx.utils import UnionFind  # only for error messages
-
-        joined: UnionFind[Key] = UnionFind(self._links)
-        for a, b, link in self._all():
-            if not link.host:
-                joined.union(a, b)
-        found: dict[Key, list[str]] = {}
-        for node in self._nodes:
-            found.setdefault(joined[node], []).append(self.names[node])
-        return list(found.values())
-
     def speeds(self, rate: Fraction | None, remedy: str) -> None:
         """Gives the links without a speed one; without any in the machine, each carries a chunk.
 
