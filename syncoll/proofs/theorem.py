@@ -151,8 +151,8 @@ class _Text:
         start, to = tuple(distance["from"]), distance["to"]
         with at("evidence", "distance"):
             for k, (pre, post) in enumerate(self.classes):
-                of = set(start) <= set(pre) if self.shape.combining else start == pre
-                if to in post and start and of:
+                own = {(node,) for node in pre} if self.shape.combining else {pre}
+                if to in post and start in own and start:
                     return [f"{k} {start[0]} {to} {distance['steps']}"]
             raise WrongError("not a journey")
 
