@@ -46,6 +46,17 @@ Section Check.
            end
     end.
 
+  Definition is_in_grains (r : Q) : bool :=
+    (Qden (Qred (r * inject_Z (Zpos (grains m)))) =? 1)%positive.
+
+  Lemma is_in_grains_sound r : is_in_grains r = true -> in_grains m r.
+  Proof.
+    unfold is_in_grains, in_grains. intros H. apply Pos.eqb_eq in H.
+    set (q := (r * inject_Z (Zpos (grains m)))%Q) in *.
+    exists (Qnum (Qred q)). rewrite <- (Qred_correct q) at 1.
+    destruct (Qred q) as [n d]. cbn in H. subst d. reflexivity.
+  Qed.
+
   Definition covers_steps (most : option nat) (s : nat) : bool :=
     match most with Some n => (s <=? n)%nat | None => true end.
 
@@ -58,6 +69,7 @@ Section Check.
     | None => None
     | Some chunks =>
         if Qeq_bool (fold_right (fun x y => Qred (x + y)) 0%Q (point_rounds p)) r
+           && forallb is_in_grains (point_rounds p)
            && check_replay m k chunks (point_rounds p) (point_sends p)
         then
           match proved_by p with
@@ -182,13 +194,14 @@ Section Check.
     Proof.
       unfold check_point. destruct (chunks_for k (chunks_of_node p)) as [chunks|] eqn:Ec; [|discriminate].
       destruct (_ && _) eqn:E; [|discriminate]. apply andb_true_iff in E as [Er E].
-      apply Qeq_bool_iff in Er.
+      apply andb_true_iff in Er as [Er Eg]. rewrite forallb_forall in Eg. apply Qeq_bool_iff in Er.
       assert (Hsum : (total_rounds (replayed (point_rounds p) (point_sends p)) == stated_rounds p)%Q).
       { rewrite <- Er. unfold total_rounds, replayed. cbn [rounds]. clear.
         induction (point_rounds p) as [|q l IH]; cbn [fold_right]; [reflexivity|].
         rewrite Qred_correct, IH. reflexivity. }
       assert (Hex : exists_with m k (chunks_of_node p) (length (point_rounds p)) (stated_rounds p)).
-      { exists (replayed (point_rounds p) (point_sends p)). split; [|split; [reflexivity|exact Hsum]].
+      { exists (replayed (point_rounds p) (point_sends p)). split;
+          [|split; [reflexivity|split; [exact Hsum|intros q Hq; exact (is_in_grains_sound q (Eg q Hq))]]].
         exists chunks. split; [exact (chunks_for_sound k _ _ formed Ec)|].
         apply check_replay_sound, E. }
       destruct (proved_by p) as [i|]; [|intros H; injection H as <-; exact Hex].

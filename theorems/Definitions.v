@@ -5,7 +5,10 @@
     a postcondition for chunks, an algorithm is a pair (Q, T) of rounds and sends, and C, S and R
     count chunks of a node, steps and rounds.
 
-    [N] are natural numbers in binary, [nat] natural numbers, [Q] rational numbers. *)
+    Differences from the paper: collectives that combine are defined directly, and not by running an
+    algorithm backwards; bounds are about rational rounds, too; and R is not limited to S + k.
+
+    [N] are natural numbers in binary, [nat] natural numbers (for steps), [Q] rational numbers. *)
 
 From Coq Require Import List NArith ZArith QArith Permutation.
 Import ListNotations.
@@ -20,8 +23,10 @@ Definition link := (node * node)%type. (** from, to *)
     [capacity] * r chunks. SCCL writes (L, b). *)
 Record bound := Bound { over : list link; capacity : Q }.
 
-(** Links may occur in several bounds, such as that of a cable and that of a network card. *)
-Record machine := Machine { links : list link; bounds : list bound }.
+(** The nodes are the ends of the links. A link may be in several bounds, such as that of a cable
+    and that of a network card. Algorithms that are claimed to exist have whole rounds in each step,
+    or multiples of 1/[grains]. *)
+Record machine := Machine { links : list link; bounds : list bound; grains : positive }.
 
 (** ** The collective *)
 
@@ -38,8 +43,9 @@ Proof. repeat decide equality. Defined.
     [Collective false 1 [(Chunk [0] [0;1;2], 1); (Chunk [1] [0;1;2], 1); (Chunk [2] [0;1;2], 1)]]. *)
 Record collective := Collective { combining : bool; per : N; classes : list (chunk * N) }.
 
-(** The chunks of a collective if the data of a node is cut into [C] chunks: each class has its
-    number of chunks in proportion to C, and there are no others. *)
+(** [chunks] are the chunks of a collective if the data of a node is cut into [C] chunks: the number
+    of chunks of each class is to C as its number in the table is to [per], and there are no other
+    chunks. Chunk number c is entry c of this list. *)
 Definition is_instance (k : collective) (C : N) (chunks : list chunk) : Prop :=
   (forall x, In x chunks -> exists n, In (x, n) (classes k)) /\
   (forall x n, In (x, n) (classes k) ->
@@ -52,9 +58,9 @@ Definition is_instance (k : collective) (C : N) (chunks : list chunk) : Prop :=
     [carried]; else [carried] has no meaning. *)
 Record send := Send { what : N; from : node; to : node; step : nat; carried : list node }.
 
-(** The rounds of each step, and the sends: (Q, T). Rounds are rational numbers here, so what holds
-    for them holds for whole rounds, and for halves of rounds as well. A send that is listed twice
-    takes the room of two. *)
+(** The rounds of each step, and the sends: (Q, T). Whole rounds are rational numbers, too, so a
+    bound for all of these algorithms is one for the algorithms of the paper. A send that is listed
+    twice takes the room of two. *)
 Record algorithm := Algorithm { rounds : list Q; sends : list send }.
 
 Definition steps (a : algorithm) : nat := length (rounds a). (** S *)
@@ -80,17 +86,21 @@ Section Run.
   | has_on t c n X : has t c n X -> has (S t) c n X
   | has_sent e : In e (sends a) -> has (S (step e)) (what e) (to e) (carried e).
 
-  (** It can form the sum of X by adding up sums that it has, each contribution counted once. *)
+  (** It can form the sum of the contributions of X by adding up sums that it has, the [parts]. They
+      have no contributor in common, and together those of X: each contribution counts once. *)
   Definition forms (t : nat) (c : N) (n : node) (X : list node) : Prop :=
     exists parts, (forall Y, In Y parts -> has t c n Y) /\ Permutation (concat parts) X /\ NoDup X.
 
-  (** The number of sends in step t over the links of a bound. *)
+  (** The number of sends in step t over the links of a bound. A send counts as one chunk, also if it
+      carries the sum of many contributions. *)
   Definition link_eqb (x y : link) : bool := (fst x =? fst y)%N && (snd x =? snd y)%N.
   Definition is_over (b : bound) (e : send) : bool := existsb (link_eqb (from e, to e)) (over b).
   Definition load (t : nat) (b : bound) : nat :=
     length (filter (fun e => Nat.eqb (step e) t && is_over b e) (sends a)).
 
-  (** An algorithm for these chunks on a machine. *)
+  (** An algorithm for these chunks on a machine: sends are over links and in the S steps; each step
+      has room for its sends; a node sends only data that it has; in the end each node of a
+      postcondition has its chunk, or the sum of all contributions to it. *)
   Record valid (m : machine) (combines : bool) : Prop := Valid {
     rounds_valid : forall r, In r (rounds a) -> 0 <= r;
     sends_valid : forall e, In e (sends a) -> In (from e, to e) (links m) /\ (step e < steps a)%nat;
@@ -112,7 +122,7 @@ Section Claims.
   Definition is_algorithm (C : N) (a : algorithm) : Prop :=
     exists chunks, is_instance k C chunks /\ valid chunks a m (combining k).
 
-  (** For all C, R and Q, and all algorithms of at most S steps (of any number with [None]):
+  (** For all C, R and Q, and all algorithms of at most [most] steps (of any number with [None]):
       R >= b * C, so the bandwidth cost R/C is at least b. *)
   Definition costs_at_least (most : option nat) (b : Q) : Prop :=
     forall C a, is_algorithm C a ->
@@ -124,13 +134,18 @@ Section Claims.
     forall C a, (0 < C)%N -> is_algorithm C a -> (s <= steps a)%nat.
 
   (** There is an algorithm with these C, S and R. *)
+  Definition in_grains (r : Q) : Prop :=
+    exists n : Z, r * inject_Z (Zpos (grains m)) == inject_Z n.
   Definition exists_with (C : N) (s : nat) (R : Q) : Prop :=
-    exists a, is_algorithm C a /\ steps a = s /\ total_rounds a == R.
+    exists a, is_algorithm C a /\ steps a = s /\ total_rounds a == R /\
+      forall r, In r (rounds a) -> in_grains r.
 
-  (** It costs the least of all algorithms of at most S steps, whatever their C, R and Q. *)
+  (** There is one with these C, S and R, and none of at most S steps has a lower R/C, for any C, R
+      and Q. *)
   Definition is_optimal (C : N) (s : nat) (R : Q) : Prop :=
     exists_with C s R /\ (0 < C)%N /\ costs_at_least (Some s) (R / inject_Z (Z.of_N C)).
 
+  (** The claims that the checker accepts, and what each of them means. *)
   Inductive claim :=
   | Takes (s : nat)
   | AtLeast (most : option nat) (b : Q)

@@ -109,6 +109,8 @@ let read_frontier () =
   expect "nodes";
   let nodes = count 1_000_000 in
   let node () = n_of (below "node" nodes ()) in
+  expect "grains";
+  let grains = match number () with N0 -> fail "no grains" | Npos p -> p in
   expect "links";
   let links = many (fun () -> let a = node () in let b = node () in (a, b)) in
   let link_at = Array.of_list links in
@@ -210,7 +212,7 @@ let read_frontier () =
   let points = many point in
   expect "end";
   if !next < Array.length !words then fail "something after the end";
-  { on_machine = { links; bounds }; node_count = nat_of nodes; far_apart = far;
+  { on_machine = { links; bounds; grains }; node_count = nat_of nodes; far_apart = far;
     for_collective = { combining = combines; per = per_chunks; classes = kinds };
     certificates; points }
 
@@ -325,9 +327,10 @@ let print_theorem f claims =
   Printf.printf "From Coq Require Import List NArith ZArith QArith.\n\
     From Syncoll Require Import Definitions Paths Shares Certificates Check.\n\
     Import ListNotations.\nOpen Scope N_scope.\n\n\
-    Definition the_machine : machine := Machine\n  %s\n  %s.\n\n\
+    Definition the_machine : machine := Machine\n  %s\n  %s\n  %s.\n\n\
     Definition the_collective : collective := Collective %b %s\n  %s.\n\n"
     (list_text link_text f.on_machine.links) (list_text bound f.on_machine.bounds)
+    (digits_of (Npos f.on_machine.grains))
     f.for_collective.combining (node_text f.for_collective.per)
     (list_text (pair_text chunk_text node_text) f.for_collective.classes);
   Printf.printf "Definition claims : list claim := [\n  %s].\n\n"

@@ -122,7 +122,8 @@ class _Text:
                 points[-1] += self._algorithm(point)
         distance = self._distance()
         parts = [
-            f"syncoll-theorem 1\nnodes {machine.nodes}\nlinks {_list(links)}",
+            f"syncoll-theorem 1\nnodes {machine.nodes} grains {machine.grains}",
+            f"links {_list(links)}",
             f"bounds {_lines(bounds)}",
             f"collective {'combining' if shape.combining else 'copying'} per {shape.chunks}",
             f"classes {_lines(classes)}\ndistance {_list(distance)}",

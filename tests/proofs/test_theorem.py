@@ -100,7 +100,7 @@ def judge(folder: Path, documents: Documents) -> Judge:
 
 BUS = """\
 syncoll-theorem 1
-nodes 3
+nodes 3 grains 1
 links 6 0 1 0 2 1 0 1 2 2 0 2 1
 bounds 1
 1 6 0 1 2 3 4 5
