@@ -265,6 +265,8 @@ def python_accepts(content: bytes) -> bool:
                 replay.check()
                 require(replay.kinds == shape.scaled(point["chunks"]), "chunks")
                 require(replay.combining is shape.combining, "combining")
+                for i in point["proof"]["certificates"]:
+                    found["evidence"]["certificates"][i]
             if (distance := found["evidence"]["distance"]) is not None:
                 start = tuple(distance["from"])
                 require(shape.is_journey(start, distance["to"]), "not a journey")
