@@ -36,83 +36,69 @@ WORTH = Fraction(1001, 1000)
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the time that is left when an engine begins."""
-
-    # Seeds, before a solver is asked: seconds of work without a time limit.
-    seed_seconds: float
-    # The least and most share of a time limit; for combining collectives a solver is slow.
-    seeds: tuple[float, float]
-    seeds_combining: tuple[float, float]
-    # The end of their turn on the wall, even on a busy machine: before a solver, without a solver
-    # (the rest is for proofs), and without proofs.
-    before_solver: float
-    alone: float
-    unproved: float
-    # A seed's work until its first algorithm; the first wait for proposals from the background; one
-    # turn when the solver is stuck; time reserved for proofs at the end.
-    patience: float
-    waiting: float
-    again: float
-    claims: float
-    # Of an engine's time, for finding a group of symmetries.
-    group: float
-    # Large neighbourhoods of incumbents, before and after symmetric algorithms; symmetric
-    # algorithms; and these for combining collectives, whose whole formulas are many times larger.
-    neighbourhoods: float
-    symmetric: float
-    symmetric_combining: float
-    # Of a composition: the bound for any number of steps, on which most claims rest; a short first
-    # turn of seeds of the whole on a wide network; all their time before the parts; bounds of their
-    # points, which seldom have time in the end.
-    first_bound: float
-    first_look: float
-    whole: float
-    bounds: float
-    # The parts of the first way; the same if seeds of the whole are far from the bound or work in
-    # the background; another way; and another way if seeds of the whole are near the bound.
-    parts: float
-    parts_far: float
-    other_ways: float
-    other_ways_near: float
-    # The claims about compositions, before the solver is asked for better algorithms.
-    claims_of_parts: float
-    # The terms of a sum: a short turn for a first point, and a long one.
-    terms: tuple[float, float]
-
-
-def shares_of(topology: Topology) -> Shares:
-    """The shares for a search on a network; on a small one a solver is often as fast as a seed.
+    """Shares of the time that is left when an engine begins, on a large network.
 
     Chosen by the rows of `benchmarks/scale.py` (seeds to symmetric), `allreduce.py` (compositions;
     dgx1 and torus(4,4) for small ones) and `exchanges.py` (other ways).
     """
-    small = is_small(topology)
-    return Shares(
-        seed_seconds=1.0 if small else 20.0,
-        seeds=(0.05, 0.3) if small else (0.75, 0.75),
-        seeds_combining=(0.75, 0.75),
-        before_solver=0.8,
-        alone=0.7,
-        unproved=0.95,
-        patience=0.15,
-        waiting=0.3,
-        again=0.5,
-        claims=0.1,
-        group=0.1,
-        neighbourhoods=0.1,
-        symmetric=0.25,
-        symmetric_combining=0.6 if small else 0.25,
-        first_bound=0.15,
-        first_look=0.12,
-        whole=0.35 if small else 0.4,
-        bounds=0.12,
-        parts=0.4 if small else 0.25,
-        parts_far=0.4 if small else 0.8,
-        other_ways=0.25,
-        other_ways_near=0.25 if small else 0.1,
-        claims_of_parts=0.3,
-        terms=(0.15, 0.5),
-    )
+
+    # Seeds, before a solver is asked: seconds of work without a time limit.
+    seed_seconds: float = 20.0
+    # The least and most share of a time limit; for combining collectives a solver is slow.
+    seeds: tuple[float, float] = (0.75, 0.75)
+    seeds_combining: tuple[float, float] = (0.75, 0.75)
+    # The end of their turn on the wall, even on a busy machine: before a solver, without a solver
+    # (the rest is for proofs), and without proofs.
+    before_solver: float = 0.8
+    alone: float = 0.7
+    unproved: float = 0.95
+    # A seed's work until its first algorithm; the first wait for proposals from the background; one
+    # turn when the solver is stuck; time reserved for proofs at the end.
+    patience: float = 0.15
+    waiting: float = 0.3
+    again: float = 0.5
+    claims: float = 0.1
+    # Of an engine's time, for finding a group of symmetries.
+    group: float = 0.1
+    # Large neighbourhoods of incumbents, before and after symmetric algorithms; symmetric
+    # algorithms; and these for combining collectives, whose whole formulas are many times larger.
+    neighbourhoods: float = 0.1
+    symmetric: float = 0.25
+    symmetric_combining: float = 0.25
+    # Of a composition: the bound for any number of steps, on which most claims rest; a short first
+    # turn of seeds of the whole on a wide network; all their time before the parts; bounds of their
+    # points, which seldom have time in the end.
+    first_bound: float = 0.15
+    first_look: float = 0.12
+    whole: float = 0.4
+    bounds: float = 0.12
+    # The parts of the first way; the same if seeds of the whole are far from the bound or work in
+    # the background; another way; and another way if seeds of the whole are near the bound.
+    parts: float = 0.25
+    parts_far: float = 0.8
+    other_ways: float = 0.25
+    other_ways_near: float = 0.1
+    # The claims about compositions, before the solver is asked for better algorithms.
+    claims_of_parts: float = 0.3
+    # The terms of a sum: a short turn for a first point, and a long one.
+    terms: tuple[float, float] = (0.15, 0.5)
+
+
+_SMALL = Shares(
+    seed_seconds=1.0,
+    seeds=(0.05, 0.3),
+    symmetric_combining=0.6,
+    whole=0.35,
+    parts=0.4,
+    parts_far=0.4,
+    other_ways_near=0.25,
+)
+"""On a small network a solver is often as fast as a seed."""
+
+
+def shares_of(topology: Topology) -> Shares:
+    """The shares for a search on a network."""
+    return _SMALL if is_small(topology) else Shares()
 
 
 def found_group(topology: Topology, table: RelationTable, until: Deadline) -> FreeGroup:
