@@ -5,8 +5,6 @@ packing bound the value of every other association from below: the cost of its c
 under them.  So most moves are refused without a packing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 

@@ -13,8 +13,6 @@ bounds the sends and receptions of each card; loads within these bounds are a su
 Direct ways are assigned first, then ways with a hop inside one of the two boxes only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,7 +59,7 @@ class Tiers:
     near: BoolArray
 
     @classmethod
-    def of(cls, topology: Topology) -> Tiers | None:
+    def of(cls, topology: Topology) -> "Tiers | None":
         """The largest boxes, joined pairwise and connected inside, or None."""
         for label in boxes_by_width(topology):
             box = np.unique(label, return_inverse=True)[1].reshape(-1)

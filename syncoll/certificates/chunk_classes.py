@@ -5,8 +5,6 @@ certificate serves all of them.  For combining collectives a bound may be about 
 demands only, see `DemandView`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -63,7 +61,7 @@ def demands(table: RelationTable | Instance) -> DemandList:
     return _missing(ChunkClasses.of(table, 1).classes)
 
 
-def _missing(classes: ClassList, *, turned: bool = False) -> DemandList:
+def _missing(classes: "ClassList", *, turned: bool = False) -> DemandList:
     """The demands of some classes; with `turned` from the ends of chunks to their starts."""
     sets, first, second, count = classes.sets, classes.first, classes.second, classes.counts
     if turned:
@@ -155,7 +153,7 @@ class ChunkClasses:
     @classmethod
     def of(
         cls, table: RelationTable | Instance, chunks: int, *, combining: bool = False
-    ) -> ChunkClasses:
+    ) -> "ChunkClasses":
         """The shape of a table, or of an instance."""
         if isinstance(table, Instance):
             table = table.table
@@ -171,7 +169,7 @@ class ChunkClasses:
         classes = ClassList.made(sets, first, len(table.starts.sets) + second, count)
         return cls(chunks, classes, combining)
 
-    def proportional(self, other: ChunkClasses) -> bool:
+    def proportional(self, other: "ChunkClasses") -> bool:
         """Whether the classes are the same, with counts in proportion to C."""
         return (
             self.combining == other.combining
@@ -199,7 +197,7 @@ class ChunkClasses:
         """Whether the classes in proportion to C = `chunks` have whole counts."""
         return self._common * chunks % self.chunks == 0
 
-    def scaled(self, chunks: int) -> ChunkClasses:
+    def scaled(self, chunks: int) -> "ChunkClasses":
         """The classes in proportion to another C. Raises `ModelError` when counts would not be
         whole."""
         if not self.allows(chunks):
@@ -210,7 +208,7 @@ class ChunkClasses:
         classes = ClassList.of_parts((own.sets[i], own.sets[j], n) for i, j, n in parts)
         return ChunkClasses(chunks, classes, self.combining)
 
-    def inverse(self, chunks: int) -> ChunkClasses:
+    def inverse(self, chunks: int) -> "ChunkClasses":
         """Pre and post exchanged, for an inverse whose C is `chunks`."""
         own = self.classes
         classes = ClassList.made(own.sets, own.second, own.first, own.counts)

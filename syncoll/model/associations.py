@@ -11,8 +11,6 @@ tree needs to be stated: a partial sum that no send carries is formed and used a
 Sets are bit masks in Python integers, as in `syncoll.trust.holdings`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -43,7 +41,7 @@ class Association:
     parts: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, whole: int, carried: Iterable[int]) -> Association:
+    def of(cls, whole: int, carried: Iterable[int]) -> "Association":
         """The tree in which sets of contributors, pairwise disjoint or nested, are subtrees."""
         pieces = [1 << n for n in range(whole.bit_length()) if whole >> n & 1]
         parts: dict[int, tuple[int, int]] = {}
@@ -82,13 +80,13 @@ class PartialSum(int):
 
     text: str
 
-    def __new__(cls, mask: int, text: str = "") -> PartialSum:
+    def __new__(cls, mask: int, text: str = "") -> "PartialSum":
         """A contribution, or a partial sum whose association has a text."""
         found = super().__new__(cls, mask)
         found.text = text or getattr(mask, "text", str(int(mask).bit_length() - 1))
         return found
 
-    def __or__(self, other: int) -> PartialSum:
+    def __or__(self, other: int) -> "PartialSum":
         if not other:
             return self
         both = sorted((self, PartialSum(other)), key=_least)
@@ -97,7 +95,7 @@ class PartialSum(int):
 
     __ror__ = __or__
 
-    def __lshift__(self, nodes: int) -> PartialSum:
+    def __lshift__(self, nodes: int) -> "PartialSum":
         return PartialSum(int(self) << nodes)
 
 

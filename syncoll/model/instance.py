@@ -1,7 +1,5 @@
 """Instance: one synthesis problem, the paper's tuple (G, S, R, P, B, pre, post)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -132,11 +130,11 @@ class Instance:
         return int(self.pre.shape[0])
 
     @cached_property
-    def in_grains(self) -> Instance:
+    def in_grains(self) -> "Instance":
         """The same problem with a grain as its round, see `Topology.in_grains`."""
         return self.scaled(self.topology.in_grains, self.topology.grains)
 
-    def scaled(self, topology: Topology, factor: int | Fraction) -> Instance:
+    def scaled(self, topology: Topology, factor: int | Fraction) -> "Instance":
         """The problem with `factor` times the rounds, on a topology of as much less bandwidth."""
         if factor == 1:
             return self

@@ -4,8 +4,6 @@ An alltoall among 1024 nodes has a million chunks, which start and end at one no
 chunks and nodes has 2^30 cells, the distinct sets 2^20.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,12 +31,12 @@ class NodeSets:
     number: IntArray
 
     @classmethod
-    def of(cls, table: BoolArray) -> NodeSets:
+    def of(cls, table: BoolArray) -> "NodeSets":
         """The rows of a table ``[G, P]``."""
         return cls.of_packed(np.packbits(table, axis=1), table.shape[1])
 
     @classmethod
-    def of_packed(cls, rows: ByteArray, nodes: int) -> NodeSets:
+    def of_packed(cls, rows: ByteArray, nodes: int) -> "NodeSets":
         """Rows of P bits each, as `numpy.packbits` packs them."""
         first, number = _distinct(rows)
         sets = np.unpackbits(rows[first], axis=1, count=nodes).view(bool)
@@ -88,17 +86,17 @@ class NodeSets:
         found: IntArray = np.bincount(self.number, minlength=len(self.sets)) @ self.sets
         return found
 
-    def take(self, chunks: IntArray) -> NodeSets:
+    def take(self, chunks: IntArray) -> "NodeSets":
         """The sets of some chunks, in this order; unused sets are left out."""
         taken = self.number[chunks]
         used = np.bincount(taken, minlength=len(self.sets)) > 0
         return NodeSets(frozen(self.sets[used]), frozen((np.cumsum(used) - 1)[taken]))
 
-    def pruned(self) -> NodeSets:
+    def pruned(self) -> "NodeSets":
         """The same without unused sets."""
         return self.take(np.arange(len(self)))
 
-    def tile(self, pieces: int) -> NodeSets:
+    def tile(self, pieces: int) -> "NodeSets":
         """Every chunk cut: chunk c becomes c, c + G, c + 2 G and so on."""
         return NodeSets(self.sets, frozen(np.tile(self.number, pieces)))
 

@@ -4,8 +4,6 @@ An inverse of a reproducible algorithm moves data, and has no association, so a 
 collective has no dual.  Of a composition the first part is reproducible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

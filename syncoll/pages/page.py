@@ -1,7 +1,5 @@
 """Page: text and tables, laid out for the width of a terminal or as HTML."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import textwrap
@@ -37,7 +35,7 @@ class _Table:
     def names(self) -> list[str]:
         return [column.removeprefix(">") for column in self.columns]
 
-    def fitted(self, available: int | None) -> _Table:
+    def fitted(self, available: int | None) -> "_Table":
         """The table without the optional columns that do not fit; all of it if none can help."""
         if available is None:
             return self
@@ -117,14 +115,14 @@ class Page:
 
     _parts: list[_Text | _Table] = field(default_factory=list)
 
-    def text(self, text: str = "", hang: int | None = None) -> Page:
+    def text(self, text: str = "", hang: int | None = None) -> "Page":
         """Adds a line, or several; too long ones are wrapped between words, on at column `hang`."""
         self._parts.append(_Text(text, hang))
         return self
 
     def table(
         self, columns: Sequence[str], rows: Sequence[Sequence[object]], optional: Sequence[str] = ()
-    ) -> Page:
+    ) -> "Page":
         """Adds a table; columns whose name starts with ``>`` are aligned to the right.
 
         A table that is too wide loses optional columns, and a line names them.  Then its widest
@@ -138,7 +136,7 @@ class Page:
         self._parts.append(_Table(tuple(visible(c) for c in columns), cells, tuple(optional)))
         return self
 
-    def add(self, other: Page) -> Page:
+    def add(self, other: "Page") -> "Page":
         """Adds everything of another page."""
         self._parts += other._parts
         return self

@@ -1,7 +1,5 @@
 """The price of reproducible sums: costs and times next to the frontier without that demand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

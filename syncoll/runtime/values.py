@@ -14,8 +14,6 @@ so on round to r - 1, and sends to the same rank take turns.  If ranks send alik
 the same rank at a time.  All formats use this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,8 +82,8 @@ class Value:
     chunk: int
     mask: int
     ready: int
-    parts: tuple[Value, ...] = ()
-    sent: Sent | None = None
+    parts: "tuple[Value, ...]" = ()
+    sent: "Sent | None" = None
     needed: bool = False
 
 

@@ -14,8 +14,6 @@ overloads get rows.  The optimum is the need of the busiest L plus filling and d
 decrease with more steps.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray

@@ -10,8 +10,6 @@
 Every algorithm is verified again as an algorithm of the requested collective.
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -101,7 +99,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     answers: AnswerSource
     log: Log
     _known: list[tuple[SearchRequest, Frontier]] = field(default_factory=list)
-    _groups: _Frontiers | None = None
+    _groups: "_Frontiers | None" = None
 
     def search(self, task: SearchTask) -> Frontier:
         return self.answer(task, task.request.collective)

@@ -10,8 +10,6 @@ An order becomes steps: a send comes in the first step after its data and after 
 lanes, unless one step keeps their order.  S and R/C follow from these steps.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence
@@ -72,7 +70,7 @@ class TimedLanes:
         self._free = [[0.0] * lane.cables for lane in network.lanes]
         self._turn = [0] * len(network.lanes)
 
-    def copied(self) -> TimedLanes:
+    def copied(self) -> "TimedLanes":
         """The same lanes, which others may take without an effect on these."""
         twin = copy(self)
         twin._free, twin._turn = [[*one] for one in self._free], [*self._turn]

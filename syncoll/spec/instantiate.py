@@ -7,8 +7,6 @@ equal arguments is made once, so that a search recognises it (the SCCL paper's a
 allgather twice, section 3.5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -77,7 +75,7 @@ class _SpecGroups:
     fixed: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
-    def of(cls, expr: Expr, scope: NameScope, origin: Origin) -> _SpecGroups:
+    def of(cls, expr: Expr, scope: NameScope, origin: Origin) -> "_SpecGroups":
         """The groups of an expression; raises LocatedError."""
         text = " ".join(expr.span.text.split())
         where = expr.span.origin if origin.file == expr.span.source.label else origin

@@ -4,8 +4,6 @@ A layout is a matrix with a row for each rank: the rank, the number of the parti
 (0 without partial sums), and for each dimension of the array the beginning and the end of its part.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from itertools import product

@@ -1,7 +1,5 @@
 """Spec text and places in it, which every later stage uses to locate errors."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from bisect import bisect_right
@@ -39,7 +37,7 @@ class Source:
     is_typed: bool = False
 
     @classmethod
-    def typed(cls, text: str) -> Source:
+    def typed(cls, text: str) -> "Source":
         """A text that is in no file."""
         return cls(where_typed(), text, is_typed=True)
 
@@ -54,7 +52,7 @@ class Source:
         end = self.text.find("\n", start)
         return self.text[start : len(self.text) if end < 0 else end]
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> "Span":
         """The place between two positions."""
         return Span(self, start, end)
 
@@ -67,7 +65,7 @@ class Span:
     start: int
     end: int
 
-    def __reduce__(self) -> tuple[type[Span], tuple[Source, int, int]]:
+    def __reduce__(self) -> "tuple[type[Span], tuple[Source, int, int]]":
         return Span, (self.source, self.start, self.end)  # twice as fast as the pickling of slots
 
     @property
@@ -89,7 +87,7 @@ class Span:
         width = max(1, min(self.end - self.start, len(line) - column + 1))
         return Origin(self.source.label, number, column, line, width)
 
-    def to(self, other: Span) -> Span:
+    def to(self, other: "Span") -> "Span":
         """From the start of this piece to the end of another."""
         return Span(self.source, self.start, other.end)
 

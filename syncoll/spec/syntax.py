@@ -4,8 +4,6 @@
 trees may recurse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -29,7 +27,7 @@ class Node(_Record, kw_only=True):
 
     span: Span
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> "Iterator[Node]":
         """The nodes directly inside this one, in reading order."""
         for item in fields(self):
             value = getattr(self, item.name)
@@ -38,7 +36,7 @@ class Node(_Record, kw_only=True):
             elif isinstance(value, tuple):
                 yield from (part for part in value if isinstance(part, Node))
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> "Iterator[Node]":
         """This node and all inside it, however deep."""
         waiting: list[Node] = [self]
         while waiting:
@@ -209,7 +207,7 @@ class Combined(Node):
     """
 
     op: str
-    parts: tuple[Combination, ...]
+    parts: "tuple[Combination, ...]"
     arguments: tuple[Expr, ...]
     size: int
 

@@ -1,7 +1,5 @@
 """Tokens of a mixture of experts: the rank of each token, and the ranks that hold its experts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ In a free group every element but the identity moves every node.  It maps a solu
 each orbit to all others, in a single way: the chunk (v, i) goes to (g v, i).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +28,7 @@ class Group:
     generators: IntArray
 
     @staticmethod
-    def of_order(nodes: int, generators: Sequence[IntArray], most: int) -> Group | None:
+    def of_order(nodes: int, generators: Sequence[IntArray], most: int) -> "Group | None":
         """The group that permutations generate; None if it has more than `most` elements."""
         found = _closure(np.arange(nodes), generators, most)
         if found is None:
@@ -90,19 +88,19 @@ class FreeGroup(Group):
     """A group that acts freely on the nodes."""
 
     @classmethod
-    def trivial(cls, nodes: int) -> FreeGroup:
+    def trivial(cls, nodes: int) -> "FreeGroup":
         """The group of the identity alone."""
         return cls(np.arange(nodes)[None, :], np.zeros((0, nodes), dtype=np.int64))
 
     @classmethod
-    def generated(cls, nodes: int, generators: Sequence[IntArray]) -> FreeGroup | None:
+    def generated(cls, nodes: int, generators: Sequence[IntArray]) -> "FreeGroup | None":
         """The group that permutations generate, or None if it is not free."""
         group: FreeGroup | None = cls.trivial(nodes)
         for images in generators:
             group = group and group.with_generator(images)
         return group
 
-    def chain(self) -> Iterator[FreeGroup]:
+    def chain(self) -> "Iterator[FreeGroup]":
         """This group and a chain of its subgroups, without the trivial one."""
         group = self
         while group.order > 1:
@@ -132,7 +130,7 @@ class FreeGroup(Group):
         """Node 0, as no two elements take it to the same node."""
         return np.arange(1)
 
-    def with_generator(self, images: IntArray) -> FreeGroup | None:
+    def with_generator(self, images: IntArray) -> "FreeGroup | None":
         """The group that a permutation and this one generate, or None if it is not free.
 
         Elements of a free group are identified by the image of node 0 (Dimino's algorithm, coset by

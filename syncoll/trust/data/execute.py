@@ -8,8 +8,6 @@ labels, so that no contribution counts twice.  Copies, in collectives that only 
 label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -160,7 +158,7 @@ def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
     return None
 
 
-def _lacking(node: NodeMemory, chunk: int, number: int, label: Label) -> tuple[str, int | None]:
+def _lacking(node: "NodeMemory", chunk: int, number: int, label: Label) -> tuple[str, int | None]:
     """Why a node cannot form a piece, and the first contributor to blame."""
     usable = [have for have in node.labels(chunk) if have <= label]
     if not label:
