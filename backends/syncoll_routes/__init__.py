@@ -1,4 +1,5 @@
-"""Routes for uneven exchanges: each chunk goes from one node to one node.
+"""Routes for uneven exchanges: each chunk goes from one node to one node, or on machines of boxes
+to a set of nodes (`copies`).
 
 On machines of boxes, data between boxes is balanced over the network cards of both boxes (`tiers`).
 On other machines a linear program gives the flows (`flows`).  If it is too large, parts of the
@@ -11,7 +12,7 @@ from syncoll.plugins import Option, SeedRecord
 
 RECORD = SeedRecord(
     name="routes",
-    summary="balanced routes for uneven exchanges from node to node",
+    summary="balanced routes for uneven exchanges from node to node, or to sets of nodes in boxes",
     load="syncoll_routes.seed:RouteSeed",
     options=(
         Option("parts", 24, "number of parts of each amount that are routed separately", low=1),
