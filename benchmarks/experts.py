@@ -46,8 +46,8 @@ def main() -> None:
     arguments = parser.parse_args()
     page = Page(arguments.output)
     page.say("# Tokens of a mixture of experts", "", made_at(), "")
-    head = ("machine", "routing", "experts", "tokens a rank", "bound us", "dispatch us", "gap", "S")
-    head += ("two hops us", "alltoallv us", "MB over the network", "of alltoallv")
+    head = ["machine", "routing", "experts", "tokens a rank", "bound us", "dispatch us", "gap", "S"]
+    head += ["two hops us", "alltoallv us", "MB over the network", "of alltoallv"]
     for cells in (head, ["---"] * len(head)):
         page.say("| " + " | ".join(cells) + " |")
     for case in arguments.cases or CASES:
@@ -99,8 +99,8 @@ def row(machine: str, kind: str, experts: int, tokens: int) -> list[str]:
 def crossing(needed: BoolArray, rank: IntArray, size: int) -> int:
     """The tokens that cross to other boxes, once for each group of `size` ranks of a box."""
     boxes = needed.shape[1] // 8
-    groups = needed.reshape(len(needed), boxes, 8 // size, size).any(axis=3)
-    groups[np.arange(len(needed)), rank // 8] = False
+    groups = needed.reshape(len(needed), boxes, 8 // size, size).any(axis=3).sum(axis=2)
+    groups[np.arange(len(needed)), rank // 8] = 0
     return int(groups.sum())
 
 
