@@ -27,10 +27,11 @@ Added = dict[int, Association]
 """The association of each set of contributors."""
 
 _KEPT, _GAIN, _PATIENCE = 0.5, 1e-3, 8
-"""See `Tuning`; a turn adds a column for each demand, so few demands have more turns."""
+"""See `Tuning`.  A turn adds a column for each demand.  With few demands there are more turns,"""
 
 _MOST_TURNS = 150
-"""... up to this number, divided by the demands."""
+"""... this number divided by the demands."""
+
 _DEAREST = 1e-6
 """Added to each price, relative to the mean, so that derivations have no useless sends."""
 

@@ -152,17 +152,18 @@ def associations(instance: Instance, algorithm: Algorithm) -> dict[int, Associat
 
 def _require_nested(chunks: dict[int, int]) -> None:
     """Raises unless sets, each with a chunk that carries it, are pairwise disjoint or nested."""
-    masks = sorted(chunks, key=int.bit_count)
-    for i, one in enumerate(masks):
-        for two in masks[i + 1 :]:
-            if one & two and one & ~two:
-                a, b = sorted((chunks[one], chunks[two]))
-                whose = f"chunks {a} and {b} are" if a != b else f"chunk {a} is"
-                raise VerificationError(
-                    f"not reproducible: {whose} added up in different associations: chunk "
-                    f"{chunks[one]} has a partial sum of nodes {_nodes(one)}, chunk "
-                    f"{chunks[two]} of nodes {_nodes(two)}"
-                )
+    largest = list[int]()
+    for one in sorted(chunks, key=int.bit_count):
+        two = next((mask for mask in largest if mask & one and mask & ~one), None)
+        if two is not None:
+            a, b = sorted((chunks[one], chunks[two]))
+            whose = f"chunks {a} and {b} are" if a != b else f"chunk {a} is"
+            raise VerificationError(
+                f"not reproducible: {whose} added up in different associations: chunk "
+                f"{chunks[two]} has a partial sum of nodes {_nodes(two)}, chunk {chunks[one]} of "
+                f"nodes {_nodes(one)}"
+            )
+        largest = [mask for mask in largest if not mask & one] + [one]
 
 
 def _least(mask: int) -> int:
