@@ -109,3 +109,13 @@ def test_a_wrong_table_is_refused_at_the_first_call(tmp_path: Path) -> None:
     done = ran(compiled(less, tmp_path), 8, "1", "1")
     assert done.returncode
     assert "wrong table: step" in done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize("collective", ["allreduce", "alltoallv"])
+def test_the_program_in_order_checks_itself(collective: str, tmp_path: Path) -> None:
+    """Receives are posted early, and sums are done when a send needs them."""
+    flags = ("-DSYNCOLL_TEST", "-DSYNCOLL_IN_ORDER")
+    program = compiled(text_of("damaged", collective), tmp_path, *flags, tmp_path / "exported.c")
+    done = ran(program, 8, "20", "1", "1", "100")
+    assert done.stdout.splitlines()[-1] == "OK", done.stdout + done.stderr
