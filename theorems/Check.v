@@ -33,8 +33,16 @@ Section Check.
 
   Definition bandwidth (r : Q) : Q := Qred (r / inject_Z (Z.of_N (per k))).
 
+  (** Whether the data can be there after that many steps: a smaller number is refused, too. *)
+  Definition is_reached (d : distance) : bool :=
+    let rows := repeat [] (links_away d) in
+    match cheapest (links m) (node_count f) (Some (links_away d)) rows (needed_at d) with
+    | Some c => (least (far_of rows) c (origins k (of_chunk d) (starts_at d)) <=? 0)%Z
+    | None => false
+    end.
+
   Definition check_distance (d : distance) : bool :=
-    match links_away d with
+    is_reached d && match links_away d with
     | O => true
     | S s =>
         let rows := repeat [] s in
@@ -138,7 +146,8 @@ Section Check.
 
     Lemma check_distance_sound d : check_distance d = true -> takes m k (links_away d).
     Proof.
-      unfold check_distance, takes. destruct (links_away d) as [|s]; [intros; lia|].
+      unfold check_distance, takes. intros H. apply andb_true_iff in H as [_ H]. revert H.
+      destruct (links_away d) as [|s]; [intros; lia|].
       rewrite !andb_true_iff. intros [[[Hg Hs] Hc] H] C a HC [chunks [[Hin Hcount] Hok]].
       destruct (Nat.leb_spec (S s) (steps a)) as [|Hlt]; [assumption|exfalso].
       apply existsb_exists in Hc as [[x n] [Hc E]]. apply andb_true_iff in E as [E Hn].
