@@ -125,6 +125,8 @@ def verified(
         exported = "a folder of exports" if record is None else f"an export ({record.name})"
         raise UsageError(f"{file} is {exported}, to which {argument('in_order')} does not apply")
     if record is not None and record.replayed and file.is_file():
+        if options or chunks is not None:
+            raise UsageError(f"{file} is an algorithm; options of formats and C have no effect")
         kinds = ("algorithm",)
         return opened(plugins, find, file, record, kinds, "verify", topology, collective)
     if record is not None:

@@ -12,7 +12,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.errors import ExportError, SyncollError, VerificationError
+from syncoll.errors import ExportError, SyncollError, UsageError, VerificationError
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime import export_verified
@@ -116,6 +116,8 @@ def test_a_missing_send_is_an_error_with_node_and_chunk(
 def test_a_file_is_compared_with_named_machines(tmp_path: Path) -> None:
     file = saved(tmp_path, broadcast())
     syncoll.verify(file, collective="broadcast(root=1)")
+    with pytest.raises(UsageError, match="options of formats and C have no effect"):
+        syncoll.verify(file, collective="broadcast(root=1)", chunks=2)
     with pytest.raises(VerificationError, match="for no C do the chunks of allgather"):
         syncoll.verify(file, collective="allgather")
     with pytest.raises(VerificationError, match="is not ring"):
