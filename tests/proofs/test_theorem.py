@@ -258,6 +258,7 @@ def python_accepts(content: bytes) -> bool:
             machine = Machine.read(found)
             (shape,) = [Shape(one, machine) for one in found["evidence"]["shapes"]]
             for one in found["evidence"]["certificates"]:
+                require(one["shape"] == 0, "another shape")
                 if one["method"] in COVERED:
                     Certificate(one, machine, [shape])
             for point in found["points"]:
