@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from statistics import median
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import syncoll
 from benchmarks.network.gloo import run_torch
@@ -178,9 +178,7 @@ def measure(
         machines.append(routed(topology))
     how: dict[str, Any] = {"optimise_for": messages, "work": WORK, "progress": "none"}
     frontiers = [syncoll.pareto(one, collective, **how, **over_mpich.model) for one in machines]
-    # The C file waits for the data of its next send, the module for all messages of a step.
-    for_mpich = _choices(frontiers, messages, over_mpich, "asynchronous")
-    for_gloo = _choices(frontiers, messages, with_gloo, "lockstep")
+    for_mpich, for_gloo = (_choices(frontiers, messages, one) for one in (over_mpich, with_gloo))
     found = syncoll.simulate(
         frontiers[0], sizes=messages, classics=False, progress="none", **over_mpich.model
     )
@@ -233,14 +231,11 @@ class _Choice:
 
 
 def _choices(
-    frontiers: Sequence[FrontierResult],
-    messages: Sequence[int],
-    costs: _Costs,
-    timing: Literal["asynchronous", "lockstep"],
+    frontiers: Sequence[FrontierResult], messages: Sequence[int], costs: _Costs
 ) -> list[_Choice]:
-    """The plan's algorithm for each message, or a routed one that is faster; connections that are
-    forwarded share links fairly."""
-    how: dict[str, Any] = {"size": messages, "timing": timing, "progress": "none"}
+    """The plan's algorithm for each message, or a routed one that is faster.  Steps are in
+    lockstep, as programs post them; forwarded connections share links fairly."""
+    how: dict[str, Any] = {"size": messages, "timing": "lockstep", "progress": "none"}
     plan = syncoll.plan(frontiers[0], **how, **costs.model)
     best = [plan.best(message).algorithm for message in messages]
     found = [
