@@ -39,6 +39,9 @@ _MOST_QUICK = 1 << 19
 _CLOSE = 2e-3
 """More steps are not tried for copies within this share of the least rounds."""
 
+_MOST_FEWEST = 1 << 22
+"""With more sends the fewest steps are not tried."""
+
 _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 """Steps beyond the length of the longest way."""
 
@@ -129,7 +132,9 @@ class RouteSeed(ResumingSeed):
                 yield waves
             every = 3 if streams.num_sends > _MOST_QUICK else 1
             schedules = PathSchedules(topology, streams, chunks, limits.max_rounds, note)
-            for number in (streams.height + more for more in _MORE_STEPS[::every]):
+            # Where the fewest steps alone take the time of the search, they are left out.
+            begin = every if streams.num_sends > _MOST_FEWEST else 0
+            for number in (streams.height + more for more in _MORE_STEPS[begin::every]):
                 if schedules.ended or (limits.max_steps is not None and number > limits.max_steps):
                     break
                 while (made := schedules.made(number, turn.until)) is None and turn.is_over:
