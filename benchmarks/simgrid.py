@@ -329,7 +329,9 @@ def write_page(rows: list[Row], file: Path) -> None:
             about = f"{row['machine'].split(':')[-1]}, {row['collective']}"
             words = f"{least[1]} {least[0]:.1f} us, ours {cell['ours']:.1f} us"
             page.say(f"- {about}, {format_size(cell['block'])} a rank: {words}")
-    page.say("", "In alltoalls the sends of the libraries cross several links at once, ours do not.", "")
+    page.say(
+        "", "In alltoalls the sends of the libraries cross several links at once, ours do not.", ""
+    )
     page.say(
         "| machine | collective | a rank | point | ours us | predicted | floor "
         "| best selector | ratio | best algorithm | ratio |"
