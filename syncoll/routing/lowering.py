@@ -383,6 +383,8 @@ def _needed(
             and users[other] >= mine
             for other in pairwise(path)
         )
+        if wider:
+            continue
         first = {(paths[link][0], paths[link][1]) for link in mine}
         last = {(paths[link][-2], paths[link][-1]) for link in mine}
         covered = any(
@@ -391,7 +393,7 @@ def _needed(
             and _is_within((capacities[other] for other in cover), capacity)
             for cover in (first, last)
         )
-        if not wider and not covered:
+        if not covered:
             kept.add(ends)
     return sorted(kept)
 

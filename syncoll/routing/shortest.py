@@ -15,7 +15,10 @@ from math import lcm
 __all__ = ["Parting", "ShortestRoutes", "shortest_routes"]
 
 Path = tuple[int, ...]
-_Onward = Sequence[list[tuple[int, int]]]
+_Links = Sequence[tuple[int, int]]
+_Onward = Sequence[_Links]
+_ROOT = -1
+"""The place of the source in a search."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def shortest_routes(
     # Data from a switch to a closed switch arrives at its double, which leads to nodes alone.
     doubles = {switch: num_vertices + i for i, switch in enumerate(sorted(closed))}
     number = {double: switch for switch, double in doubles.items()}
-    onward: _Onward = [[] for _ in range(num_vertices + len(doubles))]
+    onward: list[list[tuple[int, int]]] = [[] for _ in range(num_vertices + len(doubles))]
     unit = lcm(*(width.denominator for width in widths.values()))
     for (u, v), fraction in sorted(widths.items()):
         width = int(fraction * unit)
@@ -71,39 +74,51 @@ def shortest_routes(
         onward[u].append((doubles[v] if u >= num_nodes and v in doubles else v, width))
     paths: dict[tuple[int, int], Path] = {}
     partings: dict[int, Parting] = {}
+    pairs = 0
+    alike: dict[tuple[tuple[int, int], ...], list[int]] = defaultdict(list)
     for source in range(num_nodes):
-        for least, ends in _widest(source, onward, num_nodes):
-            before, count = _search(source, onward, num_nodes, least)
-            if len(paths) + len(ends) > most:
+        alike[tuple(onward[source])].append(source)
+    for links, sources in alike.items():  # nodes with the same links have the same routes
+        single: dict[int, Path] = {}
+        for least, ends in _widest(links, onward, num_nodes):
+            before, count = _search(links, onward, num_nodes, least)
+            pairs += len(ends) * len(sources) - len(set(ends).intersection(sources))
+            if pairs > most:
                 return None
             looked: set[int] = set()
             for end in ends:
                 if count[end] == 1:
                     path = [end]
-                    while path[-1] != source:
+                    while before[path[-1]] != [_ROOT]:
                         path.append(before[path[-1]][0])
-                    paths[source, end] = tuple(number.get(v, v) for v in reversed(path))
+                    single[end] = tuple(number.get(v, v) for v in reversed(path))
                     continue
+                first = next((one for one in sources if one != end), None)
                 (last, *others) = before[end]
+                if first is None or (not others and last in looked):
+                    continue
                 if not others:  # routes to all nodes that only this switch leads to part alike
-                    if last in looked:
-                        continue
                     looked.add(last)
-                for vertex, transit in _partings(source, end, before, count, num_nodes).items():
+                for vertex, transit in _partings(end, before, count, num_nodes).items():
                     switch = number.get(vertex, vertex)
                     if switch not in partings or (transit and not partings[switch].transit):
-                        partings[switch] = Parting(source, end, transit)
+                        partings[switch] = Parting(first, end, transit)
+        for source in sources:
+            for end, way in single.items():
+                if end != source:
+                    paths[source, end] = (source, *way)
     return ShortestRoutes(paths, partings)
 
 
-def _widest(source: int, onward: _Onward, num_nodes: int) -> Iterable[tuple[int, list[int]]]:
-    """The compute nodes that routes reach, by the least width that their routes must have."""
+def _widest(links: _Links, onward: _Onward, num_nodes: int) -> Iterable[tuple[int, list[int]]]:
+    """The compute nodes that routes over first links reach, by the least width that they must
+    have."""
     width: dict[int, int] = {}
-    waiting = [(-width, v) for v, width in onward[source]]
+    waiting = [(-width, v) for v, width in links]
     heapq.heapify(waiting)
     while waiting:
         negative, u = heapq.heappop(waiting)
-        if u in width or u == source:
+        if u in width:
             continue
         width[u] = -negative
         if u >= num_nodes:
@@ -118,17 +133,17 @@ def _widest(source: int, onward: _Onward, num_nodes: int) -> Iterable[tuple[int,
 
 
 def _search(
-    source: int, onward: _Onward, num_nodes: int, least: int
+    links: _Links, onward: _Onward, num_nodes: int, least: int
 ) -> tuple[dict[int, list[int]], dict[int, int]]:
     """Breadth first over links of some width: predecessors, and numbers of shortest routes."""
-    before: dict[int, list[int]] = {source: []}
-    count = {source: 1}
-    front = [source]
+    before: dict[int, list[int]] = {}
+    count = {_ROOT: 1}
+    front = [_ROOT]
     while front:
         fresh: dict[int, list[int]] = {}
         for u in front:
-            if u >= num_nodes or u == source:
-                for v, width in onward[u]:
+            if u >= num_nodes or u == _ROOT:
+                for v, width in links if u == _ROOT else onward[u]:
                     if v not in before and width >= least:
                         fresh.setdefault(v, []).append(u)
         for v, tails in fresh.items():
@@ -139,7 +154,7 @@ def _search(
 
 
 def _partings(
-    source: int, end: int, before: dict[int, list[int]], count: dict[int, int], num_nodes: int
+    end: int, before: dict[int, list[int]], count: dict[int, int], num_nodes: int
 ) -> dict[int, bool]:
     """The switches on some, but not all, of the shortest routes of a pair; which are transit."""
     back = {end: 1}
@@ -154,7 +169,7 @@ def _partings(
                 if v >= num_nodes:
                     to_switch.add(u)
         back.update(earlier)
-        layer = [u for u in earlier if u != source]
+        layer = [u for u in earlier if u != _ROOT]
         for u in layer:
             if count[u] * back[u] < count[end]:
                 found[u] = u in to_switch and any(v >= num_nodes for v in before[u])
