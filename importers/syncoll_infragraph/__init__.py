@@ -4,17 +4,13 @@ import re
 
 from syncoll.plugins import ImporterRecord, Option
 
-_KEYS = (
-    re.compile(r"""["']?instances["']?\s{0,9}:"""),
-    re.compile(r"""["']?devices["']?\s{0,9}:"""),
-)
-_ENDPOINT = re.compile(r"""["']?ep1["']?\s{0,9}:""")
+_KEYS = [re.compile(rf"""["']?{key}["']?\s{{0,9}}:""") for key in ("instances", "devices", "ep1")]
 
 RECORD = ImporterRecord(
     name="infragraph",
     summary="InfraGraph's JSON or YAML: devices with components, instances, edges",
     load="syncoll_infragraph.importer:InfragraphImporter",
-    recognises=lambda text: None not in [key.search(text) for key in (*_KEYS, _ENDPOINT)],
+    recognises=lambda text: all(key.search(text) for key in _KEYS),
     options=(
         Option(
             "speeds",

@@ -144,7 +144,7 @@ class _Reader:
         self.inner: dict[str, dict[str, Fraction | None]] = {}
         self.kinds: dict[str, str] = {}
         self.edges: dict[tuple[str, str], tuple[str, Fraction | None, bool]] = {}
-        self.notes: dict[str, None] = {}
+        self.machine = Machine()
 
     def _speeds(self, links: Sequence[_Link]) -> dict[str, Fraction | None]:
         found: dict[str, Fraction | None] = {}
@@ -159,7 +159,7 @@ class _Reader:
                     if _UNITS[unit] == "GT/s":
                         rate = parse_rate(f"{float(number):.12g}GT/s x{self.lanes}")
                         told = f"Speeds in GT/s are of {self.lanes} lanes (option lanes)."
-                        self.notes[told] = None
+                        self.machine.note(told)
             found[link.name] = self.given.get(link.name, rate)
         return found
 
@@ -252,22 +252,19 @@ class _Reader:
         return [path[:-1] for path in found]
 
     def _lowered(self) -> Imported:
+        machine = self.machine
         compute = next((kind for kind in _COMPUTE if kind in self.kinds.values()), "")
         if not compute:
             raise TextError("it has no components of the kind xpu, nic or cpu", _EXPECTED)
         rated = any(rate is not None for _, rate, _ in self.edges.values())
         slow = [link for link, rate, within in self.edges.values() if rate is None and not within]
         remedy = "option speeds=" + "+".join(f"{name}:50GB/s" for name in dict.fromkeys(slow))
-        if rated and slow:
-            names = few(list(dict.fromkeys(slow)))
-            raise TextError(f"no speed of its links {names}, but others have one", remedy)
         merged: UnionFind[str] = UnionFind(self.kinds)
         for (a, b), (_, _, within) in self.edges.items():
             if within and rated and compute not in (self.kinds[a], self.kinds[b]):
                 merged.union(a, b)
-                self.notes["Links without a speed inside switches are non-blocking."] = None
+                machine.note("Links without a speed inside switches are non-blocking.")
         first: dict[str, str] = {}
-        machine = Machine()
         for key, kind in self.kinds.items():
             if first.setdefault(merged[key], key) == key:
                 (machine.node if kind == compute else machine.switch)(key, key)
@@ -278,7 +275,6 @@ class _Reader:
             f"Nodes are the components of the kind {compute}; others pass data on, or are left out "
             "if they lead nowhere."
         )
-        machine.notes += self.notes
         if self.given:
             told = [f"{name} {float(rate):g} GB/s" for name, rate in self.given.items()]
             machine.note(f"As given with the option speeds: {', '.join(told)}.")

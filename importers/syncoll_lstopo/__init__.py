@@ -4,20 +4,13 @@ import re
 
 from syncoll.plugins import CLUSTER_OPTIONS, NETWORK_OPTION, ImporterRecord, Option
 
-_TOPOLOGY = re.compile(r"<topology[\s>]")
-_MACHINE = re.compile(r'<object type="(?:Machine|System)"')
+_MARKS = (re.compile(r"<topology[\s>]"), re.compile(r'<object type="(?:Machine|System)"'))
 
 RECORD = ImporterRecord(
     name="lstopo",
     summary="hwloc's XML that `lstopo --of xml` writes",
     load="syncoll_lstopo.importer:LstopoImporter",
-    recognises=lambda text: (
-        None
-        not in (
-            _TOPOLOGY.search(text, 0, 20_000),
-            _MACHINE.search(text, 0, 20_000),
-        )
-    ),
+    recognises=lambda text: all(mark.search(text, 0, 20_000) for mark in _MARKS),
     options=(
         NETWORK_OPTION,
         Option("pcie", "31.5", "speed of PCIe links for which the file has none"),

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from syncoll.importing import Machine, TextError
@@ -39,6 +38,7 @@ _LINK = re.compile(
 _RANK = re.compile(r"\s*\((\d{1,7})\)\s*$")
 _LABELS = {"NVL": "NVLink", "XGMI": "xGMI", "C2C": "C2C", "SYS": "between CPUs", "PCI": "PCIe"}
 _HOST = ("SYS", "C2C")
+_Lines = list[tuple[int, str]]
 _REMEDY = (
     "the lines of one rank from `=== System` to `=====`, of a job that runs with NCCL_DEBUG=INFO "
     "and NCCL_DEBUG_SUBSYS=INIT,GRAPH; or the file of NCCL_TOPO_DUMP_FILE=topo.xml (importer "
@@ -46,26 +46,18 @@ _REMEDY = (
 )
 
 
-@dataclass
-class _Block:
-    """The numbered lines of a rank's system, and whether its end is there."""
-
-    lines: list[tuple[int, str]] = field(default_factory=list)
-    whole: bool = False
-
-
 class NcclLogImporter:
-    """Reads the first whole system of a log."""
+    """Reads the system of a log that is whole first."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """See `syncoll.plugins.Importer`."""
-        blocks = _blocks(text)
-        whole = [block for block in blocks if block.whole]
+        whole, cut = _systems(text)
         if not whole:
-            cut = "this is a log of NCCL without a whole system: it is cut off"
-            raise TextError(cut if blocks else "no line `=== System`", _REMEDY)
+            why = "this is a log of NCCL without a whole system: it is cut off"
+            raise TextError(why if cut else "no line `=== System`", _REMEDY)
         reader = _Reader(whole[0], Machine(options, label, "importer nccl-log"))
-        others = [b for b in whole[1:] if [x for _, x in b.lines] != [x for _, x in whole[0].lines]]
+        first, *rest = ([line for _, line in system] for system in whole)
+        others = [system for system in rest if system != first]
         if others:
             reader.machine.note(
                 f"Left out: {counted(len(others), 'other system')} in the log, of other ranks."
@@ -73,25 +65,25 @@ class NcclLogImporter:
         return reader.imported()
 
 
-def _blocks(text: str) -> list[_Block]:
-    found: list[_Block] = []
-    open_: dict[str, _Block] = {}
+def _systems(text: str) -> tuple[list[_Lines], dict[str, _Lines]]:
+    """The numbered lines of each whole system, and of the others by their prefixes."""
+    whole: list[_Lines] = []
+    cut: dict[str, _Lines] = {}
     for number, raw in enumerate(text.split("\n"), 1):
         match = _INFO.match(raw.rstrip())
         assert match is not None
         prefix, rest = match[1] or "", match[2]
         if _SYSTEM.match(rest):
-            open_[prefix] = block = _Block()
-            found.append(block)
-        elif prefix in open_ and _END.match(rest):
-            open_.pop(prefix).whole = True
-        elif prefix in open_:
-            open_[prefix].lines.append((number, rest))
-    return found
+            cut[prefix] = []
+        elif prefix in cut and _END.match(rest):
+            whole.append(cut.pop(prefix))
+        elif prefix in cut:
+            cut[prefix].append((number, rest))
+    return whole, cut
 
 
 class _Reader:
-    def __init__(self, block: _Block, machine: Machine) -> None:
+    def __init__(self, lines: _Lines, machine: Machine) -> None:
         self.machine = machine
         self.kinds: set[str] = set()
         self.gpus: list[tuple[int, str, str]] = []
@@ -100,7 +92,7 @@ class _Reader:
         self.cards: list[tuple[str, str, Fraction]] = []
         self.links: list[tuple[str, str, str, Fraction]] = []
         columns: dict[int, str] = {}
-        for number, line in block.lines:
+        for number, line in lines:
             if line.strip():
                 self._line(number, line, columns)
 
@@ -163,15 +155,8 @@ class _Reader:
                 raise TextError(f"a link from {one} to {other}, and none back", _REMEDY)
             for end in (one, other):
                 machine.names.setdefault(end, "NVSwitch" if end == other and switch else end)
-            what = _LABELS.get(kind, kind)
-            machine.join(
-                one,
-                other,
-                rate,
-                what,
-                both_ways=switch,
-                host=kind in _HOST or "CPU/" in one + other,
-            )
+            host = kind in _HOST or "CPU/" in one + other
+            machine.join(one, other, rate, _LABELS.get(kind, kind), both_ways=switch, host=host)
         for key, owner, rate in self.cards:
             at, lanes = self.above.get(owner, (owner, None))
             machine.card(NetworkCard(key, (), rate, lanes=lanes), at)

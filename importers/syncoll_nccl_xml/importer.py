@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 
+from networkx.utils import UnionFind
+
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Machine, TextError, speed_option
 from syncoll.importing.json_text import foreign_text
@@ -251,7 +253,7 @@ class Lowering:
     def _join_pcie(self) -> list[str]:
         """Bridges, CPUs, and the links of GPUs to their CPUs; returns the assumptions."""
         for device in self.system.devices:
-            child = self.merged.get(device.place, device.place)
+            child = self.merged[device.place]
             parent = self.merged.get(device.parent, device.parent)
             for place in {child, parent} - self.number.keys():
                 self.machine.names[place] = _switch_name(place)
@@ -268,26 +270,13 @@ class Lowering:
         return sorted(speeds)
 
     def _merged(self) -> dict[Place, Place]:
-        """The representative of each bridge that is one switch with others."""
-        group: dict[Place, Place] = {}
-
-        def find(place: Place) -> Place:
-            path = []
-            while place in group:
-                path.append(place)
-                place = group[place]
-            for passed in path:
-                group[passed] = place
-            return place
-
-        known = {device.place for device in self.system.devices}
+        """The first in the file of the bridges that are one switch, for each of them."""
+        joined: UnionFind[Place] = UnionFind(device.place for device in self.system.devices)
         for device in self.system.devices:
-            ends = [peer for peer in device.peers if peer in known]
-            for other in [*ends, *([device.parent] if device.same_switch else [])]:
-                one, two = find(device.place), find(other)
-                if one != two:
-                    group[one] = two
-        return {place: find(place) for place in group}
+            others = [peer for peer in device.peers if peer in self.above]
+            joined.union(device.place, *others, *[device.parent] * device.same_switch)
+        first: dict[Place, Place] = {}
+        return {place: first.setdefault(joined[place], place) for place in self.above}
 
     def _join_cpus(self) -> list[str]:
         """CPUs of a host that have GPUs or used cards, each with each; returns assumptions."""

@@ -17,21 +17,14 @@ from syncoll_smi.grammar import Cells, Grammar, affinities
 from syncoll_smi.islands import MOST_NVLINKS, islands
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
 from syncoll_smi.options import Pcie, link_speed, pcie_option
-from syncoll_smi.pcie import Level, add_pcie
+from syncoll_smi.pcie import LEVELS, Level, add_pcie
 
 __all__ = ["NvidiaSmiImporter"]
 
 _OWNER = "importer nvidia-smi"
 _COMMAND = "nvidia-smi topo -m"
 _PCIE_ONLY = re.compile(r"nvidia-smi\s.{0,80}?(?:-mp\b|--matrix_pci\b)")
-_LEVELS = {
-    "PIX": Level.SWITCH,
-    "PXB": Level.SWITCHES,
-    "PHB": Level.HOST_BRIDGE,
-    "NODE": Level.SOCKET,
-    "SYS": Level.SOCKETS,
-    "SOC": Level.SOCKETS,
-}
+_LEVELS = {**LEVELS, "SOC": Level.SOCKETS}
 _GRAMMAR = Grammar(
     _COMMAND,
     "GPU",

@@ -17,17 +17,10 @@ from syncoll.plugins import Imported, OptionValue
 from syncoll_smi.grammar import Grammar, affinities
 from syncoll_smi.matrices import groups, lines_of
 from syncoll_smi.options import pcie_option
-from syncoll_smi.pcie import Level, add_pcie
+from syncoll_smi.pcie import LEVELS, add_pcie
 
 __all__ = ["npu_smi", "xpu_smi"]
 
-_LEVELS = {
-    "PIX": Level.SWITCH,
-    "PXB": Level.SWITCHES,
-    "PHB": Level.HOST_BRIDGE,
-    "NODE": Level.SOCKET,
-    "SYS": Level.SOCKETS,
-}
 _SWITCHED = "HCCS switch"
 
 
@@ -95,7 +88,7 @@ def npu_smi() -> MatrixImporter:
         re.compile(r"(?:NPU|Phy-ID)\d{1,4}"),
         "X",
         {"HCCS": re.compile("HCCS"), "SIO": re.compile("SIO"), _SWITCHED: re.compile("HCCS_SW")},
-        _LEVELS,
+        LEVELS,
         "one of HCCS, HCCS_SW, SIO",
     )
     speeds = {"HCCS": "link", _SWITCHED: "link", "SIO": "sio"}
@@ -117,7 +110,7 @@ def xpu_smi() -> MatrixImporter:
         device,
         "S",
         links,
-        _LEVELS,
+        LEVELS,
         "MDF, XL with the number of lanes, XL*, or one of",
     )
     speeds = {"Xe Link": "link", "MDF": "mdf"}

@@ -20,7 +20,7 @@ from syncoll.plugins import NetworkCard
 from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.options import Pcie
 
-__all__ = ["Level", "add_pcie", "named"]
+__all__ = ["LEVELS", "Level", "add_pcie", "named"]
 
 
 class Level(IntEnum):
@@ -31,6 +31,16 @@ class Level(IntEnum):
     HOST_BRIDGE = 2
     SOCKET = 3
     SOCKETS = 4
+
+
+LEVELS = {
+    "PIX": Level.SWITCH,
+    "PXB": Level.SWITCHES,
+    "PHB": Level.HOST_BRIDGE,
+    "NODE": Level.SOCKET,
+    "SYS": Level.SOCKETS,
+}
+"""The words of several tools."""
 
 
 def add_pcie(

@@ -7,7 +7,14 @@ from fractions import Fraction
 from syncoll.model import Fabric, FabricLink
 from syncoll.model.fabric import Measure
 
-__all__ = ["Cables"]
+__all__ = ["Cables", "with_label"]
+
+
+def with_label(labels: str, label: str) -> str:
+    """The labels of parallel links, with another."""
+    if not label or label in labels.split(" + "):
+        return labels
+    return f"{labels} + {label}" if labels else label
 
 
 class Cables:
@@ -17,11 +24,6 @@ class Cables:
         self.nodes = nodes
         self.switches = switches
         self._links: dict[tuple[int, int], tuple[Fraction, str]] = {}
-
-    def new_switch(self) -> int:
-        """Adds a switch; returns its vertex."""
-        self.switches += 1
-        return self.nodes + self.switches - 1
 
     def add(
         self,
@@ -42,9 +44,7 @@ class Cables:
         ends = (source, destination)
         for link in (ends, ends[::-1])[: 1 + both_ways]:
             total, labels = self._links.get(link, (Fraction(0), ""))
-            if label and label not in labels.split(" + "):
-                labels = f"{labels} + {label}" if labels else label
-            self._links[link] = total + bandwidth, labels
+            self._links[link] = total + bandwidth, with_label(labels, label)
 
     def fabric(self, *, measure: Measure = "GB/s", unit: Fraction | None = None) -> Fabric:
         """The network of all links so far.

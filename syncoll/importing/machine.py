@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from syncoll.importing.clusters import nearest_nodes, used_cards, wants_cards
 from syncoll.importing.description import TextError
-from syncoll.importing.fabric_builder import Cables
+from syncoll.importing.fabric_builder import Cables, with_label
 from syncoll.importing.rates import rate_option
 from syncoll.model.fabric import reached
 from syncoll.plugins import Imported, NetworkCard, OptionValue
@@ -54,6 +54,7 @@ class Machine:
         self._cards: list[tuple[Key, NetworkCard]] = []
         self._links: _Links = {}
         self._above: dict[Key, Key] = {}
+        self._chunks = False  # whether bandwidths are in chunks per round
 
     def note(self, text: str) -> None:
         """Says something once."""
@@ -96,7 +97,12 @@ class Machine:
         if below:
             self._above.setdefault(one, other)  # of merged bridges the topmost
         for a, b in ((one, other), (other, one))[: 1 + both_ways]:
-            _join(self._links, a, b, _Link(rate, label, host or below))
+            known, link = self._links.setdefault(a, {}).get(b), _Link(rate, label, host or below)
+            self._links.setdefault(b, {})
+            if known is not None:
+                total = known.rate and rate and known.rate + rate
+                link = link._replace(rate=total, label=with_label(known.label, label))
+            self._links[a][b] = link
 
     @property
     def size(self) -> tuple[int, int]:
@@ -157,11 +163,8 @@ class Machine:
         for a, b in without:
             self._links[a][b] = self._links[a][b]._replace(rate=rate or Fraction(1))
         if rate is None:
-            self.chunks = True
+            self._chunks = True
             self.note(f"No speeds in the text: each link carries one chunk per round ({remedy}).")
-
-    chunks = False
-    """Whether bandwidths are in chunks per round."""
 
     def imported(
         self,
@@ -209,7 +212,7 @@ class Machine:
         for c, at in hooks.items():
             cards[c] = replace(cards[c], switch=number[at] - len(nodes))
         return Imported(
-            cables.fabric(measure="chunks per round" if self.chunks else "GB/s"),
+            cables.fabric(measure="chunks per round" if self._chunks else "GB/s"),
             tuple(self.notes),
             tuple(self.names[key] for key in self._nodes),
             tuple(self.names[key] for key in keys[len(nodes) :]),
@@ -299,19 +302,6 @@ class Machine:
             return _OTHER_ROOT if other[-1] in self._links.get(one[-1], ()) else _NO_WAY
         meet = next(key for key in one if key in other)
         return _SAME_ROOT if meet == one[-1] else one.index(meet) + other.index(meet)
-
-
-def _join(links: _Links, one: Key, other: Key, link: _Link) -> None:
-    known = links.setdefault(one, {}).get(other)
-    links.setdefault(other, {})
-    if known is not None:
-        labels = known.label.split(" + ") if known.label else []
-        if link.label and link.label not in labels:
-            labels.append(link.label)
-        rates = [rate for rate in (known.rate, link.rate) if rate is not None]
-        total = sum(rates) if len(rates) == 2 else None
-        link = _Link(Fraction(total) if total else None, " + ".join(labels), link.host)
-    links[one][other] = link
 
 
 def _thin(links: _Links, kept: Iterable[Key]) -> None:

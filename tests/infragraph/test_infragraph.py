@@ -108,7 +108,7 @@ def test_hosts_switches_and_slices() -> None:
 def test_speeds_that_are_missing() -> None:
     with pytest.raises(
         ImportFormatError,
-        match="its links nvlink, but others have one\nexpected option speeds=nvlink:",
+        match=r"from h.0.xpu.0 to h.0.nvsw.0, but others have one\nexpected option speeds=nvlink:",
     ):
         imported(hall())
     plain = json.loads(json.dumps(hall()).replace("gigabits_per_second", "choice"))
