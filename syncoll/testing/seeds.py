@@ -51,20 +51,18 @@ _SOON_SECONDS = 3.0
 _WITH_COPIES = ("nvl72(4, true)", "dgx_h100(2, nvls = true)")
 """Machines whose switches copy and add up, for seeds that support it."""
 
-
-_WITH_BOXES = ("dgx_h100(boxes = 2)",)
-"""For seeds that have no proposal on the others."""
+_WITH_BOXES, _REPRODUCIBLE = ("dgx_h100(boxes = 2)",), ("allreduce reproducible",)
+"""A machine, and on four nodes a collective, for seeds that have no proposal for the others."""
 
 
 @cache
 def questions(
-    counts_copies: bool = False, boxes: bool = False
+    counts_copies: bool = False, special: bool = False
 ) -> Sequence[tuple[Topology, Collective]]:
     """Collectives on small machines."""
     libraries = PluginManager.discover().spec_libraries.values()
     specs = SpecLibrary.load([record.folder for record in libraries])
     names = (*_TOPOLOGIES, *(_WITH_COPIES if counts_copies else ()))
-    names = _WITH_BOXES if boxes else names
 
     def asked(
         machines: Sequence[str], collectives: Sequence[str]
@@ -72,8 +70,10 @@ def questions(
         topologies = [as_topology(specs.topology(name)) for name in machines]
         return list(product(topologies, [specs.collective(name) for name in collectives]))
 
+    if special:
+        return [*asked(_ON_FOUR, _REPRODUCIBLE), *asked(_WITH_BOXES, _COLLECTIVES)]
     # The uneven ones come first, so that each check of every nth question has one of them.
-    return [*asked(() if boxes else _ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
+    return [*asked(_ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
 
 
 def proposals(
@@ -112,7 +112,7 @@ def proposals(
 
 def check_proposals(record: SeedRecord) -> None:
     """Its proposals solve their collectives, and it has a proposal for some collective."""
-    asked = questions(record.counts_copies), questions(boxes=True)
+    asked = questions(record.counts_copies), questions(special=True)
     found = any(sum(len(proposals(record, *one)) for one in each) for each in asked)
     demand(found, "it proposed nothing for any collective on any machine")
 

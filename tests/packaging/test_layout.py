@@ -100,7 +100,9 @@ def test_the_core_imports_no_plugin_and_no_solver(file: Path) -> None:
     }
     solvers -= libraries.get(file.parent.name, set())
     names = {module.partition(".")[0] for module in imports(file)}
-    assert not {name for name in names if name.startswith("syncoll_")}
+    # Texts of theorems come from the trusted checker's reading of a file.
+    trusted = {"syncoll_check"} if file.parent.name == "proofs" else set()
+    assert not {name for name in names if name.startswith("syncoll_")} - trusted
     assert not names & solvers
     assert not names & set(FOLDERS)
 

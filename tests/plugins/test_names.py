@@ -11,7 +11,8 @@ from syncoll.plugins import PluginManager
 CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
-    "step": {"verbs", "simulating", "trust"},  # of an algorithm
+    "step": {"verbs", "simulating", "trust", "proofs"},  # of an algorithm
+    "partial": {"spec"},  # sums
     "csv": {"documents"},  # a format of tables
     "path": {"verbs"},  # of a file
     "ring": {"symmetry"},  # a factor of a product
