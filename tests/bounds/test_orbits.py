@@ -171,7 +171,6 @@ def test_no_relaxation_proves_more_than_an_eager_schedule(seed: int) -> None:
         ("torus(32,32)", "allgather", Fraction(1023, 4)),
         ("hypercube(10)", "allgather", Fraction(1023, 10)),
         ("torus(6,6)", "alltoall", Fraction(6, 8)),
-        ("torus(8,8)", "alltoall", Fraction(8, 8)),
     ],
 )
 def test_figures_at_scale(name: str, collective: str, bandwidth: Fraction) -> None:

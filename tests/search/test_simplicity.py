@@ -191,7 +191,7 @@ def test_wider_limits_and_more_links_never_cost_more(collective: str) -> None:
     more[tuple(random.sample(range(4), 2))] += 1
     machines = [Topology.from_matrix("made", matrix.tolist()) for matrix in (few, more)]
     before: list[dict[int, Fraction]] = []
-    for most in (1, 2, 4, 8, 16):
+    for most in (1, 2, 8):
         found = [_costs(machine, collective, most) for machine in machines]
         for worse, better in [*zip(before, found, strict=False), (found[0], found[1])]:
             assert all(better[steps] <= cost for steps, cost in worse.items()), most
