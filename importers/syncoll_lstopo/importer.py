@@ -89,9 +89,9 @@ class _Reader:
         return rate or self.unknown
 
     def _below(self, element: Element, name: str, key: str, above: str) -> None:
-        if key in self.machine.names and key not in self.gpus:
+        if key in self.machine.names:
             raise TextError(f"{key} occurs twice", "each PCI device once")
-        self.machine.names.setdefault(key, name)
+        self.machine.names[key] = name
         self.machine.join(key, above, self._rate(element), "PCIe", below=True)
 
     def _pci(self, element: Element, key: str, bus: str, above: str) -> None:
@@ -104,12 +104,10 @@ class _Reader:
         elif kind.startswith(_GPU) or (kind.startswith("0300") and computes):
             for child in element.findall("object"):
                 self.device[f"OSDev:{child.get('gp_index', '')}"] = bus
-            if bus in self.gpus:
-                raise TextError(f"{bus} occurs twice", "each PCI device once")
             self.gpus.append(bus)
             name = next((one for one in named if _COMPUTE.match(one)), "GPU")
-            self.machine.node(bus, f"{name} ({bus})")
             self._below(element, name, bus, above)
+            self.machine.node(bus, f"{name} ({bus})")
         elif kind.startswith("02"):
             alias = named[0] if named[1:] else ""
             name = named[-1] if named else bus
@@ -120,11 +118,6 @@ class _Reader:
 
     def imported(self, root: Element) -> Imported:
         machine = self.machine
-        if len(self.gpus) < (1 if int(machine.options["boxes"]) > 1 else 2):
-            raise TextError(
-                f"it lists {len(self.gpus)} GPUs among its PCI devices",
-                f"at least 2, or one and boxes=2: {_WHOLE}",
-            )
         widest = max((card.lanes or 0 for card, _ in self.cards), default=0)
         for card, above in self.cards:
             if 2 * (card.lanes or 0) >= widest or str(machine.options["cards"]).strip():
@@ -133,7 +126,7 @@ class _Reader:
                 machine.note(f"Left out: {card.name}, whose PCIe is slow (option cards).")
         kinds = [kind for element in root for kind in self._matrix(element)]
         direct = " and ".join(f"{kind}s" for kind in dict.fromkeys(kinds)) or "NVLinks"
-        host = machine.takes_host(direct)
+        host = machine.takes_host(direct, _WHOLE)
         hooks = machine.hooks().values()
         used = {machine.root(key) for key in (*self.gpus, *hooks)}
         cpus = [cpu for cpu in (*self.cpus, "Machine") if cpu in used]

@@ -132,11 +132,6 @@ class _Reader:
 
     def imported(self) -> Imported:
         machine = self.machine
-        if len(self.gpus) < (1 if int(machine.options["boxes"]) > 1 else 2):
-            raise TextError(
-                f"it describes {counted(len(self.gpus), 'GPU')}",
-                "at least 2, or boxes=2; NCCL leaves out GPUs that the job did not use",
-            )
         for _, key, rank in sorted(self.gpus):
             machine.node(key, f"{key} {rank}".strip())
         for _, key, kind, _ in self.links:
@@ -161,7 +156,7 @@ class _Reader:
             at, lanes = self.above.get(owner, (owner, None))
             machine.card(NetworkCard(key, (), rate, lanes=lanes), at)
         direct = "xGMI links" if "XGMI" in self.kinds else "NVLinks"
-        host = machine.takes_host(direct)
+        host = machine.takes_host(direct, "NCCL leaves out GPUs that the job did not use")
         machine.note("Bandwidths are those by which NCCL chose its rings and trees, from its log.")
         return machine.imported(
             host=host,

@@ -69,7 +69,6 @@ class Lowering:
         self.network = str(options["network"])
         self.given_link = speed_option(options, "link", _OWNER)
         self.given_socket = speed_option(options, "socket", _OWNER)
-        self.several = int(options["boxes"]) > 1
         self.machine = Machine(options, label, _OWNER)
         self.notes = self.machine.notes
         self.gpus = self._gpus()
@@ -84,7 +83,7 @@ class Lowering:
         if self.network != "pcie":
             self._require_known_links()
             self._join_gpus()
-        host = self.machine.takes_host(self.direct)
+        host = self.machine.takes_host(self.direct, "NCCL leaves out GPUs that the job did not use")
         assumed = self._join_pcie()
         self._add_cards()
         assumed += self._join_cpus()
@@ -98,7 +97,7 @@ class Lowering:
                 + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
                 "links between all; such files do not have the links between network cards",
             )
-        if self.several and hosts > 1 and self.system.nets:
+        if int(self.options["boxes"]) > 1 and hosts > 1 and self.system.nets:
             raise TextError(
                 f"boxes={self.options['boxes']}, but its GPUs are on several hosts already",
                 "the file of one host, or boxes=1",
@@ -136,11 +135,6 @@ class Lowering:
                 "in the order of the file."
             )
             return tuple(Gpu(place, None, None, None, "", ()) for place in by_class)
-        if len(gpus) < 2 and not self.several:
-            raise TextError(
-                "it describes 1 GPU",
-                "at least 2, or boxes=2; NCCL leaves out GPUs that the job did not use",
-            )
         unused = len(set(by_class) - {gpu.place for gpu in gpus})
         if unused:
             self.notes.append(f"Left out: {unused} GPUs that the job which wrote this did not use.")

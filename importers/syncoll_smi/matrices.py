@@ -17,6 +17,7 @@ from networkx.utils import UnionFind
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import TextError
+from syncoll.importing.description import shortened
 
 __all__ = ["DeviceMatrix", "Line", "groups", "lines_of", "read_matrix"]
 
@@ -152,7 +153,7 @@ def read_matrix(
         if name not in known:
             missing = [other for other in wanted if other not in found]
             raise line.wrong(
-                f"rows of the matrix are missing here: {_few(missing)}",
+                f"rows of the matrix are missing here: {shortened(missing, 4)}",
                 f"the whole output of `{again}`",
             )
         if name not in needed:
@@ -180,7 +181,7 @@ def read_matrix(
     if missing:
         raise header.wrong(
             f"the matrix is incomplete: it has columns for {len(wanted)} GPUs, but no rows of "
-            f"{_few(missing)}",
+            f"{shortened(missing, 4)}",
             f"the whole output of `{again}`",
         )
     where = [columns.index(name) for name in wanted]
@@ -194,12 +195,6 @@ def read_matrix(
         header,
         tuple((name, tuple(words[i] for _, words in rows)) for i, name in rest),
     )
-
-
-def _few(names: Sequence[str]) -> str:
-    if len(names) <= 4:
-        return ", ".join(names)
-    return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names)})"
 
 
 def groups(pairs: Iterable[tuple[int, int]], number: int) -> list[list[int]]:

@@ -70,12 +70,11 @@ class MatrixImporter:
         )
         kinds = dict.fromkeys(kind for kind in cells.kinds.values() if kind)
         missing = dict.fromkeys(self.speeds[kind] for kind in kinds if rates[kind] is None)
-        known = {kind: rates[kind] for kind in kinds if rates[kind] is not None}
         machine.speeds(None, " and ".join(f"option {one}=28GB/s" for one in missing))
-        for kind, rate in known.items():
-            machine.note(
-                f"{kind}: {float(rate or 0):g} GB/s in each direction (option {self.speeds[kind]})."
-            )
+        for kind in kinds:
+            if rate := rates[kind]:
+                told = f"{float(rate):g} GB/s in each direction (option {self.speeds[kind]})"
+                machine.note(f"{kind}: {told}.")
         return machine.imported(host=host)
 
 

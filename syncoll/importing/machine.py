@@ -19,6 +19,7 @@ from syncoll.importing.fabric_builder import Cables, with_label
 from syncoll.importing.rates import rate_option
 from syncoll.model.fabric import reached
 from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.wording import counted
 
 __all__ = ["Machine", "speed_option"]
 
@@ -64,8 +65,7 @@ class Machine:
     def node(self, key: Key, name: str) -> None:
         """Adds a compute node, the next number."""
         self._nodes.append(key)
-        self.names[key] = name
-        self._links[key] = {}
+        self.switch(key, name)
 
     def switch(self, key: Key, name: str) -> None:
         """Adds or renames a switch: a device that forwards, such as a PCIe bridge or a CPU."""
@@ -114,14 +114,19 @@ class Machine:
         pairs = ((a, b) for a, b, link in self._all() if host or not link.host)
         return len(reached(pairs, self._nodes[0]).intersection(self._nodes))
 
-    def takes_host(self, direct: str) -> bool:
+    def takes_host(self, direct: str, whole: str) -> bool:
         """Whether PCIe and CPUs are part of the machine by the option `network`, with a note why;
-        `direct` are words for the other links.
+        `direct` are words for the other links, and `whole` for a text that lists all GPUs.
 
-        Raises ImportFormatError for nvlink, if these do not connect all compute nodes.
+        Raises ImportFormatError for one GPU without other boxes, and for nvlink, if these links do
+        not connect all compute nodes.
         """
-        network = str(self.options["network"])
-        found, number = self.reached(host=False), len(self._nodes)
+        network, number = str(self.options["network"]), len(self._nodes)
+        if number < (1 if int(self.options["boxes"]) > 1 else 2):
+            raise TextError(
+                f"it describes {counted(number, 'GPU')}", f"at least 2, or one and boxes=2; {whole}"
+            )
+        found = self.reached(host=False)
         if network == "nvlink" and found < number:
             raise TextError(
                 f"its {direct} reach {found} of {number} GPUs from GPU 0",

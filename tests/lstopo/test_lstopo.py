@@ -161,7 +161,7 @@ def test_displays_and_unknown_speeds() -> None:
 
 def test_a_single_gpu_and_boxes() -> None:
     text = system(package(0, gpu(0), card("70", "mlx5_0")))
-    with pytest.raises(ImportFormatError, match=r"it lists 1 GPUs .*\n.*boxes=2"):
+    with pytest.raises(ImportFormatError, match=r"it describes 1 GPU\n.*boxes=2"):
         imported(text)
     assert fabric(text, boxes="2", card="200Gb/s").num_nodes == 2
     slow = system(package(0, gpu(0), card("70", "mlx5_0"), card("71", "eno1", speed="1.0")))
