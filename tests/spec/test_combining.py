@@ -384,7 +384,7 @@ CASES = {
     "no operand": ("", "= inverse", 22, "e", "ends too early", "a name, `(` or `inverse`"),
     "no operator": (
         "", "= inverse allgather allgather", 34, "allgather", "unexpected `allgather`",
-        "`or`, `then`",
+        "`or`, `reproducible`, `then`",
     ),
     "no second part": ("", "= reduce then then", 28, "then", "a word of the language", "name"),
     "no second way": ("", "= reduce or", 24, "r", "ends too early", PART),

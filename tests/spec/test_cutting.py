@@ -34,7 +34,10 @@ SHIPPED = (
     "reducescatter",
     "scatter(1)",
 )
-SIZED = {"alltoallv", "allgatherv", "gatherv", "scatterv", "reducescatterv"}
+SIZED = {
+    *("alltoallv", "allgatherv", "gatherv", "scatterv", "reducescatterv", "dispatch", "combine"),
+    *("reshard", "reshard_copies", "reshard_parts", "reshard_sums"),
+}
 """They do not depend on C, see `test_sizes.py`."""
 
 
