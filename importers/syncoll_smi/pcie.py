@@ -87,7 +87,7 @@ def add_pcie(
             f"{len(between)} of {len(matrix.pairs)} pairs {without} here: PCIe is left out "
             f"(pcie={float(pcie.rate):g} adds it)."
         )
-    leaves = [c for c, card in enumerate(cards) if any(card is one for one in used)]
+    leaves = [c for c, card in enumerate(cards) if card in used]
     hooks: dict[int, object] = {}
     above = False
     if taken or leaves:

@@ -341,17 +341,16 @@ def _notes(
             "A GPU reaches its nearest cards at their full speed, in addition to all its other "
             "links; GPUs that share a card share its bandwidth."
         )
-    rest = [card for card in imported.cards if not any(card is one for one in used)]
     near = nearest_nodes(chosen) if chosen else []
     nearest = [card for card, nodes in zip(chosen, near, strict=True) if nodes]
-    others = [card for card in rest if not any(card is one for one in chosen)]
-    slow = [card for card in rest if any(card is one for one in nearest)]
-    gone = [card for card in rest if not any(card is one for one in (*others, *slow))]
-    for why, left in (
-        ("which were not chosen", others),
-        ("because others are more than twice as fast", slow),
-        ("because others are nearer to the GPUs", gone),
-    ):
-        if left:
-            notes.append(f"Left out: {_few(left)}, {why} (option cards).")
+    left: dict[str, list[NetworkCard]] = {}
+    for card in imported.cards:
+        if card not in used:
+            why = "because others are more than twice as fast"
+            if card not in nearest:
+                why = "because others are nearer to the GPUs"
+            if card not in chosen:
+                why = "which were not chosen"
+            left.setdefault(why, []).append(card)
+    notes += [f"Left out: {_few(cards)}, {why} (option cards)." for why, cards in left.items()]
     return notes

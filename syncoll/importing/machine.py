@@ -233,7 +233,7 @@ class Machine:
             return {}
         cards = cards or [self._with_distances(at, card) for at, card in self._cards]
         used = used_cards(cards, self.options, self.label, self.owner)
-        return {c: self._cards[c][0] for c, one in enumerate(cards) if any(one is u for u in used)}
+        return {c: self._cards[c][0] for c, card in enumerate(cards) if card in used}
 
     def _all(self) -> Iterator[tuple[Key, Key, _Link]]:
         for a, around in self._links.items():

@@ -83,7 +83,7 @@ class NetworkCard:
         bandwidth: GB/s in each direction; None if the tool does not print it.
         switch: the switch of the machine through which nodes reach the card; None if the nearest
             nodes reach it directly.
-        own: the nodes that reach it directly beside that switch.
+        own: further nodes, which reach it directly.
         lanes: GB/s in each direction of its link to the machine; None for the card's own bandwidth.
         alias: another name; empty for none.
     """

@@ -92,11 +92,11 @@ def test_tiles_of_intel() -> None:
         ("hello", "no matrix of NPUs: no line begins with NPU0"),
     ],
 )
-def test_what_is_refused(text: str, words: str) -> None:
+def test_errors_name_line_and_device(text: str, words: str) -> None:
     with pytest.raises(ImportFormatError, match=words):
         npu(text)
 
 
-def test_speeds_that_are_none() -> None:
+def test_invalid_speeds_are_refused() -> None:
     with pytest.raises(OptionError, match="option mdf of importer xpu-smi is 'fast'"):
         xpu(intel(TILES), mdf="fast")
