@@ -166,8 +166,6 @@ class _Reader:
                 rate = Fraction(int(cells[i * len(words) + j]), 1000)
                 if not rate or one == other or one is None or other is None:
                     continue
-                for end in {one, other} - self.machine.names.keys():
-                    self.machine.names[end] = end
                 cpu = one in self.cpus or other in self.cpus
                 self.machine.join(one, other, rate, kind, both_ways=False, host=cpu)
         self.machine.note(f"Links of {kind} have the file's bandwidths.")

@@ -140,16 +140,14 @@ class _Reader:
             self.kinds.add(kind)
         for key, (owner, rate) in self.above.items():
             if not key.startswith("NIC/"):
-                machine.names.setdefault(key, key)
-                machine.names.setdefault(owner, owner)
                 machine.join(key, owner, rate, "PCIe", below=True)
         pairs = {(one, other) for one, other, *_ in self.links}
         for one, other, kind, rate in self.links:
             switch = other.startswith("NVS/")
             if not switch and (other, one) not in pairs:
                 raise TextError(f"a link from {one} to {other}, and none back", _REMEDY)
-            for end in (one, other):
-                machine.names.setdefault(end, "NVSwitch" if end == other and switch else end)
+            if switch:
+                machine.names[other] = "NVSwitch"
             host = kind in _HOST or "CPU/" in one + other
             machine.join(one, other, rate, _LABELS.get(kind, kind), both_ways=switch, host=host)
         for key, owner, rate in self.cards:

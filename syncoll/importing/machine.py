@@ -87,7 +87,7 @@ class Machine:
         host: bool = False,
         below: bool = False,
     ) -> None:
-        """Adds a link; several between the same two devices add up.
+        """Adds a link; several between the same two devices add up.  Keys name unknown devices.
 
         Args:
             rate: GB/s in each direction; None if the description has none.
@@ -96,9 +96,11 @@ class Machine:
         """
         if below:
             self._above.setdefault(one, other)  # of merged bridges the topmost
+        for key in (one, other):
+            self.names.setdefault(key, str(key))
+            self._links.setdefault(key, {})
         for a, b in ((one, other), (other, one))[: 1 + both_ways]:
-            known, link = self._links.setdefault(a, {}).get(b), _Link(rate, label, host or below)
-            self._links.setdefault(b, {})
+            known, link = self._links[a].get(b), _Link(rate, label, host or below)
             if known is not None:
                 total = known.rate and rate and known.rate + rate
                 link = link._replace(rate=total, label=with_label(known.label, label))
@@ -157,17 +159,15 @@ class Machine:
         Raises ImportFormatError if only some links have speeds and there is no `rate`; `remedy` is
         the option that sets it.
         """
-        without = [(a, b) for a, b, link in self._all() if link.rate is None]
-        if not without:
-            return
-        some = next(((a, b) for a, b, link in self._all() if link.rate is not None), None)
-        if rate is None and some is not None:
+        every = list(self._all())
+        without = [(a, b) for a, b, link in every if link.rate is None]
+        if rate is None and 0 < len(without) < len(every):
             one, other = (self.names[key] for key in without[0])
             message = f"no speed of the link from {one} to {other}, but others have one"
             raise TextError(message, remedy)
         for a, b in without:
             self._links[a][b] = self._links[a][b]._replace(rate=rate or Fraction(1))
-        if rate is None:
+        if rate is None and without:
             self._chunks = True
             self.note(f"No speeds in the text: each link carries one chunk per round ({remedy}).")
 
@@ -287,19 +287,17 @@ class Machine:
                 del hooks[c]
 
     def _way(self, key: Key) -> list[Key]:
-        way = [] if key in self._above else [key]
-        while key in self._above:
-            key = self._above[key]
-            way.append(key)
+        way = [key]
+        while way[-1] in self._above:
+            way.append(self._above[way[-1]])
         return way
 
     def _with_distances(self, at: Key, card: NetworkCard) -> NetworkCard:
         if card.distances:
             return card
-        mine = [at, *self._way(at)] if at in self._above else [at]
-        return replace(
-            card, distances=tuple(self._distance(self._way(node), mine) for node in self._nodes)
-        )
+        mine = self._way(at)
+        far = [self._distance(self._way(node), mine) for node in self._nodes]
+        return replace(card, distances=tuple(far))
 
     def _distance(self, one: Sequence[Key], other: Sequence[Key]) -> int:
         """By the devices above two: bridges and CPUs."""
