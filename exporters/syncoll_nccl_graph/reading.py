@@ -8,8 +8,9 @@ into slices that follow one another.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
@@ -20,6 +21,7 @@ from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.counting import bound_loads
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant
+from syncoll.runtime.fitting import fitted
 from syncoll.trust import require_valid
 from syncoll_nccl_graph.wiring import RING, TREES, boxes_of, ways_of
 
@@ -30,8 +32,8 @@ _MOST_CHANNELS = 64
 _MOST_CHUNKS = 1 << 16
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,15}|[0-9]{1,15}")
 
-Send = tuple[int, int, int, int]
-"""Source, destination, step, and the mask of contributions."""
+Send = tuple[int, int, int]
+"""Source, destination and step."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,13 @@ class _Channels:
     pattern: int
     cross: int
     orders: list[tuple[int, ...]]
-    others: bool
+    others: bool = False
 
     def ways(self, topology: Topology) -> list[tuple[int, ...]]:
         """Rings as nodes in order, or trees as the parent of each node."""
         size, nodes = len(self.orders[0]), topology.num_nodes
         boxes = [list(range(nodes))] if size == nodes else boxes_of(topology)
-        if any(len(box) != size for box in boxes):
+        if len(boxes[0]) != size:
             raise VerificationError(
                 f"its channels have {size} GPUs, and {topology.name} has {len(boxes)} x "
                 f"{nodes // len(boxes)}"
@@ -73,8 +75,9 @@ class NcclGraphChecker:
         if instance is None:
             return CheckedExport(*about, False, all_nodes=False)
         topology = instance.topology
-        made, own = _performed(found, topology, instance)
-        loads = np.array(bound_loads(topology, made.algorithm)).sum(axis=-1)
+        own, algorithm = fitted(_performed(found, instance), topology, None)
+        require_valid(own, algorithm)
+        loads = np.array(bound_loads(topology, algorithm)).sum(axis=-1)
         rates = [bound.chunks_per_round for bound in topology.bounds]
         needed = max((Fraction(int(x)) / b for x, b in zip(loads, rates, strict=True)), default=0)
         if needed * instance.chunks > instance.rounds * own.chunks:
@@ -83,7 +86,7 @@ class NcclGraphChecker:
                 f"{Fraction(instance.rounds, instance.chunks)}"
             )
         about = about[0], instance.collective, topology.num_nodes, None, facts
-        links = frozenset((a, b) for _, a, b, _ in made.algorithm.sends.tolist())
+        links = frozenset((a, b) for _, a, b, _ in algorithm.sends.tolist())
         return CheckedExport(*about, links=links)
 
     def read(self, files: Mapping[str, bytes], meant: Meant) -> ForeignAlgorithm:
@@ -91,19 +94,15 @@ class NcclGraphChecker:
         named."""
         (content,) = files.values()
         found, topology, collective = _read(content), meant.machine(), meant.result()
-        some = range(1, topology.num_nodes**2 + 1)
-        least = next((c for c in some if collective.admits(topology.num_nodes, c)), 1)
+        least = collective.least_chunks(topology.num_nodes, topology.num_nodes**2) or 1
         steps = topology.num_nodes * 2
         asked = collective.instantiate(topology, chunks=least, steps=steps, rounds=steps)
-        return _performed(found, topology, asked)[0]
+        return _performed(found, asked)
 
 
-def _performed(
-    found: _Channels, topology: Topology, instance: Instance
-) -> tuple[ForeignAlgorithm, Instance]:
-    """The algorithm for a collective, and its instance, with each chunk cut so that all channels
-    get equal shares; verified."""
-    ways, nodes = found.ways(topology), topology.num_nodes
+def _performed(found: _Channels, instance: Instance) -> ForeignAlgorithm:
+    """The algorithm for a collective, with each chunk cut so that all channels get equal shares."""
+    ways, nodes = found.ways(instance.topology), instance.topology.num_nodes
     combining = instance.combining
     everywhere = (instance.post if combining else instance.pre | instance.post).all()
     ends = instance.pre.all(axis=1).all() if combining else everywhere
@@ -118,7 +117,7 @@ def _performed(
     if instance.num_chunks * cut > _MOST_CHUNKS:
         raise UncheckedError(f"{instance.num_chunks * cut} chunks are too many")
     pre, post = (np.repeat(x, cut, axis=0) for x in (instance.pre, instance.post))
-    rows: list[tuple[int, Send]] = []
+    rows: list[tuple[int, ...]] = []
     for some in instance.chunk_classes:
         every = [chunk * cut + part for chunk in some.tolist() for part in range(cut)]
         for turn, chunk in enumerate(every):
@@ -130,41 +129,16 @@ def _performed(
                 home = way[turn % nodes] if whole else node
                 late = turn % _SLICES if sliced else 0
                 sends = _along_ring(way, home, late, reduces=combining, copies=bool(everywhere))
-            rows += [(chunk, send) for send in sends]
-    table = np.array([(chunk, *send[:3]) for chunk, send in rows], dtype=np.int64)
-    carried = None
-    if combining:
-        carried = np.array([[send[3] >> n & 1 for n in range(nodes)] for _, send in rows], bool)
-    zeros = (0,) * (int(table[:, 3].max()) + 1)
-    algorithm = Algorithm(zeros, table.reshape(-1, 4), carried)
-    _require_links(algorithm, topology)
-    algorithm = algorithm.with_least_rounds(topology.conservative)
-    own = Instance(
-        topology,
-        instance.collective,
-        instance.chunks * cut,
-        algorithm.steps,
-        algorithm.rounds,
-        pre,
-        post,
-        combining,
-    )
-    require_valid(own, algorithm)
+            rows += [(chunk, *send) for send in sends]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    algorithm = Algorithm((0,) * (int(table[:, 3].max(initial=-1)) + 1), table)
     noun = "rings" if found.pattern == RING else "trees"
     derived = f"The file has {noun} and no steps; its {len(ways)} {noun} share the data equally"
     derived += f", each in {_SLICES} slices that follow one another." if sliced else "."
     if found.others:
         derived += "  Its trees are not used."
-    name = instance.collective
-    return ForeignAlgorithm(name, algorithm, pre, post, combining, own.chunks, derived=derived), own
-
-
-def _require_links(algorithm: Algorithm, topology: Topology) -> None:
-    ends = set(map(tuple, algorithm.sends[:, 1:3].tolist()))
-    for source, destination in sorted(ends - set(topology.links)):
-        raise VerificationError(
-            f"it joins GPU {source} to GPU {destination}, but {topology.name} has no such link"
-        )
+    name, chunks = instance.collective, instance.chunks * cut
+    return ForeignAlgorithm(name, algorithm, pre, post, combining, chunks, derived=derived)
 
 
 def _along_ring(
@@ -172,32 +146,22 @@ def _along_ring(
 ) -> Iterator[Send]:
     """The sends of a chunk that is reduced at a node, or copied from it, or both."""
     nodes, at = len(ring), ring.index(home)
-    if reduces:
-        mask = 0
-        for hop in range(1, nodes):
-            source = ring[(at + hop) % nodes]
-            mask |= 1 << source
-            yield source, ring[(at + hop + 1) % nodes], late + hop - 1, mask
-        late += nodes - 1
-    for hop in range(nodes - 1) if copies else ():
-        yield ring[(at + hop) % nodes], ring[(at + hop + 1) % nodes], late + hop, (1 << nodes) - 1
+    hops = range(1 if reduces else nodes, 2 * nodes if copies else nodes + 1)
+    for step, (a, b) in enumerate(pairwise(hops), late):
+        yield ring[(at + a) % nodes], ring[(at + b) % nodes], step
 
 
 def _along_tree(parents: tuple[int, ...], late: int) -> Iterator[Send]:
     """The sends of a chunk that is reduced at the root of a tree and copied back."""
-    ways: list[list[int]] = []
-    for node in range(len(parents)):
-        way = [node]
-        while parents[way[-1]] >= 0:
-            way.append(parents[way[-1]])
-        ways.append(way)
-    below = [sum(1 << n for n, way in enumerate(ways) if node in way) for node in range(len(ways))]
-    deepest = max(map(len, ways)) - 1
-    for node, way in enumerate(ways):
-        depth = len(way) - 1
+    depths = [0] * len(parents)
+    for node, up in enumerate(parents):
+        while up >= 0:
+            depths[node], up = depths[node] + 1, parents[up]
+    late += max(depths)
+    for node, (up, depth) in enumerate(zip(parents, depths, strict=True)):
         if depth:
-            yield node, way[1], late + deepest - depth, below[node]
-            yield way[1], node, late + deepest + depth - 1, (1 << len(parents)) - 1
+            yield node, up, late - depth
+            yield up, node, late + depth - 1
 
 
 def _read(content: bytes) -> _Channels:
@@ -210,51 +174,51 @@ def _read(content: bytes) -> _Channels:
     except FileFormatError as error:
         raise VerificationError(f"{'line ' * bool(getattr(error, 'line', 0))}{error}") from None
     plain = re.sub(r"<!--.*?-->", lambda x: "\n" * x[0].count("\n"), text, flags=re.DOTALL)
-    starts = [x.start() for x in re.finditer(r"<(?:graph|channel)(?=[\s/>])", plain)]
-    lines = [1 + plain.count("\n", 0, start) for start in starts]
+    starts = re.finditer(r"<(?:graph|channel)(?=[\s/>])", plain)
+    counted = (1 + plain.count("\n", 0, start.start()) for start in starts)
+    parts = (x for x in root.iter() if x.tag in ("graph", "channel"))
+    lines = {part: f"line {line}" for part, line in zip(parts, counted, strict=False)}
     if root.tag != "graphs" or root.get("version") != "1":
         raise VerificationError(
             f'line 1: <{root.tag}> of version {root.get("version")}; expected <graphs version="1">'
         )
     found: dict[int, _Channels] = {}
-    for graph in root:
-        line = lines.pop(0)
+    for graph in root.iterfind("graph"):
+        line, under = lines[graph], graph.findall("channel")
         number, pattern, channels, cross = (
-            _whole(graph.get(key), f"line {line}: {key} of graph", 16)
+            _whole(graph.get(key), f"{line}: {key} of graph", 1 << 15)
             for key in ("id", "pattern", "nchannels", "crossnic")
         )
-        under = [(lines.pop(0), one) for one in graph if one.tag == "channel"]
         if number not in (0, 1):
             continue  # of switches that reduce
         if pattern not in ((RING,) if number == 0 else TREES):
-            raise VerificationError(f"line {line}: graph {number} has pattern {pattern}")
+            raise VerificationError(f"{line}: graph {number} has pattern {pattern}")
         if not 1 <= channels <= _MOST_CHANNELS or len(under) != channels:
             raise VerificationError(
-                f"line {line}: nchannels is {channels}, and there are {len(under)}; expected as "
+                f"{line}: nchannels is {channels}, and there are {len(under)}; expected as "
                 f"many, and 1 to {_MOST_CHANNELS}"
             )
         if number in found:
-            raise VerificationError(f"line {line}: a second graph of id {number}")
+            raise VerificationError(f"{line}: a second graph of id {number}")
         gpus = [
-            [_whole(x.get("dev"), f"line {at}: dev of gpu", 1 << 60) for x in one.iter("gpu")]
-            for at, one in under
+            [_whole(x.get("dev"), f"{lines[one]}: dev of gpu", 1 << 60) for x in one.iter("gpu")]
+            for one in under
         ]
         known = sorted(set(gpus[0]))
-        for (at, _), order in zip(under, gpus, strict=True):
+        for one, order in zip(under, gpus, strict=True):
             wrong = [gpu for gpu, count in Counter(order).items() if count > 1]
             wrong += sorted(set(order) ^ set(known))
             if wrong or len(known) < 2:
                 raise VerificationError(
-                    f"line {at}: GPU {wrong[0] if wrong else known} is not once in this channel; "
-                    "expected each GPU of the host once, and at least two"
+                    f"{lines[one]}: GPU {wrong[0] if wrong else known} is not once in this "
+                    "channel; expected each GPU of the host once, and at least two"
                 )
         position = {gpu: i for i, gpu in enumerate(known)}
         orders = [tuple(position[gpu] for gpu in order) for order in gpus]
-        found[number] = _Channels(pattern, cross, orders, False)
+        found[number] = _Channels(pattern, cross, orders)
     if not found:
         raise VerificationError("it has neither rings (graph 0) nor trees (graph 1)")
-    chosen = found[min(found)]
-    return _Channels(chosen.pattern, chosen.cross, chosen.orders, len(found) > 1)
+    return replace(found[min(found)], others=len(found) > 1)
 
 
 def _whole(text: str | None, what: str, end: int) -> int:

@@ -61,20 +61,16 @@ def joined(
 
 def tree_of(order: Sequence[int], boxes: Boxes, pattern: int, half: int) -> tuple[int, ...]:
     """The parent of each node in a tree, -1 for the root; `half`: 0 or 1, the tree of hosts."""
-    hosts = len(boxes)
-    parents = [-1] * (hosts * len(order))
+    parents = [-1] * (len(boxes) * len(order))
+    if half:  # the first tree mirrored, or shifted for an odd number of hosts
+        boxes = boxes[::-1] if len(boxes) % 2 == 0 else [*boxes[1:], boxes[0]]
     for host, box in enumerate(boxes):
         for gpu, below in pairwise(order):
             parents[box[below]] = box[gpu]
-        # The second tree is the first one mirrored, or shifted for an odd number of hosts.
-        number = (hosts - 1 - host if hosts % 2 == 0 else (host - 1) % hosts) if half else host
-        if not number:
-            continue
-        bit = number & -number
-        up = (number ^ bit) | bit << 1
-        up = number ^ bit if up >= hosts else up
-        second = number > up
-        there = (hosts - 1 - up if hosts % 2 == 0 else (up + 1) % hosts) if half else up
-        entry = int(pattern == 2 or (pattern == 1 and not second))
-        parents[box[order[0]]] = boxes[there][order[min(entry, len(order) - 1)]]
+        if host:
+            bit = host & -host
+            up = (host ^ bit) | bit << 1
+            up = host ^ bit if up >= len(boxes) else up
+            entry = int(pattern == 2 or (pattern == 1 and host < up))
+            parents[box[order[0]]] = boxes[up][order[min(entry, len(order) - 1)]]
     return tuple(parents)

@@ -8,6 +8,7 @@ from math import gcd
 
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Topology
+from syncoll.planning import unit_bandwidth
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import PLACE
 from syncoll_nccl_graph.wiring import RING, TREES, Boxes, boxes_of, joined, tree_of
@@ -66,10 +67,10 @@ class NcclGraphExporter:
 def _path(edges: set[tuple[int, int]], nodes: int) -> Way:
     """The nodes of links that are one path through all nodes; else empty."""
     following = dict(edges)
-    starts = set(following) - {b for _, b in edges}
-    if len(edges) != nodes - 1 or len(following) != nodes - 1 or len(starts) != 1:
+    ends = set(following.values())
+    path = [*set(following) - ends]
+    if not path or not len(edges) == len(following) == len(ends) == nodes - 1:
         return ()
-    path = [*starts]
     while path[-1] in following:
         path.append(following[path[-1]])
     return tuple(path) if len(path) == nodes else ()
@@ -83,19 +84,13 @@ def _ways(request: ExportRequest) -> tuple[Counter[Way], Counter[Way]]:
     """
     algorithm, nodes = request.algorithm, request.instance.topology.num_nodes
     carried = algorithm.contributions
-    edges: defaultdict[int, tuple[set[tuple[int, int]], set[tuple[int, int]]]]
-    edges = defaultdict(lambda: (set(), set()))
+    edges = defaultdict[int, tuple[set[tuple[int, int]], ...]](lambda: (set(), set()))
     for i, (chunk, source, destination, _) in enumerate(algorithm.sends.tolist()):
         reduces = carried is not None and not carried[i, destination]
-        edges[chunk][0 if reduces else 1].add((source, destination))
-    phases: tuple[defaultdict[Way, Counter[int]], ...] = (
-        defaultdict(Counter),
-        defaultdict(Counter),
-    )
-    trees: Counter[Way] = Counter()
-    chunks = in_rings = 0
+        edges[chunk][not reduces].add((source, destination))
+    phases = [defaultdict[Way, Counter[int]](Counter) for _ in range(2)]
+    trees, chunks, in_rings = Counter[Way](), len(edges), 0
     for both in edges.values():
-        chunks += 1
         paths = [_path(some, nodes) for some in both]
         in_rings += all(path or not some for path, some in zip(paths, both, strict=True))
         for phase, path in enumerate(paths):
@@ -113,11 +108,10 @@ def _ways(request: ExportRequest) -> tuple[Counter[Way], Counter[Way]]:
         return Counter({way: next(iter(counts)) for way, counts in each[0].items()}), Counter()
     if trees.total() == chunks:
         return Counter(), trees
-    raise ExportError(
-        f"{_NEITHER}{max(in_rings, trees.total())} of {chunks} chunks have such ways"
-        if max(in_rings, trees.total()) < chunks
-        else f"{_NEITHER}its rings do not share the data of each node equally"
-    )
+    wrong = "its rings do not share the data of each node equally"
+    if (most := max(in_rings, trees.total())) < chunks:
+        wrong = f"{most} of {chunks} chunks have such ways"
+    raise ExportError(_NEITHER + wrong)
 
 
 def _ring_orders(rings: Counter[Way], boxes: Boxes) -> tuple[list[Way], int]:
@@ -170,10 +164,7 @@ def _tree_orders(trees: Counter[Way], boxes: Boxes) -> tuple[int, list[Way]]:
 
 def _speeds(topology: Topology, used: Sequence[tuple[int, int]], boxes: Boxes) -> tuple[str, str]:
     """GB/s of a channel within hosts and between them; in chunks per round without units."""
-    fabric, count = topology.fabric, Counter(used)
-    unit = Fraction(1)
-    if fabric is not None and fabric.measure == "GB/s":
-        unit = fabric.chunk_bandwidth
+    count, unit = Counter(used), (unit_bandwidth(topology) or Fraction(10**9)) / 10**9
     host = {node: number for number, box in enumerate(boxes) for node in box}
     least: dict[bool, Fraction] = {}
     for bound in topology.bounds:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from syncoll.arrays import BoolArray
 from syncoll.documents.record import Count, Node, PositiveCount, Record, read_record
@@ -16,9 +16,10 @@ from syncoll.importing.msccl_json import topology_in
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant as Named
+from syncoll.runtime.fitting import fitted
 from syncoll.trust import require_valid
 
-__all__ = ["ScclChecker", "contributions_of"]
+__all__ = ["ScclChecker"]
 
 _MOST_CELLS = 1 << 26
 _NAME = re.compile(r"(\w+)\(n=[0-9]+(?:,root=([0-9]+))?\)")
@@ -51,7 +52,7 @@ class ScclInstance(Record, frozen=True):
     """The arguments of the synthesis."""
 
     chunks: PositiveCount
-    pipeline: int | UnsetType | None = UNSET
+    pipeline: int | None = None
 
 
 class ScclFile(Record, frozen=True):
@@ -83,9 +84,7 @@ class ScclChecker:
         """See `syncoll.plugins.ExportChecker`."""
         found = self.read(files, Named())
         assert found.topology is not None
-        algorithm, costs = found.algorithm, (found.algorithm.steps, found.algorithm.rounds)
-        about = found.topology, found.collective, found.chunks, *costs
-        own = Instance(*about, found.pre, found.post, found.combining)
+        own, algorithm = fitted(found, found.topology, None)
         require_valid(own, algorithm)
         if instance is not None:
             starts, ends = (
@@ -163,9 +162,7 @@ def _algorithm(file: ScclFile, topology: Topology) -> ForeignAlgorithm:
             )
     name, combining = _collective(file, pre, post)
     sends = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    carried = contributions_of(sends, pre) if combining else None
-    rounds = tuple(step.rounds for step in file.steps)
-    algorithm = Algorithm(rounds, sends, carried)
+    algorithm = Algorithm(tuple(step.rounds for step in file.steps), sends)
     return ForeignAlgorithm(name, algorithm, pre, post, combining, chunks, topology)
 
 
@@ -204,45 +201,3 @@ def _collective(file: ScclFile, pre: BoolArray, post: BoolArray) -> tuple[str, b
     elif name == "scan":
         raise VerificationError("a scan reduces to another result at each node")
     return (name if match is None or match[2] is None else f"{name}(root={match[2]})"), combining
-
-
-def _size(arrival: tuple[int, int]) -> int:
-    """The number of contributions in an arrival."""
-    return arrival[0].bit_count()
-
-
-def contributions_of(sends: np.ndarray[Any, Any], pre: BoolArray) -> BoolArray:
-    """``[M, P]``: the contributions that each send carries: all that its source has reduced.
-
-    A node adds a partial result to its own if they have no contribution in common, and replaces its
-    own by a larger one that includes it.
-
-    Args:
-        sends: ``[M, 4]``: chunk, source, destination, step, in the order of steps.
-        pre: ``[G, P]``.
-
-    Raises:
-        VerificationError: if a contribution would be added twice.
-    """
-    held = {(chunk, node): 1 << node for chunk, node in np.argwhere(pre).tolist()}
-    carried = np.zeros((len(sends), pre.shape[1]), dtype=bool)
-    cuts = np.flatnonzero(np.diff(sends[:, 3])) + 1
-    for some in np.split(np.arange(len(sends)), cuts):
-        masks = [held.get((chunk, source), 0) for chunk, source, _, _ in sends[some].tolist()]
-        for i, mask in zip(some.tolist(), masks, strict=True):
-            chunk, source, destination, step = sends[i].tolist()
-            if not mask:
-                raise VerificationError(
-                    f"step {step} sends chunk {chunk} from node {source} to node {destination}, "
-                    f"but node {source} does not hold it then"
-                )
-            carried[i] = [mask >> node & 1 for node in range(pre.shape[1])]
-        for mask, i in sorted(zip(masks, some.tolist(), strict=True), key=_size):
-            chunk, _, destination, step = sends[i].tolist()
-            own = held.get((chunk, destination), 0)
-            if own & mask and mask & ~own and own & ~mask:
-                raise VerificationError(
-                    f"step {step}: node {destination} adds a contribution to chunk {chunk} twice"
-                )
-            held[chunk, destination] = own | mask
-    return carried

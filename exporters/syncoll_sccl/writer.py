@@ -1,7 +1,7 @@
 """Writes algorithm JSON as ``msccl.serialization`` does."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from math import gcd
 from typing import Any
@@ -12,7 +12,8 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.importing.msccl_json import nearest
 from syncoll.model import Algorithm, Counting, Instance, Topology
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll_sccl.reading import contributions_of
+from syncoll.runtime.fitting import contributions_of
+from syncoll.wording import few
 
 __all__ = ["ScclExporter"]
 
@@ -107,8 +108,8 @@ def _topology(topology: Topology) -> dict[str, Any]:
         between = {(a, b) for a in sources for b in destinations} & links
         if bound.counts is not Counting.SENDS or between != set(bound.links):
             raise ExportError(
-                f"the bound {bound.label or few_links(bound.links)} is not one on all sends from "
-                "some nodes to others"
+                f"the bound {bound.label or few([f'{a}->{b}' for a, b in bound.links], 4)} is not "
+                "one on all sends from some nodes to others"
             )
         if len(bound.links) > 1:
             switches.append([sources, destinations, width, bound.label])
@@ -117,11 +118,6 @@ def _topology(topology: Topology) -> dict[str, Any]:
     for a, b in links:
         matrix[b][a] = matrix[b][a] or topology.num_nodes
     return {"msccl_type": "topology", "name": topology.name, "switches": switches, "links": matrix}
-
-
-def few_links(links: Sequence[tuple[int, int]]) -> str:
-    """The first links of a bound in words."""
-    return ", ".join(f"{a}->{b}" for a, b in links[:4])
 
 
 def _decimal(bandwidth: Fraction) -> float:

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins.foreign import ForeignAlgorithm
 from syncoll.wording import counted
 
-__all__ = ["fitted"]
+__all__ = ["contributions_of", "fitted"]
 
 
 def fitted(
@@ -23,8 +24,8 @@ def fitted(
         collective: it defines C and the numbers of chunks; None if the file does.
 
     Raises:
-        VerificationError: if the file is for another number of nodes or uses a missing link, or no
-            C gives the collective the same chunks.
+        VerificationError: if the file is for another number of nodes, uses a missing link or adds a
+            contribution twice, or no C gives the collective the same chunks.
     """
     nodes, algorithm = topology.num_nodes, found.algorithm
     if found.pre.shape[1] != nodes:
@@ -36,6 +37,8 @@ def fitted(
             f"data go from rank {source} to rank {destination}, but {topology.name} has no such "
             "link"
         )
+    if found.combining and algorithm.contributions is None:
+        algorithm = replace(algorithm, contributions=contributions_of(algorithm.sends, found.pre))
     if found.derived:
         algorithm = algorithm.with_least_rounds(topology.conservative)
     steps, rounds = algorithm.steps, algorithm.rounds
@@ -51,12 +54,45 @@ def fitted(
     return instance, replace(algorithm, sends=sends[needed], contributions=carried)
 
 
+def contributions_of(sends: IntArray, pre: BoolArray) -> BoolArray:
+    """``[M, P]``: the contributions that each send carries: all that its source has reduced.
+
+    A node adds a partial result to its own if they have no contribution in common, and replaces its
+    own by a larger one that includes it.
+
+    Args:
+        sends: ``[M, 4]``: chunk, source, destination, step, in the order of steps.
+        pre: ``[G, P]``.
+
+    Raises:
+        VerificationError: if a contribution would be added twice.
+    """
+    held = {(chunk, node): 1 << node for chunk, node in np.argwhere(pre).tolist()}
+    carried = np.zeros((len(sends), pre.shape[1]), dtype=bool)
+    for step, now in groupby(enumerate(sends.tolist()), key=lambda row: row[1][3]):
+        moved = [(held.get((chunk, a), 0), i, chunk, a, b) for i, (chunk, a, b, _) in now]
+        moved.sort(key=lambda row: row[0].bit_count())
+        for mask, i, chunk, source, destination in moved:
+            if not mask:
+                raise VerificationError(
+                    f"step {step} sends chunk {chunk} from node {source} to node {destination}, "
+                    f"but node {source} does not hold it then"
+                )
+            carried[i] = [mask >> node & 1 for node in range(pre.shape[1])]
+            own = held.get((chunk, destination), 0)
+            if own & mask and mask & ~own and own & ~mask:
+                raise VerificationError(
+                    f"step {step}: node {destination} adds a contribution to chunk {chunk} twice"
+                )
+            held[chunk, destination] = own | mask
+    return carried
+
+
 def _numbers(found: ForeignAlgorithm, collective: Collective) -> tuple[int, IntArray]:
     """C, and for each chunk of a file its number in a collective; -1 for one that is complete at
     the start."""
     nodes, rows = found.pre.shape[1], _kinds(found.pre, found.post, combining=found.combining)
-    some = range(1, nodes * nodes + 1)
-    least = next((chunks for chunks in some if collective.admits(nodes, chunks)), 0)
+    least = collective.least_chunks(nodes, nodes * nodes)
     if found.combining is collective.combining and least:
         unit = sum(map(bool, _of(collective, nodes, least)))
         moving = sum(map(bool, rows))

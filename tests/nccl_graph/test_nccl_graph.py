@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_a_collective_that_nccl_does_not_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="4 GPUs, and ring"):
         loaded(file, "load", topology="ring(5)", collective="allreduce")
     file = saved(tmp_path, graph("0213"))
-    with pytest.raises(VerificationError, match="GPU 0 to GPU 2, but ring"):
+    with pytest.raises(VerificationError, match="rank 0 to rank 2, but ring"):
         loaded(file, "load", topology="ring(4)", collective="allreduce")
 
 
@@ -155,6 +156,9 @@ def test_an_algorithm_of_neither_rings_nor_trees_is_refused(tmp_path: Path) -> N
     request = ExportRequest("x", "allgather", both.instance, one)
     with pytest.raises(ExportError, match="its rings do not share the data of each node equally"):
         RECORD.load().export(request, {})
+    circle = Algorithm((1, 1, 1), [[0, 0, 1, 0], [0, 1, 2, 1], [0, 2, 1, 2]])
+    with pytest.raises(ExportError, match="0 of 1 chunks"):
+        RECORD.load().export(replace(request, algorithm=circle), {})
 
 
 @pytest.mark.parametrize(
@@ -169,6 +173,8 @@ def test_an_algorithm_of_neither_rings_nor_trees_is_refused(tmp_path: Path) -> N
         ('id="0" ', "", "line 2: id of graph is ''"),
         ("</channel>", "</chanel>", "line 8: not XML: mismatched tag"),
         ('id="0"', 'id="3"', "it has neither rings"),
+        ('nchannels="2"', 'nchannels="20"', "line 2: nchannels is 20, and there are 2"),
+        ("</graphs>", '<other/><graph id="7"/></graphs>', "line 16: pattern of graph is ''"),
     ],
 )
 def test_an_error_names_its_line(old: str, new: str, reason: str, tmp_path: Path) -> None:
