@@ -151,15 +151,15 @@ class _Reader:
         for link in links:
             rate = None
             for unit, value in link.physical.bandwidth.items():
-                number = exact_number(value)
-                if unit in _UNITS and (not number or number < 0):
+                if unit not in _UNITS:
+                    continue
+                lanes, number = "", exact_number(value)
+                if _UNITS[unit] == "GT/s":
+                    lanes = f" x{self.lanes}"
+                    self.machine.note(f"Speeds in GT/s are of {self.lanes} lanes (option lanes).")
+                rate = number and parse_rate(f"{float(number):.9f}{_UNITS[unit]}{lanes}")
+                if not rate:
                     raise TextError(f"link {link.name}: {unit} is {shown(value)}", "more than 0")
-                if unit in _UNITS and number:
-                    rate = parse_rate(f"{float(number):.12g}{_UNITS[unit]}")
-                    if _UNITS[unit] == "GT/s":
-                        rate = parse_rate(f"{float(number):.12g}GT/s x{self.lanes}")
-                        told = f"Speeds in GT/s are of {self.lanes} lanes (option lanes)."
-                        self.machine.note(told)
             found[link.name] = self.given.get(link.name, rate)
         return found
 

@@ -120,6 +120,13 @@ def test_speeds_that_are_missing() -> None:
         imported(hall(), speeds="nvlink=4")
 
 
+@pytest.mark.parametrize("speed", ["0", "-4", "1e20", '"fast"'])
+def test_speeds_out_of_range_are_refused(speed: str) -> None:
+    text = json.dumps(hall()).replace(": 200", f": {speed}")
+    with pytest.raises(ImportFormatError, match="link cable: gigabits_per_second is"):
+        imported(text, speeds="nvlink:450GB/s")
+
+
 def test_devices_within_devices() -> None:
     data = hall(1)
     card = {
