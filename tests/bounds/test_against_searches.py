@@ -30,7 +30,7 @@ ROWS = [
 def test_bounds_and_searches_prove_the_same(machine: str, collective: str) -> None:
     bounds = syncoll.bounds(machine, collective, work=3)
     # Until solvers leave the time for trees.
-    work = {"hypercube(3)": 4, "dgx1": 2, "p3_16xlarge": 2}.get(machine, 0.5)
+    work = {"hypercube(3)": 4, "dgx1": 2, "p3_16xlarge": 2}.get(machine, 1)
     found = syncoll.pareto(machine, collective, work=work, progress="none")
     assert bounds.steps == found.least_steps
     assert bounds.bandwidth == found.least_bandwidth
