@@ -142,7 +142,7 @@ def test_a_broken_file(command: str, files: Path, tmp_path: Path, run: Run) -> N
     refused(run(command, broken), str(broken), "bandwidth")
     broken.write_text(text[: len(text) // 2], encoding="utf-8")
     refused(run(command, broken), "truncated")
-    broken.write_text(text.replace("frontier/1", "frontier/9"), encoding="utf-8")
+    broken.write_text(text.replace("frontier/1", "frontier/99"), encoding="utf-8")
     refused(run(command, broken), "upgrade syncoll")
 
 
