@@ -4,8 +4,6 @@ Certificates on the reversed machine become ones on the machine itself: a way fr
 there is a way from b to a here, and step t is step S - 1 - t.  Chunks are numbered by class.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

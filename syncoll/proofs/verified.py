@@ -1,7 +1,5 @@
 """The verified checker of `theorems/`: its sources in a folder of their own, and a run of it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Declarations: the verbs that there are, and their keywords with types, defaults and sentences."""
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import pkgutil
@@ -113,7 +111,7 @@ class Verb:
         return found
 
     @cached_property
-    def parts(self) -> list[Verb]:
+    def parts(self) -> "list[Verb]":
         """The commands of a folder of folders."""
         return [] if hasattr(self.module, "__all__") else verbs(self.package)
 

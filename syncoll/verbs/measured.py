@@ -1,7 +1,5 @@
 """Measured runs: a log's machine, collective, and the ways in which the library may have run it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

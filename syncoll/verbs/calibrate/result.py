@@ -1,7 +1,5 @@
 """Fitted runtimes, as a table, a document and a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Measurements with their ceilings, as a table, a document and a file of settings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path

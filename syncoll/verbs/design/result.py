@@ -1,7 +1,5 @@
 """Machines with their costs and bounds: a table, a picture and a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

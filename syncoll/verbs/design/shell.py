@@ -1,7 +1,5 @@
 """The shell's part of designs: topologies and collectives in any order."""
 
-from __future__ import annotations
-
 import argparse
 
 from syncoll.cli import STANDARD_OUTPUT, command

@@ -1,7 +1,5 @@
 """The formula of an instance and its lowerings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

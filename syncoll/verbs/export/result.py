@@ -1,7 +1,5 @@
 """Files for runtimes: written once they are executed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

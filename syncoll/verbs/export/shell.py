@@ -1,7 +1,5 @@
 """The shell's part of exports."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Forests of optimal throughput."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The shell's part of imports."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

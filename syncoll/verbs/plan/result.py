@@ -1,7 +1,5 @@
 """Plans: the fastest algorithm for each size, shown, drawn and exported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Recommendations: the fastest algorithm for each message, with its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shell's part of recommendations."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 

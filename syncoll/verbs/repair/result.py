@@ -1,7 +1,5 @@
 """Repairs and surveys: losses as tables and documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The shell's part of repairs and surveys."""
 
-from __future__ import annotations
-
 import argparse
 
 import syncoll

@@ -1,7 +1,5 @@
 """Reports: one page to look at, to send and to print."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

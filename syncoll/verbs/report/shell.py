@@ -1,7 +1,5 @@
 """The shell's part of reports."""
 
-from __future__ import annotations
-
 import argparse
 
 from syncoll.cli import STANDARD_OUTPUT, Exit, ask, print_page, print_text, write_bytes

@@ -1,7 +1,5 @@
 """Runs on data: in this process, or over MPI."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median

@@ -1,7 +1,5 @@
 """The shell's part of runs."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from dataclasses import replace

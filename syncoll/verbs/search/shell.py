@@ -1,7 +1,5 @@
 """The shell's part of searches in spec files."""
 
-from __future__ import annotations
-
 import argparse
 
 from syncoll.verbs.pareto.shell import run_search

@@ -1,7 +1,5 @@
 """The schedule tables of stored algorithms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from syncoll.documents import StoredAlgorithm, StoredFile

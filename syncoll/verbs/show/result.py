@@ -1,7 +1,5 @@
 """The symmetry of a topology."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

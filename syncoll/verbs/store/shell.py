@@ -1,7 +1,5 @@
 """The shell's part of the store."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

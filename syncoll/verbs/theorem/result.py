@@ -1,7 +1,5 @@
 """Theorems that were written, and the claims that the verified program accepted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote

@@ -1,7 +1,5 @@
 """The shell's part of theorems."""
 
-from __future__ import annotations
-
 import argparse
 
 from syncoll.cli import command

@@ -1,7 +1,5 @@
 """Verified files, and exports that were executed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

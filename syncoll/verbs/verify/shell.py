@@ -1,7 +1,5 @@
 """The shell's part of verification: errors of exports do not end it."""
 
-from __future__ import annotations
-
 import argparse
 
 from syncoll.cli.exits import Exit

@@ -1,7 +1,5 @@
 """The shell's part of checks of spec files."""
 
-from __future__ import annotations
-
 import argparse
 
 from syncoll.cli import Exit, ask, note, print_text
