@@ -23,7 +23,6 @@ __all__ = ["COVERED", "TheoremText", "theorem_text"]
 COVERED = ("prices", "cut", "sends", "nothing")
 """The methods of certificates that the checker verifies."""
 
-User = tuple[int, int]  # a class, and a node where it starts
 Rows = dict[tuple[int, int], Fraction]  # prices of a link or a bound in a step
 
 
@@ -69,14 +68,23 @@ def theorem_text(content: bytes, refuted: int = 0) -> TheoremText:
         raise VerificationError(str(error)) from None
 
 
-def _list(items: Iterable[object]) -> str:
+def _list(items: Iterable[object], between: str = " ") -> str:
     listed = [str(one) for one in items]
-    return " ".join([str(len(listed)), *listed])
+    return between.join([str(len(listed)), *listed])
 
 
 def _lines(items: Iterable[str]) -> str:
-    listed = list(items)
-    return "\n".join([str(len(listed)), *listed])
+    return _list(items, "\n")
+
+
+def _users(classes: Iterable[int], start: int) -> list[str]:
+    return [f"{k} {start}" for k in classes]
+
+
+def _ends(sources: Sequence[int], goal: int, turned: bool) -> tuple[int, int]:
+    """Where a class starts and where it must get to, on the machine itself."""
+    start = sources[0] if sources else 0
+    return (goal, start) if turned else (start, goal)
 
 
 class _Text:
@@ -116,8 +124,8 @@ class _Text:
             with at("points", i):
                 proof = self._proof(point, known)
                 optimal += [] if proof == "open" else [i]
-                points.append(f"point {point['chunks']} {point['rounds']} {proof}")
-                points[-1] += self._algorithm(point)
+                costs = f"{point['chunks']} {point['rounds']}"
+                points.append(f"point {costs} {proof} {self._algorithm(point)}")
         distance = self._distance()
         parts = [
             f"syncoll-theorem 1\nnodes {machine.nodes} grains {machine.grains}",
@@ -134,11 +142,8 @@ class _Text:
         entries = [*self.document["points"], *self.document["between"]]
         refuted = len({str(one) for entry in entries for one in entry["proof"]["refuted"]})
         refuted -= self.refuted
-        for what, n in (
-            ("refutation", refuted),
-            ("family", len(self.document.get("families", ()))),
-        ):
-            unproved += [counted(n, what)] if n else []
+        others = {"refutation": refuted, "family": len(self.document.get("families", ()))}
+        unproved += [counted(n, what) for what, n in others.items() if n]
         claims = len(certificates) + len(points) + len(distance)
         return TheoremText("\n".join(parts), claims, tuple(optimal), tuple(unproved))
 
@@ -190,28 +195,23 @@ class _Text:
 
     def _cut(self, one: Any, demands: Sequence[Any], turned: bool) -> str:
         nodes, inside = one["nodes"], set(one["nodes"])
-        leaving = defaultdict[int, list[User]](list)
+        leaving = defaultdict[int, list[str]](list)
         for sources, destinations, classes in demands:
             out = [n for n in destinations if n not in inside]
             if inside.issuperset(sources) and out:
-                start, goal = (
-                    (out[0], sources[0]) if turned else (sources[0] if sources else 0, out[0])
-                )
-                leaving[goal] += [(k, start) for k in classes]
+                start, goal = _ends(sources, out[0], turned)
+                leaving[goal] += _users(classes, start)
         if turned:
             require(len(nodes) == len(inside) <= self.machine.nodes, "a node twice")
             nodes = [n for n in range(self.machine.nodes) if n not in inside]
-        users = [f"{goal} {self._users(own)}" for goal, own in leaving.items()]
+        users = [f"{goal} {_list(own)}" for goal, own in leaving.items()]
         return f"inside {_list(nodes)} cover {_list(one['cover'])}\nleaving {_lines(users)}"
-
-    def _users(self, users: Sequence[User]) -> str:
-        return _list(f"{k} {start}" for k, start in users)
 
     def _prices(self, one: Any, demands: Sequence[Any], turned: bool) -> str:
         steps, machine = one["steps"], self.machine
         last = 0 if steps is None else steps - 1
         prices: Rows = distinct((row["bound"], row["step"], row["price"]) for row in one["prices"])
-        shares: list[tuple[int, list[User], Rows]] = []
+        shares: list[tuple[int, list[str], Rows]] = []
         claimed = set[tuple[int, int]]()
         for i, share in enumerate(one["shares"]):
             with at("shares", i):
@@ -222,23 +222,16 @@ class _Text:
                         (machine.number[links[link][::-1]], t): price
                         for (link, t), price in own.items()
                     }
-                users = defaultdict[int, list[User]](list)
+                users = defaultdict[int, list[str]](list)
                 for k in share["demands"]:
                     sources, destinations, classes = demands[k]
                     require(goal in destinations and (k, goal) not in claimed, f"demand {k}")
                     claimed.add((k, goal))
-                    start, end = (
-                        (goal, sources[0]) if turned else (sources[0] if sources else 0, goal)
-                    )
-                    users[end] += [(c, start) for c in classes]
+                    start, end = _ends(sources, goal, turned)
+                    users[end] += _users(classes, start)
                 shares += [(end, some, own) for end, some in users.items()]
-        unit = lcm(
-            *(
-                x.denominator
-                for rows in (prices, *(own for *_, own in shares))
-                for x in rows.values()
-            )
-        )
+        every = [prices, *(own for *_, own in shares)]
+        unit = lcm(*(price.denominator for rows in every for price in rows.values()))
 
         def table(rows: Rows) -> str:
             require(all(0 <= t <= last for _, t in rows), "a price in a step that does not exist")
@@ -248,7 +241,7 @@ class _Text:
                 if price
             )
 
-        texts = [f"{end} {self._users(users)} {table(own)}" for end, users, own in shares]
+        texts = [f"{end} {_list(users)} {table(own)}" for end, users, own in shares]
         most = "any" if steps is None else steps
         return f"steps {most} unit {unit} {table(prices)}\nshares {_lines(texts)}"
 
@@ -275,7 +268,7 @@ class _Text:
         for c, a, b, t, whose in _all_sends(replay):
             own = f" {_list(bits(whose))}" if replay.combining else ""
             sends[t].append(f"{place[c]} {a} {b}{own}")
-        return " " + _lines(
+        return _lines(
             f"step {rounds} {_list(now)}" for rounds, now in zip(replay.rounds, sends, strict=True)
         )
 

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import syncoll
@@ -59,16 +59,13 @@ def write_theorem(folder: Path, text: str, refutations: Mapping[str, bytes]) -> 
     sources = _sources()
     files = {one.name: one.read_bytes() for kind in _SHIPPED for one in sources.glob(kind)}
     names = [name.removesuffix(".cnf") for name in refutations if name.endswith(".cnf")]
-    files |= refutations
-    files |= {TEXT: text.encode(), "refuted.mk": f"REFUTED = {' '.join(names)}\n".encode()}
-    if folder.is_dir():  # files that stay are not compiled again
-        present = {name: folder / name for name in files if (folder / name).is_file()}
-        files = {
-            name: content
-            for name, content in files.items()
-            if name not in present or present[name].read_bytes() != content
-        }
-    write_folder(folder, files)
+    made = {TEXT: text.encode(), "refuted.mk": f"REFUTED = {' '.join(names)}\n".encode()}
+    new = {  # files that stay are not compiled again
+        name: content
+        for name, content in {**files, **refutations, **made}.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content
+    }
+    write_folder(folder, new)
 
 
 def proved_claims(folder: Path) -> list[str]:
@@ -86,16 +83,17 @@ def proved_claims(folder: Path) -> list[str]:
             f"{', '.join(missing)}: not found, and the proofs need it; on Debian, "
             f"apt-get install --no-install-recommends {packages}"
         )
-    built = _run(["make", "-s", "-C", str(folder), "checker"])
+    built = _make(folder, "checker")
     if built.returncode != 0:
         lines = built.stderr.strip().splitlines()[-12:]
         raise ExecutionError("\n".join([f"the proofs in {folder} do not compile", *lines]))
-    judged = _run(["make", "-s", "-C", str(folder), "check"])
+    judged = _make(folder, "check")
     if judged.returncode != 0:
         raise VerificationError(judged.stderr.strip().splitlines()[0])
     lines = judged.stdout.splitlines()
     return [line.removeprefix("proved: ") for line in lines if line.startswith("proved: ")]
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _make(folder: Path, target: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "-s", "-C", str(folder), target]
     return subprocess.run(command, capture_output=True, text=True, check=False)
