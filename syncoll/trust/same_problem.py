@@ -67,6 +67,7 @@ def require_same_instance(one: Instance, collective: Collective) -> None:
             ("start at other nodes", np.array_equal(meant.pre, one.pre)),
             ("end at other nodes", np.array_equal(meant.post, one.post)),
             (f"are {'' if one.combining else 'not '}reduced", meant.combining == one.combining),
+            ("need not be reproducible sums", one.reproducible or not meant.reproducible),
         )
         if not same
     ]

@@ -29,6 +29,7 @@ from syncoll.trust.data import execute
 from syncoll.trust.data.definition import Inputs
 from syncoll.trust.data.execute import NodeMemory
 from syncoll.trust.data.workload import ReduceOp, Workload
+from syncoll.trust.same_problem import require_same_instance
 from syncoll_check import FileError, WrongError, check
 from syncoll_derivations import RECORD
 from syncoll_derivations.derivations import Demand, SumNetwork, SumPacking
@@ -199,6 +200,14 @@ def test_files_keep_the_word_and_both_checkers_agree() -> None:
         assert bool(ours) is bool(theirs), (ours, theirs)
         refused += bool(ours)
     assert refused > 60
+
+
+def test_an_algorithm_without_the_word_is_for_another_collective() -> None:
+    asked = syncoll.collective("allreduce reproducible")
+    instance, _ = halving(4, [[2, 1]])
+    require_same_instance(instance, asked)
+    with pytest.raises(VerificationError, match="need not be reproducible sums"):
+        require_same_instance(replace(instance, reproducible=False), asked)
 
 
 @pytest.mark.parametrize(
