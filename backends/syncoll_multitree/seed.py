@@ -276,7 +276,7 @@ def _over_switches(
                 trees, _ = multitree_on_fabric(
                     fabric, roots, unit=unit, search=name, order=order, turns=turns, until=until
                 )
-            except ModelError:  # in so few rounds, links that trees need carry no chunk
+            except ModelError:  # links that trees need carry no chunk in these rounds
                 return
             pairs = set(map(tuple, trees.edges[:, 1:3].tolist()))
             made = None

@@ -422,7 +422,7 @@ def test_an_export_that_fails_its_check_is_a_bug(
         (["--alpha", "-1us", "--beta", "1GB/s"], "negative"),
         (["--alpha=-0.1us", "--beta", "1GB/s"], "negative"),
         (["--alpha", "1", "--beta", "1GB/s"], "--alpha: the time '1' has no unit"),
-        (["--alpha", "1us", "--beta", "1GBps"], "--beta: the bandwidth '1GBps' has the unknown"),
+        (["--alpha", "1us", "--beta", "1GBq"], "--beta: the bandwidth '1GBq' has the unknown"),
         (["--alpha", "1us", "--beta", "-1GB/s"], "above 0"),
         ([*MODEL, "--overhead", "-1us"], "--overhead"),
         ([*MODEL, "--sizes", "1KiB", "--plot", "x.svg"], "--sizes: a plot needs a range"),
