@@ -45,7 +45,7 @@ from syncoll.results import Frontier, Refuted, refuted_instance
 from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
 from syncoll.trust.same_problem import require_same_instance, require_same_topology
 from syncoll.version import __version__
-from syncoll.wording import counted
+from syncoll.wording import argument, counted
 
 __all__ = [
     "LARGEST_PROOF",
@@ -327,16 +327,15 @@ def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
 
 
 class FileWitness:
-    """Checks the proof files of refutations in a folder; a `syncoll.trust.claims.Witness`."""
+    """Checks the proof files of refutations in a folder; a `syncoll.trust.claims.Witness`.  Raises
+    `UsageError` if there is no such folder: a frontier without refutations would pass."""
 
     def __init__(self, folder: Path, manager: PluginManager | None = None) -> None:
+        if not folder.is_dir():
+            raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
         self.folder, self.manager = folder, manager
 
-    def __call__(self, refuted: Refuted, frontier: Frontier) -> None:
-        """Checks that the file proves that the refuted algorithm does not exist; see `checked`."""
-        self.checked(refuted, frontier)
-
-    def checked(
+    def __call__(
         self, refuted: Refuted, frontier: Frontier, *, hints: bool = False
     ) -> CheckedRefutation:
         """The checked file, with hints if asked for.  Raises `VerificationError` if it does not

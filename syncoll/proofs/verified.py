@@ -44,7 +44,7 @@ def refutation_files(
     used = dict.fromkeys(one for proof in proved for one in proof.refuted if one.file is not None)
     witness, files = FileWitness(proofs, manager), dict[str, bytes]()
     for i, one in enumerate(used):
-        found = witness.checked(one, frontier, hints=True)
+        found = witness(one, frontier, hints=True)
         files[f"refuted-{i}.cnf"] = found.clauses.dimacs()
         try:
             files[f"refuted-{i}.lrat"] = lrat(found.proof).encode()

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.pages.collective import collective_page, least_size
 from syncoll.pages.topology import topology_page
 from syncoll.planning import Picture, require_matplotlib
 from syncoll.reporting.figures import draw_nodes, link_curves
-from syncoll.reporting.layout import NetworkLayout, lay_out
+from syncoll.reporting.layout import lay_out
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawing_of", "html_of", "network_drawing"]
+__all__ = ["drawing_of", "html_of"]
 
 _NARROW, _WIDE = 0.6, 2.0
 """Widths of the slowest and the fastest link, in points."""
@@ -42,62 +42,50 @@ def html_of(value: Topology | Collective) -> str:
 
 
 def drawing_of(
-    value: Topology | Collective, nodes: int | None = None, chunks: int | None = None
+    value: Topology | Collective,
+    nodes: int | None = None,
+    chunks: int | None = None,
+    *,
+    switched: bool = False,
 ) -> Picture:
-    """The drawing of a topology, or of a collective on some nodes with some chunks per node.
-    Raises `UsageError` if matplotlib is not installed, or the collective is not defined."""
+    """The drawing of a topology, where `switched` with the switches of its physical network, or of
+    a collective on some nodes with some chunks per node.  Raises `UsageError` if matplotlib is not
+    installed, or the collective is not defined."""
     require_matplotlib(value.name)
     if isinstance(value, Topology):
-        layout = lay_out(value)
-        width, height = np.ptp(layout.places, axis=0) + 1.6
-        high = min(12.0, 6.0 * height / width + 0.3)
-        return Picture(lambda figure: _paint_topology(figure, value, layout), (6.0, high))
+        fabric = value.fabric
+        has_switches = switched and fabric is not None and fabric.num_switches > 0
+        return _network_drawing(value, fabric if has_switches else None)
     size = least_size(value, nodes, chunks)
     height = min(12.0, 1.4 + 0.22 * len(value.tabulate(*size)))
     return Picture(lambda figure: _paint_collective(figure, value, *size), (6.0, height))
 
 
-def network_drawing(topology: Topology) -> Picture:
-    """The drawing of the physical network of a topology, with switches as squares."""
-    fabric = topology.fabric
-    if fabric is None or not fabric.num_switches:
-        return drawing_of(topology)
-    layout = lay_out(topology, switched=True)
+def _network_drawing(topology: Topology, fabric: Fabric | None) -> Picture:
+    layout = lay_out(topology, switched=fabric is not None)
     places = np.concatenate([layout.places, layout.switches])
-    rates = {ends: float(rate) for ends, rate in fabric.bandwidths.items()}
-    largest = max(rates.values())
+    if fabric is None:
+        bounds = [float(bound.chunks_per_round) for bound in topology.bounds]
+        rates = np.array([min(bounds[i] for i in each) for each in topology.link_bounds])
+        curves = link_curves(topology, layout)
+        others = counted(len(topology.links), "link")
+    else:
+        rates = np.array([float(rate) for rate in fabric.bandwidths.values()])
+        curves = [places[[a, b]] for a, b in fabric.bandwidths]
+        others = counted(fabric.num_switches, "switch")
+    widths = np.maximum(_NARROW, _WIDE * rates / rates.max(initial=1e-9))
 
     def paint(figure: Figure) -> None:
+        from matplotlib.collections import LineCollection
+
         axes = figure.subplots()
-        for (a, b), rate in rates.items():
-            wide = max(_NARROW, _WIDE * rate / largest)
-            axes.plot(*places[[a, b]].T, color="#06437d", linewidth=wide, alpha=0.4)
-        axes.scatter(
-            layout.switches[:, 0], layout.switches[:, 1], s=30, marker="s", c="#a9cce8", zorder=3
-        )
-        draw_nodes(axes, layout.places)
-        axes.update_datalim(places)
-        axes.set_xlim(places[:, 0].min() - 0.8, places[:, 0].max() + 0.8)
-        axes.set_ylim(places[:, 1].max() + 0.8, places[:, 1].min() - 0.8)
-        about = f"{counted(fabric.num_nodes, 'node')}, {counted(fabric.num_switches, 'switch')}"
+        axes.add_collection(LineCollection(curves, colors="#06437d", linewidths=widths, alpha=0.6))
+        draw_nodes(axes, layout)
+        about = f"{counted(topology.num_nodes, 'node')}, {others}"
         axes.set_title(f"{topology.name}: {about}", fontsize=10)
 
     width, height = np.ptp(places, axis=0) + 1.6
     return Picture(paint, (6.0, min(12.0, 6.0 * height / width + 0.3)))
-
-
-def _paint_topology(figure: Figure, topology: Topology, layout: NetworkLayout) -> None:
-    from matplotlib.collections import LineCollection
-
-    axes = figure.subplots()
-    curves = link_curves(topology, layout)
-    bounds = [float(bound.chunks_per_round) for bound in topology.bounds]
-    rates = np.array([min(bounds[i] for i in each) for each in topology.link_bounds])
-    widths = np.maximum(_NARROW, _WIDE * rates / rates.max(initial=1e-9))
-    axes.add_collection(LineCollection(curves, colors="#06437d", linewidths=widths, alpha=0.6))
-    draw_nodes(axes, layout.places)
-    about = f"{counted(topology.num_nodes, 'node')}, {counted(len(topology.links), 'link')}"
-    axes.set_title(f"{topology.name}: {about}", fontsize=10)
 
 
 def _paint_collective(figure: Figure, collective: Collective, nodes: int, chunks: int) -> None:

@@ -145,12 +145,15 @@ def _steps(
         axes.add_collection(
             LineCollection([curves[i] for i in order], colors=colours, linewidths=widths)
         )
-        draw_nodes(axes, layout.places)
+        draw_nodes(axes, layout)
         axes.set_title(f"step {step}, {counted(rounds, 'round')}", fontsize=8)
 
 
-def draw_nodes(axes: Axes, places: FloatArray) -> None:
-    """Draws nodes at their places, with numbers if there are few."""
+def draw_nodes(axes: Axes, layout: NetworkLayout) -> None:
+    """Draws nodes at their places, with numbers if there are few, and switches as squares."""
+    places, switches = layout.places, layout.switches
+    if len(switches):
+        axes.scatter(switches[:, 0], switches[:, 1], s=30, marker="s", c="#a9cce8", zorder=3)
     axes.scatter(
         places[:, 0], places[:, 1], s=min(60, 900 / len(places)), c="white", edgecolors="0.3",
         linewidths=0.7, zorder=3,
@@ -159,6 +162,7 @@ def draw_nodes(axes: Axes, places: FloatArray) -> None:
         for number, (x, y) in enumerate(places.tolist()):
             axes.text(x, y, str(number), fontsize=4.5, ha="center", va="center", zorder=4)
     axes.set_aspect("equal")
+    places = np.concatenate([places, switches])
     axes.set_xlim(places[:, 0].min() - 0.8, places[:, 0].max() + 0.8)
     axes.set_ylim(places[:, 1].max() + 0.8, places[:, 1].min() - 0.8)
     axes.set_axis_off()

@@ -32,7 +32,7 @@ from syncoll.trust.unchecked import Unchecked, unchecked
 
 __all__ = ["Checked", "Witness", "check_claims"]
 
-Witness = Callable[[Refuted, Frontier], None]
+Witness = Callable[[Refuted, Frontier], object]
 """Checks the proof file of a refutation; raises `VerificationError`."""
 
 _MOST_RATIOS = 10_000_000

@@ -31,7 +31,6 @@ from syncoll.trust.claims import Checked, check_claims
 from syncoll.trust.same_problem import require_same_instance, require_same_topology
 from syncoll.verbs.asking import What, Where, deadline_of, session_for, session_of, verb
 from syncoll.verbs.result import Result, Tabular, columns_of, data_frame, picked
-from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -435,9 +434,6 @@ def checked(
     if proofs is not None:  # their check needs encodings and lowerings
         from syncoll.proofs.refutation import FileWitness
 
-        folder = values.path_of("proofs", proofs)
-        if not folder.is_dir():  # a frontier without proofs would pass
-            raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
-        witness = FileWitness(folder, session.plugins)
+        witness = FileWitness(values.path_of("proofs", proofs), session.plugins)
     claims = check_claims(frontier, witness, topology=where, collective=meant, by_name=by_name)
     return CheckedResult.of(claims)

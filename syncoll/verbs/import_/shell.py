@@ -8,7 +8,7 @@ from syncoll.documents import write_atomically
 from syncoll.errors import UsageError
 from syncoll.planning import picture_format
 from syncoll.plugins import parse_options
-from syncoll.reporting.displays import network_drawing
+from syncoll.reporting.displays import drawing_of
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 
@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = ask(arguments, options=parse_options(arguments.option))
     if plot is not None and style is not None:
         machine = SpecLibrary.load((), {"import": lambda *_: spec}).topology("import:spec")
-        write_atomically(plot, network_drawing(as_topology(machine)).content(style))
+        write_atomically(plot, drawing_of(as_topology(machine), switched=True).content(style))
         note(f"drawn in {plot}")
     if path in (None, STANDARD_OUTPUT):
         write(sys.stdout, spec)

@@ -73,15 +73,11 @@ def theorem(
     try:
         refuted, files = list[Refuted](), dict[str, bytes]()
         if proofs is not None:
-            if not Path(proofs).is_dir():
-                raise UsageError(f"there is no folder of proofs {proofs}")
             frontier = read_file(path, ("frontier",), "theorem").claims()
             refuted, files = refutation_files(frontier, Path(proofs), session_for().plugins)
         text = theorem_text(read_text(path).encode(), len(refuted))
         write_theorem(where, text.text, files)
         claims = tuple(proved_claims(where)) if check else None
-    except UsageError as error:
-        raise UsageError(f"{source}: {error}") from error
-    except VerificationError as error:
-        raise VerificationError(f"{source}: {error}") from error
+    except (UsageError, VerificationError) as error:
+        raise type(error)(f"{source}: {error}") from error
     return TheoremResult(path, where, text, tuple(refuted), claims)
