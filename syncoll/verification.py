@@ -11,7 +11,6 @@ from syncoll.errors import (
     FileFormatError,
     LocatedError,
     ModelError,
-    UncheckedError,
     UsageError,
     VerificationError,
 )
@@ -36,7 +35,6 @@ Find: TypeAlias = "Callable[[str], Collective]"
 
 
 def opened(
-    plugins: PluginManager,
     find: Find,
     file: Path,
     record: ExporterRecord | None,
@@ -73,14 +71,10 @@ def opened(
                 collective = find(found.collective)
         instance, algorithm = fitted(found, machine, collective)
         require_valid(instance, algorithm)
-    except UncheckedError as error:
-        raise UncheckedError(f"{file}: {error}") from error
-    except VerificationError as error:
-        raise VerificationError(f"{file}: {error}") from error
+    except (VerificationError, UsageError) as error:
+        raise type(error)(f"{file}: {error}") from error
     except (FileFormatError, ModelError) as error:
         raise FileFormatError(f"{file}: {error}") from error
-    except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
     one = StoredAlgorithm(instance, algorithm, "algorithm")
     if found.waves:
         from syncoll.simulating.dispatch import in_few_steps
@@ -127,8 +121,7 @@ def verified(
     if record is not None and record.replayed and file.is_file():
         if options or chunks is not None:
             raise UsageError(f"{file} is an algorithm; options of formats and C have no effect")
-        kinds = ("algorithm",)
-        return opened(plugins, find, file, record, kinds, "verify", topology, collective)
+        return opened(find, file, record, ("algorithm",), "verify", topology, collective)
     if record is not None:
         return verify_exports(
             file, record, options, topology=topology, collective=collective, chunks=chunks

@@ -30,11 +30,9 @@ class _Call:
         self._result: Any = None
 
     def run(self) -> None:
-        """See `syncoll.plugins.RankedCall`."""
         self._result = self._function(self._given).block_until_ready()
 
     def results(self) -> list[Any]:
-        """See `syncoll.plugins.RankedCall`."""
         return self._read(np.asarray(self._result))
 
 

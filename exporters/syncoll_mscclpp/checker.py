@@ -88,12 +88,12 @@ def _fitting(plan: ExecutionPlan, collective: Collective) -> OwnSpecification:
     with chunks in the order of their numbers.  Raises the error for the largest C."""
     ranks = len(plan.gpus)
     most = max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus)
+    links = {(a, b): 1 for a in range(ranks) for b in range(ranks) if a != b}
+    nodes = Topology.from_links(f"{ranks} ranks", ranks, links)
     error = UncheckedError(f"{collective.name} is not defined on {ranks} nodes")
     for chunks in range(1, most + 1):
         if collective.admits(ranks, chunks):
             try:
-                links = {(a, b): 1 for a in range(ranks) for b in range(ranks) if a != b}
-                nodes = Topology.from_links(f"{ranks} ranks", ranks, links)
                 one = collective.instantiate(nodes, chunks=chunks, steps=ranks, rounds=ranks)
                 return _assumed(plan, one)
             except UncheckedError as found:

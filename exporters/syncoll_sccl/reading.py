@@ -94,7 +94,11 @@ class ScclChecker:
             if starts != ends or own.combining is not instance.combining:
                 name = instance.collective
                 raise VerificationError(f"its chunks start or end elsewhere than in {name}")
-            _require_solves(own, algorithm, instance)
+            asked = instance if own.rounds == instance.rounds else instance.in_grains
+            costs = (own.topology.links, own.steps, own.rounds)
+            if costs != (asked.topology.links, asked.steps, asked.rounds):
+                raise VerificationError("its links, steps or rounds differ from the algorithm's")
+            require_valid(replace(own, topology=asked.topology), algorithm)
         facts: dict[str, int | str] = {"steps": own.steps, "rounds": str(own.rounds)}
         facts |= {"chunks": found.chunks, "sends": algorithm.num_sends}
         return CheckedExport(
@@ -126,16 +130,6 @@ class ScclChecker:
         if file.instance.pipeline:
             raise VerificationError("its steps overlap (pipeline), which has no equivalent")
         return _algorithm(file, topology)
-
-
-def _require_solves(own: Instance, algorithm: Algorithm, instance: Instance) -> None:
-    """Raises VerificationError unless an algorithm has the links and the costs of an instance, in
-    rounds or in grains, and is right on its topology."""
-    asked = instance if own.rounds == instance.rounds else instance.in_grains
-    costs = (own.topology.links, own.steps, own.rounds)
-    if costs != (asked.topology.links, asked.steps, asked.rounds):
-        raise VerificationError("its links, steps or rounds differ from the algorithm's")
-    require_valid(replace(own, topology=asked.topology), algorithm)
 
 
 def _algorithm(file: ScclFile, topology: Topology) -> ForeignAlgorithm:

@@ -155,7 +155,6 @@ class _Groups(OwnSpecification):
     """Allreduces of several groups, whose chunks have other numbers than in an instance."""
 
     def require_same(self, instance: Instance, *, any_cut: bool = False) -> None:
-        """See `OwnSpecification`."""
         self._require_alike(instance, "the file")
         if OwnSpecification.of_instance(instance).demands() != self.demands():
             raise VerificationError(f"its groups are other ones than in {instance.collective}")

@@ -40,14 +40,12 @@ class _Call:
         self._function = function
 
     def run(self) -> None:
-        """See `syncoll.plugins.RankedCall`."""
         given, result = self._given, self._result
         if self._single and len(given) and len(result):
             result.copy_(given)
         self._function(result if len(result) or not self._single else given, given)
 
     def results(self) -> list[Any]:
-        """See `syncoll.plugins.RankedCall`."""
         import torch
 
         if self._result.dtype is torch.bfloat16:

@@ -15,6 +15,7 @@ from syncoll.errors import (
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolve_options
+from syncoll.runtime.fitting import require_fits
 from syncoll.trust.same_problem import require_same_topology
 from syncoll.wording import argument, counted
 
@@ -94,7 +95,10 @@ def verify_exports(
         """Checks the files against their own statements, then against the given collective."""
         found = checker.check(files, options)
         if topology is not None:
-            _require_links(found, topology)
+            if found.instance is not None:
+                require_same_topology(found.instance.topology, topology, finer=True)
+            require_fits(found.num_nodes, found.links, topology, exactly=found.all_nodes)
+            require_in_boxes(found, topology)
         if collective is None:
             return found
         return checker.check(files, options, _meant_instance(collective, topology, chunks, found))
@@ -168,25 +172,6 @@ def _read(path: Path, most: int) -> bytes:
         raise FileFormatError(f"cannot read {path}: {reason}") from None
 
 
-def _require_links(found: CheckedExport, topology: Topology) -> None:
-    """Raises VerificationError unless ranks are the nodes, and data use links of the topology."""
-    if found.instance is not None:
-        require_same_topology(found.instance.topology, topology, finer=True)
-    if found.num_nodes > topology.num_nodes or (
-        found.all_nodes and found.num_nodes < topology.num_nodes
-    ):
-        raise VerificationError(
-            f"the file is for {found.num_nodes} ranks, but {topology.name} has "
-            f"{topology.num_nodes} nodes"
-        )
-    for source, destination in sorted(found.links - set(topology.links)):
-        raise VerificationError(
-            f"data go from rank {source} to rank {destination}, but {topology.name} has no such "
-            "link"
-        )
-    require_in_boxes(found, topology)
-
-
 def require_in_boxes(found: CheckedExport, topology: Topology) -> None:
     """Raises VerificationError if `within_boxes` connections join ranks of different boxes."""
     box = shared_memory_boxes(topology)
@@ -237,9 +222,9 @@ def _meant_instance(
 def _chunks(collective: Collective, nodes: int, least: int | None) -> int:
     """The least C for which a collective has at least `least` chunks in all."""
     for chunks in range(1, _MOST_TRIED + 1):
-        if not collective.admits(nodes, chunks):
-            continue
-        if least is None or len(collective.tabulate(nodes, chunks).pre) >= least:
+        if collective.admits(nodes, chunks) and (
+            least is None or len(collective.tabulate(nodes, chunks).pre) >= least
+        ):
             return chunks
     if least is None:
         raise ModelError(

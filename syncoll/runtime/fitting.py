@@ -1,6 +1,7 @@
 """Algorithms of other tools as algorithms of a collective, with its numbers of chunks."""
 
 from collections import Counter, defaultdict
+from collections.abc import Set
 from dataclasses import replace
 from itertools import groupby
 
@@ -8,11 +9,11 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import Algorithm, Collective, Instance, Link, Topology
 from syncoll.plugins.foreign import ForeignAlgorithm
 from syncoll.wording import counted
 
-__all__ = ["contributions_of", "fitted"]
+__all__ = ["contributions_of", "fitted", "require_fits"]
 
 
 def fitted(
@@ -27,16 +28,9 @@ def fitted(
         VerificationError: if the file is for another number of nodes, uses a missing link or adds a
             contribution twice, or no C gives the collective the same chunks.
     """
-    nodes, algorithm = topology.num_nodes, found.algorithm
-    if found.pre.shape[1] != nodes:
-        ranks = counted(found.pre.shape[1], "rank")
-        raise VerificationError(f"the file is for {ranks}, but {topology.name} has {nodes} nodes")
+    algorithm = found.algorithm
     ends = set(map(tuple, algorithm.sends[:, 1:3].tolist()))
-    for source, destination in sorted(ends - set(topology.links)):
-        raise VerificationError(
-            f"data go from rank {source} to rank {destination}, but {topology.name} has no such "
-            "link"
-        )
+    require_fits(found.pre.shape[1], ends, topology)
     if found.combining and algorithm.contributions is None:
         algorithm = replace(algorithm, contributions=contributions_of(algorithm.sends, found.pre))
     if found.derived:
@@ -52,6 +46,24 @@ def fitted(
     needed, carried = sends[:, 0] >= 0, algorithm.contributions
     carried = None if carried is None else carried[needed]
     return instance, replace(algorithm, sends=sends[needed], contributions=carried)
+
+
+def require_fits(ranks: int, ends: Set[Link], topology: Topology, *, exactly: bool = True) -> None:
+    """Raises VerificationError unless ranks are the nodes, and data use links of the topology.
+
+    Args:
+        ends: the pairs of ranks that exchange data.
+        exactly: False if there may be more nodes than ranks.
+    """
+    nodes = topology.num_nodes
+    if ranks > nodes or (exactly and ranks < nodes):
+        words = f"{counted(ranks, 'rank')}, but {topology.name} has {nodes} nodes"
+        raise VerificationError(f"the file is for {words}")
+    for source, destination in sorted(ends - set(topology.links)):
+        raise VerificationError(
+            f"data go from rank {source} to rank {destination}, but {topology.name} has no such "
+            "link"
+        )
 
 
 def contributions_of(sends: IntArray, pre: BoolArray) -> BoolArray:

@@ -318,7 +318,7 @@ def stored_file(
     record = exporter_of(file, session.plugins, session.tell)
     where = None if topology is None else session.topology(topology)
     meant = None if collective is None else session.collective(collective)
-    return opened(session.plugins, session.collective, file, record, kinds, taker, where, meant)
+    return opened(session.collective, file, record, kinds, taker, where, meant)
 
 
 def require_meant(
