@@ -88,6 +88,8 @@ def _ways(request: ExportRequest) -> tuple[Counter[Way], Counter[Way]]:
     for i, (chunk, source, destination, _) in enumerate(algorithm.sends.tolist()):
         reduces = carried is not None and not carried[i, destination]
         edges[chunk][not reduces].add((source, destination))
+    if not edges:
+        raise ExportError("it sends nothing, and has neither rings nor trees")
     phases = [defaultdict[Way, Counter[int]](Counter) for _ in range(2)]
     trees, chunks, in_rings = Counter[Way](), len(edges), 0
     for both in edges.values():

@@ -74,6 +74,8 @@ def _require_carried(instance: Instance, algorithm: Algorithm) -> None:
         same = (contributions_of(algorithm.sends, instance.pre) == algorithm.contributions).all()
     except VerificationError:
         same = False
+    if (instance.pre.sum(axis=1) < 2).all():
+        raise ExportError("no chunk has several contributions, which tell reductions from copies")
     if not same:
         raise ExportError("a node keeps partial results of a chunk apart, and an address holds one")
 
