@@ -215,6 +215,9 @@ def _read(content: bytes) -> _Channels:
                 )
         position = {gpu: i for i, gpu in enumerate(known)}
         orders = [tuple(position[gpu] for gpu in order) for order in gpus]
+        alike = _whole(graph.get("samechannels"), f"{line}: samechannels of graph", 2)
+        if alike and cross != 2 and len(set(orders)) > 1:
+            raise VerificationError(f"{line}: samechannels is 1, and the channels differ")
         found[number] = _Channels(pattern, cross, orders)
     if not found:
         raise VerificationError("it has neither rings (graph 0) nor trees (graph 1)")

@@ -91,7 +91,7 @@ def _ways(request: ExportRequest) -> tuple[Counter[Way], Counter[Way]]:
     if not edges:
         raise ExportError("it sends nothing, and has neither rings nor trees")
     phases = [defaultdict[Way, Counter[int]](Counter) for _ in range(2)]
-    trees, chunks, in_rings = Counter[Way](), len(edges), 0
+    trees, chunks, in_rings = Counter[Way](), request.instance.num_chunks, 0
     for both in edges.values():
         paths = [_path(some, nodes) for some in both]
         in_rings += all(path or not some for path, some in zip(paths, both, strict=True))
