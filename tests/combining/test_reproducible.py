@@ -342,3 +342,12 @@ def test_pairs_use_idle_neighbours_as_relays() -> None:
         algorithm = proposal.algorithm
         costs[algorithm.steps] = Fraction(algorithm.rounds, proposal.chunks)
     assert list(costs.items()) == [(2, Fraction(1, 4)), (1, Fraction(1)), (3, Fraction(1, 5))]
+
+
+def test_classics_of_other_associations_are_not_chosen() -> None:
+    costs: dict[str, Any] = {"alpha": "1us", "beta": "25GB/s", "progress": "none"}
+    found = syncoll.recommend("ring(4)", "allreduce reproducible", sizes="1MiB", work=1, **costs)
+    assert not any(one.is_classic for one in found.recommended)
+    ranges = syncoll.plan(found.frontier, **costs).ranges
+    assert ranges
+    assert all(one.algorithm.instance.reproducible for one in ranges)

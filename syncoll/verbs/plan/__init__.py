@@ -115,6 +115,7 @@ def plan(
             pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.
         classics: whether all classics take part, or the names of some; the ones that are the
             fastest for some message, and that the runtime of the exports carries, are planned.
+            None takes part if sums are reproducible.
         collective: see `simulate`.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
         exports: a new folder for an index and an export of each algorithm that is the best for
@@ -151,7 +152,8 @@ def plan(
         models = runs.models(network, semantics)
         members = members_for(frontier, models, [*PLANNED_SIZES, *wanted])
         algorithms = [*algorithms_of(frontier, "plan"), *members]
-        found, _ = classics_of(session, algorithms[0].instance, classics, collective)
+        first = algorithms[0].instance
+        found, _ = classics_of(session, first, not first.reproducible and classics, collective)
         rivals = [one for each in found.values() for one in each]
     times: SimulatedSeconds | None = None
     given: dict[str, Any] = {"options": options or {}, "in_place": in_place}

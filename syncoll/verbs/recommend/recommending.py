@@ -88,6 +88,7 @@ def recommendation_for(
     if record is not None:
         runtime = runtime.named(options or {}, record.options)
     how: dict[str, Any] = {"progress": style_after(progress), "runtime": runtime}
+    how["classics"] = not any(one.instance.reproducible for one in frontier.points)
     compared = syncoll.simulate(frontier, sizes=sizes, **how, **model)
     counted: dict[str, tuple[str, ExportCounts | None]] = {}
 
