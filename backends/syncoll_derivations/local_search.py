@@ -23,7 +23,7 @@ _AT_ONCE, _PACKED = 64, 4
 
 _KICKS, _MOST_MOVED = 30, 4
 """Local optima without a gain after which the search ends, and subtrees that are moved between
-them.  Row hypercube(3) of benchmarks/results/reproducible.md."""
+them."""
 
 _GAIN = 1e-4
 """Smaller relative gains are noise."""
@@ -66,10 +66,11 @@ class LocalSearch:
                 self._now = better
             elif not until.passed:  # a local optimum
                 self._kicks += 1
-                moved = self.best.added
+                added = self.best.added
                 for _ in range(1 + self._kicks % _MOST_MOVED):
-                    moved = self._random.choice([*_moves(moved)] or [moved])
-                self._now = self._packing(moved)
+                    if moves := [*_moves(added)]:
+                        added = _moved(added, *self._random.choice(moves))
+                self._now = self._packing(added)
         return False
 
     def _better(self, until: Deadline) -> SumPacking | None:
@@ -77,7 +78,8 @@ class LocalSearch:
         least, moves = self._now.value * (1 - _GAIN), [*_moves(self._now.added)]
         self._random.shuffle(moves)
         for begin in range(0, len(moves), _AT_ONCE):
-            some = self._now.bounds(moves[begin : begin + _AT_ONCE], until)
+            others = (_moved(self._now.added, *one) for one in moves[begin : begin + _AT_ONCE])
+            some = self._now.bounds(others, until)
             bounds = [(bound, i, one) for i, (bound, one) in enumerate(some) if bound < least]
             for _, _, moved in sorted(bounds)[:_PACKED]:
                 other = self._packing(moved)
@@ -86,8 +88,8 @@ class LocalSearch:
         return None
 
 
-def _moves(added: Added) -> Iterator[Added]:
-    """Each subtree on each other place."""
+def _moves(added: Added) -> Iterator[tuple[int, int, int]]:
+    """Contributors, one of their subtrees, and each other place for it."""
     for whole, one in added.items():
         nodes = [1 << n for n in range(whole.bit_length()) if whole >> n & 1] + [*one.parts]
         for subtree in nodes:
@@ -96,35 +98,18 @@ def _moves(added: Added) -> Iterator[Added]:
             beside = next(sum(two) - subtree for two in one.parts.values() if subtree in two)
             for place in nodes:
                 if place & ~subtree and place not in (beside, beside | subtree):
-                    yield {**added, whole: _moved(one, subtree, place)}
+                    yield whole, subtree, place
 
 
-def _moved(one: Association, subtree: int, place: int) -> Association:
+def _moved(added: Added, whole: int, subtree: int, place: int) -> Added:
     """A subtree is added to the partial sum at another place."""
-    parts: dict[int, tuple[int, int]] = {}
-
-    def joined(left: int, right: int) -> int:
-        low, high = sorted((left, right), key=lambda mask: mask & -mask)
-        parts[low | high] = low, high
-        return low | high
-
-    def copied(mask: int) -> int:
-        """A subtree without the moved one; 0 for that itself."""
-        found = 0 if mask == subtree else mask
-        if found and mask in one.parts:
-            left, right = map(copied, one.parts[mask])
-            found = joined(left, right) if left and right else left or right
-        if mask == place:
-            found = joined(found, whole_copy(subtree))
-        return found
-
-    def whole_copy(mask: int) -> int:
-        if mask in one.parts:
-            joined(*map(whole_copy, one.parts[mask]))
-        return mask
-
-    copied(one.whole)
-    return Association(one.whole, parts)
+    sums = {place & ~subtree | subtree, subtree}
+    for mask in added[whole].parts:
+        rest = mask & ~subtree
+        if mask | place == mask != place:  # above the new place
+            rest |= subtree
+        sums.add(rest if mask & ~subtree else mask)
+    return {**added, whole: Association.of(whole, sums)}
 
 
 def _distances(topology: Topology) -> FloatArray:

@@ -150,7 +150,7 @@ class _Run:
 
     def _pack(self, added: Added) -> Iterator[SumPacking]:
         """Packs an association for each S; the packings that are the best so far."""
-        values, least = dict[int, float](), 0.0
+        values = dict[int, float]()
         for steps in self._order():
             until = self._turn.part(_SLICE, _LEAST_SECONDS)
             packing = SumPacking(self._network, self.demands, added, steps, self._least)
@@ -159,11 +159,9 @@ class _Run:
             if value < known * _GAIN:
                 self._packed[steps] = packing
                 yield packing
-            if least == 0.0:
-                least = self._loose(min(self._last, self._topology.num_nodes), added).run(until)
             fewer = min((v for s, v in values.items() if s < steps), default=np.inf)
-            enough = value <= least * (2 - _GAIN) or value > fewer * _GAIN
-            if enough or (self._turn.is_over and len(self._packed) > _AT_ONCE):
+            over = self._turn.is_over and len(self._packed) > _AT_ONCE
+            if over or value > fewer * _GAIN:
                 return
 
     def _order(self) -> Iterator[int]:
