@@ -19,7 +19,7 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
-from syncoll.model import Algorithm, RelationTable, Topology
+from syncoll.model import Algorithm, RelationTable, Topology, ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.step_shares import StepShares, needed_rounds
 from syncoll_routes.dealing import overlaps
@@ -57,13 +57,9 @@ class Copies:
         source = table.starts.sets.argmax(axis=1)[table.starts.number]
         row, end = np.nonzero(table.ends.sets)
         size = np.bincount(row, minlength=len(table.ends.sets))
-        begin = np.cumsum(size) - size
         number = table.ends.number
         chunk = np.repeat(np.arange(len(table)), size[number])
-        turn = np.arange(len(chunk)) - np.repeat(
-            np.cumsum(size[number]) - size[number], size[number]
-        )
-        end = end[begin[number[chunk]] + turn]
+        end = end[ranges((np.cumsum(size) - size)[number], size[number])]
         kept = end != source[chunk]
         chunk, end = chunk[kept], end[kept]
         # A crossing is a chunk and another box that needs it.
@@ -99,32 +95,17 @@ class Copies:
         return cls(topology, sets, whole, link, above, _kinds(sets, link, above))
 
     @cached_property
-    def _shape(self) -> tuple[IntArray, IntArray, IntArray]:
-        """``[kinds]``: the kind above, the number of kinds above it, and below it."""
-        kinds = int(self.kind.max(initial=-1)) + 1
-        above = np.full(kinds, -1)
-        inner = self.above >= 0
+    def shares(self) -> StepShares:
+        """The program for the times of the kinds."""
+        above, inner = np.full(int(self.kind.max(initial=-1)) + 1, -1), self.above >= 0
         above[self.kind[inner]] = self.kind[self.above[inner]]
-        place, left = np.zeros((2, kinds), dtype=np.int64)
-        for one in range(kinds):
-            if above[one] >= 0:
-                place[one] = place[above[one]] + 1
-        for one in range(kinds - 1, -1, -1):
-            if above[one] >= 0:
-                left[above[one]] = max(left[above[one]], left[one] + 1)
-        return above, place, left
+        count = np.ones(len(self.link), dtype=np.int64)
+        return StepShares(needed_rounds(self.sets, self.link, self.kind, count, len(above)), above)
 
     @property
     def height(self) -> int:
         """The fewest steps."""
-        return int(self._shape[1].max(initial=-1)) + 1
-
-    @cached_property
-    def shares(self) -> StepShares:
-        """The program for the times of the kinds."""
-        count = np.ones(len(self.link), dtype=np.int64)
-        work = needed_rounds(self.sets, self.link, self.kind, count, len(self._shape[0]))
-        return StepShares(work, *self._shape)
+        return self.shares.height
 
     @cached_property
     def _phase(self) -> FloatArray:
@@ -215,18 +196,8 @@ def _kinds(sets: LinkSets, link: IntArray, above: IntArray) -> IntArray:
     inner = np.flatnonzero(above >= 0)
     for _ in range(2):
         np.maximum.at(below, above[inner], below[inner] + 1)
-    depth = np.zeros(len(link), dtype=np.int64)
-    kind = np.zeros(len(link), dtype=np.int64)
-    own = pace.reshape(-1) * 3 + below
-    for level in range(3):
-        here = np.flatnonzero(depth == level)
-        if level:
-            deeper = inner[(depth[above[inner]] == level - 1)]
-            depth[deeper] = level
-            here = deeper
-        before = kind[above[here]] if level else np.zeros(len(here), dtype=np.int64)
-        first = int(kind.max(initial=-1)) + 1 if level else 0
-        kind[here] = first + np.unique(
-            before * (int(own.max(initial=0)) + 1) + own[here], return_inverse=True
-        )[1].reshape(-1)
-    return kind
+    own = pace.reshape(-1) * 3 + below + 1
+    code, base = own.copy(), int(own.max(initial=0)) + 1
+    for _ in range(2):
+        code[inner] = code[above[inner]] * base + own[inner]
+    return np.asarray(np.unique(code, return_inverse=True)[1].reshape(-1))

@@ -54,11 +54,22 @@ class StepShares:
     Args:
         work: ``[L, kinds]``, see `needed_rounds`.
         above: ``[kinds]``, the kind whose sends come before, a lower number; -1 for none.
-        place, left: ``[kinds]``, the number of sends that must come before, and after.
     """
 
-    def __init__(self, work: FloatArray, above: IntArray, place: IntArray, left: IntArray) -> None:
-        self._work, self._above, self._place, self._left = work, above, place, left
+    def __init__(self, work: FloatArray, above: IntArray) -> None:
+        self._work, self._above = work, above
+        # The number of sends that must come before, and after.
+        self._place, self._left = place, left = np.zeros((2, len(above)), dtype=np.int64)
+        inner = np.flatnonzero(above >= 0).tolist()
+        for one in inner:
+            place[one] = place[above[one]] + 1
+        for one in reversed(inner):
+            left[above[one]] = max(left[above[one]], left[one] + 1)
+
+    @property
+    def height(self) -> int:
+        """The fewest steps."""
+        return int(self._place.max(initial=-1)) + 1
 
     @property
     def least_rounds(self) -> float:

@@ -69,13 +69,12 @@ class Timetable:
         above = np.where(self._place > 0, np.arange(entries) - 1, -1)
         if not np.array_equal(above, streams.parent):
             raise ValueError("a stream is no path")
-        self._column, place, left = self._columns()
-        above = np.where(place > 0, np.arange(len(place)) - 1, -1)
-        work = needed_rounds(sets, streams.link, self._column, streams.count, len(place))
-        self._shares = StepShares(work, above, place, left)
+        self._column, above = self._columns()
+        work = needed_rounds(sets, streams.link, self._column, streams.count, len(above))
+        self._shares = StepShares(work, above)
 
-    def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
-        """For each entry its (kind, place); for each of these the sends before it and after."""
+    def _columns(self) -> tuple[IntArray, IntArray]:
+        """For each entry its (kind, place); for each of these the one before it, or -1."""
         sets, width = self._sets, int(self._hops.max(initial=1))
         pace = sets.rounds_per_send[sets.of_link[self._streams.link]].max(axis=1)
         class_of = np.unique(pace, return_inverse=True)[1].reshape(-1)
@@ -90,10 +89,9 @@ class Timetable:
         else:
             lengths = (kinds >= 0).sum(axis=1)
         start = np.cumsum(lengths) - lengths
-        place = np.concatenate([np.arange(n) for n in lengths.tolist()])
-        left = np.repeat(lengths, lengths) - 1 - place
-        column = start[kind.reshape(-1)[stream]] + self._place
-        return column, place, left
+        above = np.arange(int(lengths.sum())) - 1
+        above[start] = -1
+        return start[kind.reshape(-1)[stream]] + self._place, above
 
     @property
     def least_rounds(self) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import UsageError
+from syncoll.model import ranges
 from syncoll.spec.limits import MAX_CHUNKS, MAX_NODES, MAX_NUMBER
 from syncoll.spec.source import Span
 from syncoll.spec.values import ListedRelation, Matrix, is_list, written
@@ -201,7 +202,7 @@ def layout_cells(source: Any, target: Any, nodes: int, span: Span) -> tuple[Any,
             starts[every, choice.argmax(axis=1)] = True
         row, owner = np.nonzero(ends)
         count = ends.sum(axis=1)[row]
-        turn = np.arange(len(row)) - (np.cumsum(ends.sum(axis=1)) - ends.sum(axis=1))[row]
+        turn = ranges(np.zeros_like(sizes), ends.sum(axis=1))
         sizes = (sizes[row] * (turn + 1)) // count - (sizes[row] * turn) // count
         starts, ends = starts[row], ends[row]
         owners = np.zeros_like(ends)
