@@ -29,6 +29,7 @@ EXPANDED = {
         *("shift", "shift(by=3)", "gather_up", "gather_up(root=1)", "spread", "sum_up", "header"),
         *("Scattered", "Root(2)", "Some", "Diagonal", "Other"),
         *("exchange(TOKENS)", "boards", "rows(2)", "both", "tensor_and_data"),
+        *("same_bits", "same_bits_in_boxes", "together"),
         *("survivors(1)", "others", "after_failure", "overnight"),
     ],
 }
