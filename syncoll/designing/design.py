@@ -297,6 +297,5 @@ def reasons(ahead: Assessed, behind: Assessed, collectives: Sequence[str]) -> li
 
 
 def _unit(one: Assessed) -> str:
-    """The unit of R/C, if the machine has one."""
     rate = one.candidate.rate
     return "" if rate is None else f" at {float(rate) / 1e9:g} GB/s"

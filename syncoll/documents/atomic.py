@@ -46,7 +46,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def _write(handle: int | Path, content: bytes) -> None:
-    """Writes a new file to the disk."""
     with open(handle, "xb" if isinstance(handle, Path) else "wb") as file:  # noqa: PTH123
         file.write(content)
         file.flush()

@@ -90,7 +90,6 @@ _RECORDS: dict[type, Any] = {}
 def _record(
     kind: type, entries: Iterable[Any], base: type[Record] = ClosedRecord, **options: Any
 ) -> Any:
-    """The record of a class, with its docstring."""
     _RECORDS[kind] = defstruct(
         f"{kind.__name__}Record",
         entries,
@@ -106,7 +105,6 @@ def _record(
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    """The types of the attributes of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     return {one.name: hints[one.name] for one in fields(kind)}
 
@@ -172,7 +170,6 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
 
 
 def _entries(value: Any) -> dict[str, Any]:
-    """The attributes of an argument or a witness as entries."""
     found = {one.name: _written(getattr(value, one.name)) for one in fields(value)}
     return {**found, "moved": value.moved or UNSET} if isinstance(value, Parts) else found
 
@@ -197,7 +194,6 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
 
 
 def _read(kind: Any, record: Any) -> Any:
-    """The argument or the witness of a record."""
     found = {name: getattr(record, name) for name in _hints(kind)}
     for name, hint in _hints(kind).items():
         inner = next(iter(get_args(hint)), None)

@@ -219,7 +219,6 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
 def _stated(
     protocols: Mapping[str, Sequence[Fraction | None]], link: int
 ) -> tuple[tuple[str, Fraction], ...]:
-    """The latencies of a link by protocol."""
     stated = ((name, column[link]) for name, column in protocols.items())
     return tuple((name, time) for name, time in stated if time is not None)
 

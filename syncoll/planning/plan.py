@@ -338,7 +338,6 @@ def plan_sizes(
 
 
 def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> NeverBest:
-    """An algorithm that is never the fastest."""
     nearest = found.others[number]
     if nearest.size is None:
         last = ordered[found.starts[-1][0]]

@@ -183,7 +183,6 @@ def _carried_family(family: Family, machine: Damaged) -> Family | None:
 
 
 def _turned(part: Costs, dual: str) -> Part:
-    """An algorithm of the dual, on the reversed machine."""
     return Part(*invert(part.instance, part.algorithm, dual))
 
 

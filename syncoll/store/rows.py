@@ -158,7 +158,6 @@ class Rows:
             return None
 
     def _execute(self, statement: str, *values: object) -> list[Row]:
-        """Runs a statement, unless the store is closed."""
         with self.lock:
             if self._connection is None:
                 return []

@@ -413,7 +413,6 @@ def _algorithms_of(found: Source, taker: str) -> Sequence[StoredAlgorithm]:
 
 
 def _claim(one: AlgorithmVerbs) -> str:
-    """The sentence on the proofs about its cost."""
     if isinstance(one, PointResult):
         return one.claim(one.max_chunks)
     return one.claim if isinstance(one, StoredAlgorithm) else ""

@@ -125,7 +125,6 @@ class CeilingResult(Result):
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, object]:
-    """A row of the table."""
     shown: dict[str, object] = {">size": format_size(row["size"])}
     shown[">time (us)"] = microseconds(row["seconds"])
     shown |= {f">{name}": gigabytes(row[name]) for name in ("algbw", "busbw", "ceiling")}

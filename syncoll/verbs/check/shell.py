@@ -47,7 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(file: Path, found: syncoll.CheckedResult | syncoll.ForestsResult) -> dict[str, Any]:
-    """The document of a checked file."""
     if isinstance(found, syncoll.CheckedResult):
         return {**found.document(), "file": str(file)}
     unchecked = []
@@ -67,7 +66,6 @@ def _document(file: Path, found: syncoll.CheckedResult | syncoll.ForestsResult) 
 
 
 def _forest(arguments: argparse.Namespace) -> tuple[Page, dict[str, Any]]:
-    """The page and the document of a file of forests."""
     file = arguments.source
     if arguments.proofs is not None:
         raise UsageError(f"--proofs is about refutations, and {file} has trees")
@@ -87,7 +85,6 @@ def _forest(arguments: argparse.Namespace) -> tuple[Page, dict[str, Any]]:
 
 
 def _floors(file: Path) -> tuple[Page, dict[str, Any]]:
-    """The page and the document of a file of bounds on times."""
     found = read_floors(file)
     about = "that the lanes, and the collective's chunks, are the ones of their names"
     page = Page().text(f"{found.collective} on {found.topology}: every algorithm takes longer.\n")

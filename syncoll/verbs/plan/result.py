@@ -103,7 +103,6 @@ class PlanResult(Tabular, Plan):
         return chosen[0][1].protocol.name
 
     def _title(self) -> str:
-        """The model in a line."""
         model, name = self.model, self.frontier.topology.name
         latency = format_time(model.alpha)
         ranging = self.timing == "asynchronous" and not self.alpha_given

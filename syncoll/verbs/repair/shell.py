@@ -34,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _survey(arguments: argparse.Namespace) -> int:
-    """Every single failure in turn."""
     for name in ("without", "slow", "k", "max_steps", "max_rounds", "max_chunks", "point_limit"):
         if getattr(arguments, name) not in (None, []):
             raise UsageError(f"--{name.replace('_', '-')} and --survey: give one of them")

@@ -142,7 +142,6 @@ def _times_of(
 
 
 def _subject_of(source: Source, collective: What | None, topology: Where | None) -> Subject:
-    """The verified frontier or algorithms of a source."""
     name, digest, checked = "", "", None
     if isinstance(source, str | Path):
         name = Path(source).name

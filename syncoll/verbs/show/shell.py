@@ -53,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_symmetry(arguments: argparse.Namespace, kind: str) -> int:
-    """The symmetry of a machine, alone or with a collective."""
     what = arguments.what
     if kind != "topology":
         raise UsageError(

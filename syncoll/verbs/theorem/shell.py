@@ -2,8 +2,7 @@
 
 import argparse
 
-from syncoll.cli import command
-from syncoll.cli.exits import Exit
+from syncoll.cli import Exit, command
 from syncoll.verbs.theorem.result import TheoremResult
 
 
