@@ -2,26 +2,20 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from syncoll.cli import STANDARD_OUTPUT, Exit, ask, note, write
 from syncoll.documents import write_atomically
 from syncoll.errors import UsageError
-from syncoll.planning import picture_format
 from syncoll.plugins import parse_options
-from syncoll.reporting.displays import drawing_of
-from syncoll.routing import as_topology
-from syncoll.spec import SpecLibrary
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    file, path, plot = arguments.file, arguments.output, arguments.plot
-    style = None if plot is None else picture_format(plot)
+    file, path = arguments.file, arguments.output
     spec = ask(arguments, options=parse_options(arguments.option))
-    if plot is not None and style is not None:
-        machine = SpecLibrary.load((), {"import": lambda *_: spec}).topology("import:spec")
-        write_atomically(plot, drawing_of(as_topology(machine), switched=True).content(style))
-        note(f"drawn in {plot}")
+    if arguments.plot is not None:
+        _draw(spec, arguments.plot)
     if path in (None, STANDARD_OUTPUT):
         write(sys.stdout, spec)
         return Exit.OK
@@ -30,3 +24,13 @@ def run(arguments: argparse.Namespace) -> int:
     write_atomically(path, spec.encode())
     note(f"saved in {path}")
     return Exit.OK
+
+
+def _draw(spec: str, file: Path) -> None:
+    from syncoll.reporting.displays import drawing_of
+    from syncoll.routing import as_topology
+    from syncoll.spec import SpecLibrary
+
+    machine = SpecLibrary.load((), {"import": lambda *_: spec}).topology("import:spec")
+    drawing_of(as_topology(machine), switched=True).save(file)
+    note(f"drawn in {file}")
