@@ -113,7 +113,7 @@ class Oracle:
             sends = dict[tuple[int, int, int], None]()
             for destination in sorted(demand.destinations, key=first.final(demand.whole).item):
                 if sends:
-                    table = first.with_free(sends)
+                    table = Tables(self._network, first.added, first.prices, sends, first)
                 cost = float(table.final(demand.whole)[destination])
                 if not np.isfinite(cost):
                     return [], np.full(len(self._demands), np.inf)
@@ -165,7 +165,7 @@ class Tables:
         free: Iterable[tuple[int, int, int]] = (),
         before: Tables | None = None,
     ) -> None:
-        self._network, self._added, self._prices = network, added, prices
+        self._network, self.added, self.prices = network, added, prices
         self._own: dict[int, FloatArray] = {}
         for mask, link, step in free:
             self._own.setdefault(mask, prices.copy())[step, link] = 0.0
@@ -175,7 +175,7 @@ class Tables:
         for mask in [*masks, *added.parts]:
             two = added.parts.get(mask, ())
             if before is not None and mask not in self._own and mask in before._have:
-                alike = two == before._added.parts.get(mask, ())
+                alike = two == before.added.parts.get(mask, ())
                 if alike and all(self._have[part] is before._have[part] for part in two):
                     self._made[mask], self._have[mask] = before._made[mask], before._have[mask]
                     continue
@@ -186,12 +186,8 @@ class Tables:
                 made[:, mask.bit_length() - 1] = 0.0
             self._made[mask], self._have[mask] = made, self._spread(mask, made)
 
-    def with_free(self, free: Iterable[tuple[int, int, int]]) -> Tables:
-        """The same with free sends."""
-        return Tables(self._network, self._added, self._prices, free, self)
-
     def _spread(self, mask: int, made: FloatArray) -> FloatArray:
-        prices, have = self._own.get(mask, self._prices), made.copy()
+        prices, have = self._own.get(mask, self.prices), made.copy()
         for step in range(1, len(have)):
             np.minimum(have[step], have[step - 1], out=have[step])
             arriving = self._network.arriving(have[step - 1], prices[step - 1])
@@ -206,7 +202,7 @@ class Tables:
     def sends(self, mask: int, node: int) -> list[tuple[int, int, int]]:
         """Partial sum, link and step of each send of the cheapest derivation."""
         found, links = [], self._network.links
-        left = [(mask, len(self._prices), node)]
+        left = [(mask, len(self.prices), node)]
         while left:
             mask, step, node = left.pop()
             have, made = self._have[mask], self._made[mask]
@@ -215,11 +211,11 @@ class Tables:
                     step -= 1
                     continue
                 low, high = np.searchsorted(links.target, [node, node + 1]).tolist()
-                prices = self._own.get(mask, self._prices)[step - 1, low:high]
+                prices = self._own.get(mask, self.prices)[step - 1, low:high]
                 link = low + int((have[step - 1, links.source[low:high]] + prices).argmin())
                 step, node = step - 1, int(links.source[link])
                 found.append((mask, link, step))
-            left += [(part, step, node) for part in self._added.parts.get(mask, ())]
+            left += [(part, step, node) for part in self.added.parts.get(mask, ())]
         return found
 
 

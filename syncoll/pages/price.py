@@ -18,10 +18,8 @@ def price_page(found: Frontier, plain: Frontier) -> PageParts:
     def least(frontier: Frontier, steps: int) -> Fraction | None:
         """The least R/C of at most some steps."""
         costs = [one.bandwidth for one in frontier.points if one.steps <= steps]
-        for family in frontier.families:
-            members = range(family.first, family.first + steps)
-            costs += [family.bandwidth(m) for m in members if family.steps.at(m) <= steps]
-        return min(costs, default=None)
+        families = [family.cost_within(steps) for family in frontier.families]
+        return min([*costs, *(cost for cost in families if cost is not None)], default=None)
 
     if not found.points or not plain.points:
         return
@@ -42,7 +40,8 @@ def price_page(found: Frontier, plain: Frontier) -> PageParts:
     yield table(rows, ("proved price",))
     times = times_of(found)
     if times is not None:
-        both = [_fastest(times.of_points(one.points)) for one in (found, plain)]
+        every_time = [times.of_points(one.points) for one in (found, plain)]
+        both = [map(min, zip(*seconds, strict=True)) for seconds in every_time]
         yield table(
             [
                 {
@@ -54,11 +53,6 @@ def price_page(found: Frontier, plain: Frontier) -> PageParts:
                 for size, one, other in zip(SHOWN_SIZES, *both, strict=True)
             ]
         )
-
-
-def _fastest(seconds: Sequence[Sequence[Fraction]]) -> list[Fraction]:
-    """The least time of any point for each size."""
-    return [min(each) for each in zip(*seconds, strict=True)]
 
 
 def _price(ours: Fraction | None, theirs: Fraction | None) -> str:

@@ -139,8 +139,7 @@ def _value(value: object, span: Span) -> Expr:
     if isinstance(value, str | PurePath):
         return MatrixFile(str(value), span=span)
     if is_layout(value):
-        document = layout_of(value)
-        value = layout_rows(document, "the layout", lambda text, hint: span.error(text, hint))
+        value = layout_rows(layout_of(value), "the layout", span.error)
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and len(shape) > 2:
         raise span.error(f"an argument of shape {shape}", "a list of numbers, or a matrix")
