@@ -344,12 +344,13 @@ def loaded(path: str | Path, taker: str, **meant: Any) -> FrontierResult | Store
     return StoredResult.of(stored.algorithms[0])
 
 
-def frontier_of(source: Source, taker: str = "") -> FrontierResult:
-    """A frontier with points, from a file or given; `taker`: the verb of error messages.
+def frontier_of(source: Source, taker: str = "", name: str = "") -> FrontierResult:
+    """A frontier with points, from a file or given; `taker` and `name`: verb and file of errors.
 
     Raises `UsageError` if there is no frontier, or no point in it.
     """
-    name = "" if isinstance(source, Frontier | AlgorithmVerbs | StoredFile) else f"{source}: "
+    if not isinstance(source, Frontier | AlgorithmVerbs | StoredFile):
+        name = f"{source}: "
     if isinstance(source, str | Path):
         source = stored_file(source, ("frontier",), taker)
     if isinstance(source, StoredFile) and source.frontier is not None:
@@ -369,13 +370,15 @@ def with_points(
     source: Source, taker: str, topology: Where | None, collective: What | None
 ) -> FrontierResult:
     """As `frontier_of`, also for a single algorithm, which becomes the only point."""
+    name = ""
     if isinstance(source, str | Path):
+        name = f"{source}: "
         source = loaded(source, taker, topology=topology, collective=collective)
     if isinstance(source, AlgorithmVerbs):
         instance = source.instance
         point = Point(instance, source.algorithm, "file", source.where, 0.0)
         source = FrontierResult(instance.topology, instance.collective, (point,), (), "one file")
-    found = frontier_of(source, taker)
+    found = frontier_of(source, taker, name)
     require_meant([point.instance for point in found.points], topology, None)
     return found
 
@@ -402,20 +405,16 @@ def _algorithms_of(found: Source, taker: str) -> Sequence[StoredAlgorithm]:
     if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
         return [StoredAlgorithm(found.instance, found.algorithm, "member")]
     each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
-    made = [
-        StoredAlgorithm(
-            one.instance, one.algorithm, one.where, _claim(one), getattr(one, "derived", "")
-        )
-        for one in each
-    ]
     timed = enumerate(each.timed if isinstance(each, FrontierResult) else ())
+    made = [_stored(one) for one in each]
     return made + [StoredAlgorithm(x.instance, x.algorithm, f"timed[{i}]") for i, x in timed]
 
 
-def _claim(one: AlgorithmVerbs) -> str:
-    if isinstance(one, PointResult):
-        return one.claim(one.max_chunks)
-    return one.claim if isinstance(one, StoredAlgorithm) else ""
+def _stored(one: AlgorithmVerbs) -> StoredAlgorithm:
+    if isinstance(one, StoredAlgorithm):
+        return one
+    claim = one.claim(one.max_chunks) if isinstance(one, PointResult) else ""
+    return StoredAlgorithm(one.instance, one.algorithm, one.where, claim)
 
 
 def checked(
