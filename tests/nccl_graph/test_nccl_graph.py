@@ -156,6 +156,12 @@ def test_an_algorithm_of_neither_rings_nor_trees_is_refused(tmp_path: Path) -> N
     request = ExportRequest("x", "allgather", both.instance, one)
     with pytest.raises(ExportError, match="neither rings nor NCCL's trees: 7 of 8 chunks"):
         RECORD.load().export(request, {})
+    turned = both.sends.copy()
+    chunk, home = turned[0, :2]
+    turned[turned[:, 0] == chunk, 1:3] = (2 * home - turned[turned[:, 0] == chunk, 1:3]) % 4
+    one = Algorithm(both.algorithm.rounds_per_step, turned)
+    with pytest.raises(ExportError, match="its rings do not share the data of each node equally"):
+        RECORD.load().export(replace(request, algorithm=one), {})
     circle = Algorithm((1, 1, 1), [[0, 0, 1, 0], [0, 1, 2, 1], [0, 2, 1, 2]])
     with pytest.raises(ExportError, match="0 of 8 chunks"):
         RECORD.load().export(replace(request, algorithm=circle), {})
@@ -171,6 +177,7 @@ def test_an_algorithm_of_neither_rings_nor_trees_is_refused(tmp_path: Path) -> N
         ('<gpu dev="0"/>\n    </channel>', "</channel>", "line 9: GPU 0 is not once"),
         ('<gpu dev="1"/>', '<gpu dev="one"/>', "line 3: dev of gpu is 'one'"),
         ('id="0" ', "", "line 2: id of graph is ''"),
+        ('samechannels="0"', 'samechannels="1"', "samechannels is 1, and the channels differ"),
         ("</channel>", "</chanel>", "line 8: not XML: mismatched tag"),
         ('id="0"', 'id="3"', "it has neither rings"),
         ('nchannels="2"', 'nchannels="20"', "line 2: nchannels is 20, and there are 2"),
