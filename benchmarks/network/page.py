@@ -110,7 +110,8 @@ def _text(rows: Sequence[Row]) -> str:
     lines = [
         "# A real network",
         "",
-        f"`python -m benchmarks.network --results`. {made_at('exporters', 'syncoll')}",
+        made_at("exporters", "syncoll"),
+        "Made by `python -m benchmarks.network --results`.",
         *_WORDS.strip().splitlines(),
         "",
         HEAD,
