@@ -14,11 +14,11 @@ from syncoll.errors import (
     UsageError,
     VerificationError,
 )
+from syncoll.importing.fitting import fitted
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime.exported import VerifiedExports, contents, exporter_of, verify_exports
-from syncoll.runtime.fitting import fitted
 from syncoll.runtime.plan_folder import FRONTIER, holds_plan, read_index, verify_plan
 from syncoll.trust import require_valid
 from syncoll.trust.same_problem import require_same_collective, require_same_topology

@@ -55,7 +55,28 @@ def missing() -> str | None:
         return str(error)
     if mpiexec.name != "mpiexec.hydra" or not mpiexec.with_name("mpicc").exists():
         return "it needs MPICH with mpicc: pip install 'syncoll[mpi]'"
-    return None if find_spec("torch") else "it needs PyTorch: pip install 'syncoll[torch]'"
+    if find_spec("torch") is None:
+        return "it needs PyTorch: pip install 'syncoll[torch]'"
+    try:  # containers may forbid networks, and kernels may lack the token bucket
+        for line in _PROBE:
+            _run(*line.format(f"{_PROBED}{os.getpid()}").split())
+    except ExecutionError as error:
+        return str(error)
+    finally:
+        subprocess.run(["ip", "netns", "del", f"{_PROBED}{os.getpid()}"], capture_output=True)
+    return None
+
+
+_PROBED, _PROBE = (
+    "syncoll-probe-",
+    (
+        "ip netns add {0}",
+        "ip -n {0} link add left type veth peer name right",
+        "tc -n {0} qdisc add dev left root tbf rate 1mbit burst 16kb latency 50ms",
+        "ip netns exec {0} sysctl -w net.ipv4.ip_forward=1",
+    ),
+)
+"""A network that is made to see whether one can be."""
 
 
 def _run(*command: str, text: str | None = None) -> str:

@@ -16,12 +16,12 @@ from math import lcm
 import numpy as np
 
 from syncoll.errors import FileFormatError, UncheckedError, VerificationError
+from syncoll.importing.fitting import fitted
 from syncoll.importing.xml_text import parse_xml
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.counting import bound_loads
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant
-from syncoll.runtime.fitting import fitted
 from syncoll.trust import require_valid
 from syncoll_nccl_graph.wiring import RING, TREES, boxes_of, ways_of
 

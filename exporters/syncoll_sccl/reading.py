@@ -11,12 +11,12 @@ from msgspec import Meta
 from syncoll.arrays import BoolArray
 from syncoll.documents.record import Count, Node, PositiveCount, Record, read_record
 from syncoll.errors import FileFormatError, VerificationError
+from syncoll.importing.fitting import fitted
 from syncoll.importing.json_text import parse_json
 from syncoll.importing.msccl_json import topology_in
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant as Named
-from syncoll.runtime.fitting import fitted
 from syncoll.trust import require_valid
 
 __all__ = ["ScclChecker"]

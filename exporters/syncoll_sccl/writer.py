@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import ExportError, VerificationError
+from syncoll.importing.fitting import contributions_of
 from syncoll.importing.msccl_json import nearest
 from syncoll.model import Algorithm, Counting, Instance, Topology
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll.runtime.fitting import contributions_of
 from syncoll.wording import few
 
 __all__ = ["ScclExporter"]

@@ -12,10 +12,10 @@ from syncoll.errors import (
     UsageError,
     VerificationError,
 )
+from syncoll.importing.fitting import require_fits
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolve_options
-from syncoll.runtime.fitting import require_fits
 from syncoll.trust.same_problem import require_same_topology
 from syncoll.wording import argument, counted
 

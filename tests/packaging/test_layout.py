@@ -126,8 +126,10 @@ def test_plugins_of_formats_only_import_their_own_floors(package: Path) -> None:
         "exporters": (
             "protobuf",
             "importing",
+            "planning",
             "routing",
             "runtime",
+            "simulating",
             "trust",
             "documents.record",
         ),

@@ -13,10 +13,10 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.errors import ExportError, SyncollError, UsageError, VerificationError
+from syncoll.importing.fitting import fitted
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime import export_verified
-from syncoll.runtime.fitting import fitted
 from syncoll.testing.exporters import ExporterConformance
 from syncoll.testing.instances import random_case
 from syncoll.trust import require_valid
