@@ -211,7 +211,7 @@ def test_too_many_sends_are_refused_with_a_reason() -> None:
     assert fits(large, broadcast(7)).ok
     with pytest.raises(ModelError, match="16773120 sends"):
         proposed_anyway(large, {"k": 0})
-    with pytest.raises(ModelError, match="expected a k of at most 699050"):
+    with pytest.raises(ModelError, match="expected a k of at most 1398101"):
         proposed_anyway(direct(torus(3)), {"k": 9999999})
 
 
