@@ -182,7 +182,7 @@ def test_files_keep_the_word_and_both_checkers_agree() -> None:
     assert all(one.instance.reproducible for one in load_text(json.dumps(document), "x").algorithms)
     check(json.dumps(document).encode())
     random, refused = Random(5), 0
-    for _ in range(120):
+    for _ in range(40):
         changed = json.loads(json.dumps(document))
         changed.pop("digest", None)
         carried = random.choice(changed["points"])["algorithm"]["contributions"]
@@ -199,7 +199,7 @@ def test_files_keep_the_word_and_both_checkers_agree() -> None:
             theirs = str(error)
         assert bool(ours) is bool(theirs), (ours, theirs)
         refused += bool(ours)
-    assert refused > 60
+    assert refused > 20
 
 
 def test_an_algorithm_without_the_word_is_for_another_collective() -> None:

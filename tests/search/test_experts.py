@@ -49,4 +49,4 @@ def agree(solver: Solver, cases: int, seed: int) -> set[tuple[bool, bool]]:
 
 def test_dispatch_and_combine_agree_with_brute_force() -> None:
     with Solver(PluginManager.discover(), backend="pysat", encoding="step") as solver:
-        assert {truth for truth, _ in agree(solver, 15, 5)} == {True, False}
+        assert {truth for truth, _ in agree(solver, 10, 2)} == {True, False}
