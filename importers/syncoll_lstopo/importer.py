@@ -66,12 +66,15 @@ class _Reader:
 
     def object(self, element: Element, above: str) -> None:
         """Adds an object and all below it; `above` is the bridge or CPU over it."""
-        kind, key = element.get("type", ""), element.get("gp_index") or element.get("id") or ""
+        kind, key = element.get("type", ""), element.get("gp_index", f"#{len(self.cpus)}")
         bus = element.get("pci_busid", key)
         if kind in ("Machine", "System"):
             above = "Machine"
             self.machine.names[above] = "CPU"
-        elif kind in ("Package", "Socket"):
+        elif kind in ("Package", "Socket") or (
+            # hwloc 1 has PCIe below NUMA nodes, which may be above sockets or below them.
+            kind == "NUMANode" and element.find("object[@type='Bridge']") is not None
+        ):
             above = self.device[f"Package:{key}"] = f"Package:{key}"
             self.cpus.append(above)
             self.machine.switch(above, f"CPU {element.get('os_index', len(self.cpus) - 1)}")

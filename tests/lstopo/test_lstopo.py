@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -101,6 +102,17 @@ def test_pcie_and_cpus_without_other_links() -> None:
     assert isinstance(found.machine, Fabric)
     assert found.machine.bandwidths == both(links)
     assert fabric(system(*TWO), socket="5").bandwidths[4, 5] == 5
+
+
+@pytest.mark.parametrize("above", ["NUMANode", "Socket"])
+def test_sockets_of_hwloc_1_have_no_numbers(above: str) -> None:
+    """Bridges stand below NUMA nodes, or below sockets without an index of their own."""
+    text = system(*TWO).replace("Package", above)
+    text = re.sub(r' gp_index="\d+"|<object type="NUMANode"[^>]*/>', "", text)
+    found = imported(text, socket="5")
+    assert isinstance(found.machine, Fabric)
+    assert found.machine.bandwidths[4, 5] == 5
+    assert "Assumed: 5 GB/s between CPUs (option socket)." in found.notes
 
 
 def test_nvlinks_of_pairs_and_with_cpus() -> None:
