@@ -106,7 +106,7 @@ class _Reader:
         match = _LINK.fullmatch(line)
         owner = columns.get(len(match[1])) if match else None
         rate = Fraction(match[3]) if match else Fraction(0)
-        if match is None or owner is None or not rate:
+        if match is None or owner is None or not rate or ("NIC/" in owner and match[2] != "NET"):
             what = "belongs to no device above" if match and rate else "is no link of a device"
             raise TextError(f"a line that {what}", _REMEDY, number, line)
         indent, kind, _, device, name, rest = match.groups()
@@ -123,6 +123,7 @@ class _Reader:
                 rank = _RANK.fullmatch(rest)
                 self.gpus.append((int(rank[1]) if rank else len(self.gpus), key, rest.strip()))
         else:
+            self._list(f"{owner} - {key} {kind}", number, line)  # else a device's line is lost
             self.links.append((owner, key, kind, rate))
 
     def _list(self, key: str, number: int, line: str) -> None:

@@ -94,6 +94,11 @@ def test_ranks_whose_lines_mix() -> None:
             tree().replace("              + PCI[24.0] - NIC", "     + PCI[24.0] - NIC", 1),
             "belongs to",
         ),
+        (tree().replace(f"{' ' * 14}+ PCI[24.0] - GPU/0-00a000 (0)\n", ""), "belongs to no device"),
+        (
+            tree().replace(f"{' ' * 14}+ PCI[24.0] - GPU/0-01a000 (1)\n", ""),
+            "GPU/0-00a000 - NVS/0-0 NVL occurs twice",
+        ),
         (tree(switch=False).replace("+ NVL[40.0] - GPU/0-00a000", "", 1), "is no link|none back"),
         (tree().replace("GPU/0-01a000", "GPU/0-00a000", 1), "GPU/0-00a000 occurs twice"),
         (tree().replace("SYS[10.0] - CPU/0-1", "SYS[10.0] - CPU/0-7", 1), "CPU/0-7, which is not"),
