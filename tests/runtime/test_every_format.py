@@ -92,18 +92,15 @@ def test_every_supported_export_passes(topology: str, collective: str, solver: S
     assert points
     for record, options in columns():
         variant = next(iter(options.values()), record.name)
-        for in_place in (False, True):
+        for in_place, point in ((False, points[0]), (True, points[-1])):
             place = ("in place",) if in_place else ()
             why = REFUSED.get((variant, collective, *place)) or REFUSED.get((variant, collective))
-            for point in points:
-                request = ExportRequest(
-                    "all", collective, point.instance, point.algorithm, in_place
-                )
-                if why is None:
-                    assert export_verified(record, request, options).checked.result_checked
-                    continue
-                with pytest.raises(ExportError, match=why):
-                    export_verified(record, request, options)
+            request = ExportRequest("all", collective, point.instance, point.algorithm, in_place)
+            if why is None:
+                assert export_verified(record, request, options).checked.result_checked
+                continue
+            with pytest.raises(ExportError, match=why):
+                export_verified(record, request, options)
 
 
 @pytest.mark.parametrize("collective", ["allreduce", "reduce + allgather", "alltoall"])

@@ -45,7 +45,7 @@ def asked(question: str, *before: str, hashes: str = "0") -> str:
 @pytest.mark.parametrize(
     "question",
     [
-        'syncoll.pareto("ring(5)", "allreduce", work=1, progress="none")',
+        'syncoll.pareto("ring(5)", "allreduce", work=0.5, progress="none")',
         'syncoll.pareto("mi250(boxes=1)", "reducescatter", work=0.5, progress="none")',
         'syncoll.pareto("hypercube(3)", "allgather", work=1.5, max_steps=4, progress="none")',
     ],
