@@ -171,7 +171,9 @@ def workload_of(
     if copied:
         counted = CountedSends(instance.topology, algorithm)
         # Sends of different steps or chunks never count as one.
-        together = np.stack([np.arange(len(sends)), counted.values[order], counted.sums[order]])
+        alone = np.arange(len(sends))
+        sums = alone if instance.reproducible else counted.sums[order]  # switches keep no order
+        together = np.stack([alone, counted.values[order], sums])
     steps, needed = (first_step, first_need, needs), (adds, lane_of, copies)
     begins = np.zeros(len(sends), dtype=bool)
     if messages:
