@@ -150,8 +150,10 @@ class _Check:
                 f"chunks, so it cannot be compared with {self.instance.collective}"
             )
         pieces = _chunks_per_message(algorithm, dialect)
+        added = ""
         for in_place in placements:
-            run, found, added = self.execute(dialect, spec, in_place, pieces, len(placements) > 1)
+            run, found, words = self.execute(dialect, spec, in_place, pieces, len(placements) > 1)
+            added = min(added or words, words)  # "not" comes first
         if self.instance is not None and found is not None:
             found.require_same(self.instance, any_cut=True)
         facts = _facts(algorithm, run, found, pieces)

@@ -48,6 +48,8 @@ class MscclppChecker:
             found.require_same(instance, any_cut=True)
         if doubt is not None:
             raise UncheckedError(doubt)
+        if added and _adds_in_switches(plan):
+            added = "not reproducible: switches add up in no stated order"
         return CheckedExport(
             "MSCCL++ execution plan",
             plan.collective,
@@ -157,6 +159,15 @@ def _executed(
     firsts = threads.firsts("i"), threads.firsts("o")
     _, found, added = execute(program, cut, *firsts, run=run)
     return found, doubt, added
+
+
+def _adds_in_switches(plan: ExecutionPlan) -> bool:
+    """Whether a switch adds up the data of more than two ranks."""
+    return any(
+        op.name == "glres" and any(len(ranks) > 2 for ranks, _ in gpu.switches)
+        for gpu, block in plan.blocks
+        for _, op, _ in block.flat
+    )
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:

@@ -117,6 +117,8 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
     """A plan by switch channels: alone, or, with several boxes, within each."""
     if options["packets"] == "yes":
         raise ExportError("packets do not go through switches")
+    if request.instance.reproducible:
+        raise ExportError("switches add up in no stated order, and the sums are reproducible")
     most = int(options["blocks"])
 
     def program(cut: Cut) -> PlanProgram:

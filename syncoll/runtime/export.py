@@ -17,7 +17,7 @@ from syncoll.plugins import (
     resolve_options,
 )
 from syncoll.plugins.exporters import PLACE, UNLIMITED
-from syncoll.runtime.exported import require_in_boxes
+from syncoll.runtime.exported import require_in_boxes, require_reproducible
 from syncoll.trust import require_valid
 
 __all__ = [
@@ -105,6 +105,8 @@ def export_verified(
     try:
         checked = record.load_checker().check(exported.files, options, request.instance)
         require_in_boxes(checked, request.instance.topology)
+        if request.instance.reproducible and checked.added:
+            require_reproducible(checked)
     except VerificationError as error:
         raise VerificationError(
             f"the files of exporter {record.name} for {request.name} do not pass its checker, so "

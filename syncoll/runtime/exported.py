@@ -25,6 +25,7 @@ __all__ = [
     "exporter_of",
     "ours_first",
     "require_in_boxes",
+    "require_reproducible",
     "verify_exports",
 ]
 
@@ -101,7 +102,10 @@ def verify_exports(
             require_in_boxes(found, topology)
         if collective is None:
             return found
-        return checker.check(files, options, _meant_instance(collective, topology, chunks, found))
+        found = checker.check(files, options, _meant_instance(collective, topology, chunks, found))
+        if collective.plain is not None:
+            require_reproducible(found)
+        return found
 
     files = contents(path)
     groups = [files] if record.folder else [{name: text} for name, text in files.items()]
@@ -170,6 +174,14 @@ def _read(path: Path, most: int) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise FileFormatError(f"cannot read {path}: {reason}") from None
+
+
+def require_reproducible(found: CheckedExport) -> None:
+    """Raises VerificationError if sums have several associations, or the format states none."""
+    if not found.added:
+        raise UncheckedError(f"{found.format} does not state in which order sums are added")
+    if not found.added.startswith("reproducible"):
+        raise VerificationError(found.added)
 
 
 def require_in_boxes(found: CheckedExport, topology: Topology) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,13 +18,17 @@ import numpy as np
 import pytest
 
 import syncoll
+import syncoll_msccl_xml
+import syncoll_mscclpp
 from syncoll import pareto
 from syncoll.api import Algorithm, Instance, Topology
 from syncoll.deadline import NEVER
-from syncoll.documents import frontier_document, load_text
-from syncoll.errors import ModelError, SyncollError, UsageError, VerificationError
+from syncoll.documents import StoredAlgorithm, algorithm_document, frontier_document, load_text
+from syncoll.errors import ExportError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.model.associations import Association, associations
-from syncoll.plugins import SeedLimits
+from syncoll.plugins import ExporterRecord, SeedLimits
+from syncoll.runtime.export import export_verified, request_of
+from syncoll.runtime.exported import verify_exports
 from syncoll.trust import require_valid
 from syncoll.trust.data import execute
 from syncoll.trust.data.definition import Inputs
@@ -226,6 +231,67 @@ def test_the_word_needs_sums(collective: str, message: str) -> None:
 def test_solvers_are_not_asked() -> None:
     with pytest.raises(UsageError, match="formulas have no associations"):
         syncoll.solve("ring(3)", "allreduce reproducible", chunks=3, steps=2, rounds=4)
+
+
+def exchange(name: str) -> Solved:
+    """A collective of one chunk by single contributions of 8 nodes on a switch, in one step."""
+    topology = syncoll.topology("dgx_h100(nvls=true)")
+    instance = syncoll.collective(name).instantiate(topology, chunks=1, steps=1, rounds=7)
+    sends = [[0, a, b, 0] for a in range(8) for b in range(8) if a != b and instance.post[0, b]]
+    carried = [[node == a for node in range(8)] for _, a, _, _ in sends]
+    return instance, Algorithm((7,), np.array(sends), np.array(carried))
+
+
+def written(folder: Path, name: str) -> Path:
+    """The file of an exchange."""
+    file = folder / "algorithm.json"
+    file.write_text(json.dumps(algorithm_document(*exchange(name))))
+    return file
+
+
+def test_simulated_switches_add_up_no_reproducible_sums(tmp_path: Path) -> None:
+    times = list[float]()
+    for name in ("reduce", "reduce reproducible"):
+        source = written(tmp_path, name)
+        found = syncoll.simulate(source, sizes="256MiB", classics=False, progress="none")
+        times += found.algorithms[0].seconds
+    assert times[1] > 6 * times[0]
+
+
+def test_no_export_adds_up_reproducible_sums_in_switches() -> None:
+    options, plan = {"channel": "switch"}, None
+    for name in ("allreduce", "allreduce reproducible"):
+        request = request_of(StoredAlgorithm(*exchange(name), "algorithm"), in_place=False)
+        if plan is None:
+            plan = export_verified(syncoll_mscclpp.RECORD, request, options)
+            assert "not reproducible: switches" in plan.checked.added
+        else:
+            with pytest.raises(ExportError, match="switches add up in no stated order"):
+                export_verified(syncoll_mscclpp.RECORD, request, options)
+
+
+@pytest.mark.parametrize("record", [syncoll_msccl_xml.RECORD, syncoll_mscclpp.RECORD])
+def test_exports_in_two_associations_are_refused(record: ExporterRecord, tmp_path: Path) -> None:
+    asked = syncoll.collective("allreduce reproducible")
+    for orders, wrong in (
+        ([[2, 1], [2, 1]], []),
+        ([[2, 1], [1, 2]], ["not reproducible: chunk 0"]),
+    ):
+        instance, algorithm = halving(4, orders)
+        instance = replace(instance, collective="allreduce", reproducible=False)
+        request = request_of(StoredAlgorithm(instance, algorithm, "algorithm"), in_place=False)
+        [(name, content)] = export_verified(record, request, {}).exported.files.items()
+        (tmp_path / name).write_bytes(content)
+        found = verify_exports(tmp_path / name, record, {}, collective=asked)
+        assert [reason[:25] for _, reason in found.wrong] == wrong
+        assert len(found.checked) + len(wrong) == 1
+
+
+def test_a_plain_file_is_no_file_of_reproducible_sums(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is another collective than allreduce"):
+        syncoll.simulate(
+            written(tmp_path, "allreduce"), sizes="1MiB", collective="allreduce reproducible"
+        )
 
 
 def test_the_price_is_shown_next_to_the_bound() -> None:
