@@ -33,6 +33,7 @@ LESS = {
     "pipelines.md": ("pareto", "--work", "0.5"),
     "repair.md": ("--survey", "--search-limit", "1s"),
     "report.md": ("pareto", "--work", "0.5"),
+    "simulation.md": ("pareto", "--work", "0.5"),
 }
 """A word of commands on a page, and more limits for them: the page shows no later results."""
 

@@ -92,7 +92,7 @@ def test_trials_end_with_their_limit() -> None:
      ("ring(4)", "allreduce + alltoall within [[0, 2]]")],
 )  # fmt: skip
 def test_points_have_no_useless_send(machine: str, collective: str) -> None:
-    found = syncoll.pareto(machine, collective, max_chunks=2, max_steps=4)
+    found = syncoll.pareto(machine, collective, max_chunks=2, max_steps=4, work=1)
     assert len(found)
     for point in found:
         assert useless(point.instance, point.algorithm) == [], (point.steps, point.backend)
