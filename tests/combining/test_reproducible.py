@@ -250,7 +250,7 @@ def written(folder: Path, name: str) -> Path:
 
 
 def test_simulated_switches_add_up_no_reproducible_sums(tmp_path: Path) -> None:
-    times = list[float]()
+    times = list[Fraction]()
     for name in ("reduce", "reduce reproducible"):
         source = written(tmp_path, name)
         found = syncoll.simulate(source, sizes="256MiB", classics=False, progress="none")
