@@ -21,8 +21,8 @@ search small { topology fan(3)  collective shift  chunks <= 4 }
 
 SEARCHES: Mapping[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "moving": (("dgx1", "allgather"), {"max_steps": 3}),
-    "rooted": (("ring(5)", "broadcast(root=2)"), {"max_chunks": 4}),
-    "combining": (("ring(4)", "allreduce"), {"max_chunks": 4}),
+    "rooted": (("ring(5)", "broadcast(root=2)"), {"max_chunks": 4, "work": 1}),
+    "combining": (("ring(4)", "allreduce"), {"max_chunks": 4, "work": 1}),
     "an inverse": (("ring(4)", "reducescatter"), {}),
     "seeds only": (("torus(3,3)", "allgather"), {"backend": "ring"}),
     "without seeds": (("ring(6)", "allgather"), {"seeds": "none"}),
