@@ -27,6 +27,8 @@ __all__ = ["MscclppChecker"]
 
 _MOST_INSTRUCTIONS = 5_000_000
 
+_IN_SWITCHES = "not reproducible: switches add up in no stated order"
+
 
 class MscclppChecker:
     """Checks one file."""
@@ -49,7 +51,7 @@ class MscclppChecker:
         if doubt is not None:
             raise UncheckedError(doubt)
         if added and _adds_in_switches(plan):
-            added = "not reproducible: switches add up in no stated order"
+            added = _IN_SWITCHES
         return CheckedExport(
             "MSCCL++ execution plan",
             plan.collective,
@@ -70,6 +72,9 @@ class MscclppChecker:
         (content,) = files.values()
         plan = read_plan(content)
         self.check(files, {})
+        asked = meant.collective
+        if asked is not None and asked.plain is not None and _adds_in_switches(plan):
+            raise VerificationError(_IN_SWITCHES)
         spec = specification_of(plan)
         if spec is None:
             spec = _fitting(plan, meant.result())

@@ -27,6 +27,7 @@ from syncoll.documents import StoredAlgorithm, algorithm_document, frontier_docu
 from syncoll.errors import ExportError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.model.associations import Association, associations
 from syncoll.plugins import ExporterRecord, SeedLimits
+from syncoll.plugins.foreign import Meant
 from syncoll.runtime.export import export_verified, request_of
 from syncoll.runtime.exported import verify_exports
 from syncoll.trust import require_valid
@@ -265,6 +266,9 @@ def test_no_export_adds_up_reproducible_sums_in_switches() -> None:
         if plan is None:
             plan = export_verified(syncoll_mscclpp.RECORD, request, options)
             assert "not reproducible: switches" in plan.checked.added
+            meant = Meant(None, syncoll.collective("allreduce reproducible"))
+            with pytest.raises(VerificationError, match="not reproducible: switches"):
+                syncoll_mscclpp.RECORD.load_checker().read(plan.exported.files, meant)
         else:
             with pytest.raises(ExportError, match="switches add up in no stated order"):
                 export_verified(syncoll_mscclpp.RECORD, request, options)
