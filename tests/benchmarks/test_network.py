@@ -110,7 +110,7 @@ def test_shared_bounds_limit_a_collective() -> None:
     frontier = syncoll.pareto(MACHINES["quad"], "broadcast", work=1, progress="none")
     stored = algorithms_of(frontier, "a test")[-1]
     with Network(layout_of(frontier.topology, Fraction(10**7))) as network:
-        ((ours, library),) = run_mpich(network, stored, [1 << 15], 1, 60)
+        ((ours, library),) = run_mpich(network, stored, [1 << 15], 1, measurement.SECONDS)
     assert min(ours, library) > 0.8 * (1 << 18) / 3e7  # the egress of the root
 
 
