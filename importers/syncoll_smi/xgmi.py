@@ -111,13 +111,14 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
         machine.join(a, b, rated.get((a, b), speed.rate), "xGMI")
     notes = machine.notes
     if direct:
-        assumed = any(pair not in rated for pair in direct)
-        if rated and not assumed:
+        assumed = sum(pair not in rated for pair in direct)
+        if assumed < len(direct):
             notes.append("xGMI links have the bandwidths of the table NUMA BW, in each direction.")
-        else:
+        if assumed:
+            some = f"{assumed} of {len(direct)} xGMI links carry" * (assumed < len(direct))
             notes.append(
-                f"Each xGMI link carries {float(speed.rate):g} GB/s in each direction, "
-                f"{speed.reason}; the output has no speeds."
+                f"{some or 'Each xGMI link carries'} {float(speed.rate):g} GB/s in each direction, "
+                f"{speed.reason}; the output has no speeds of them."
             )
             notes.append(
                 "Every pair that xGMI joins is assumed to have one link; the output does not "

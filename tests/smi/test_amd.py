@@ -149,6 +149,15 @@ def test_amd_may_not_know_speeds(cell: str, amd: Import) -> None:
     assert "Each xGMI link carries 76.8 GB/s in each direction, as on MI350" in imported.notes[0]
 
 
+def test_amd_may_know_some_speeds(amd: Import) -> None:
+    slow = set(min(LINKS))
+    cells = [["0-0" if {a, b} == slow else "50000-50000" for b in SIX] for a in SIX]
+    imported = amd(amd_text({**TABLES, "NUMA BW": cells}))
+    assert set(bandwidths(imported.machine).values()) == {50, 64}
+    assert "the table NUMA BW" in imported.notes[0]
+    assert imported.notes[1].startswith(f"1 of {len(LINKS)} xGMI links carry 64 GB/s in each")
+
+
 def test_amd_with_pcie_alone(amd: Import) -> None:
     tables = {"HOPS": square(0, 2, 2), "LINK TYPE": square("SELF", "PCIE", "PCIE")}
     imported = amd(amd_text(tables))
