@@ -2,7 +2,7 @@
 
 An importer names the devices and the links between them, under keys of its own; `Machine.imported`
 numbers them.  Direct links join accelerators and their switches.  Host links are PCIe, CPUs and the
-links between; they tell which device is below which.  Host links are left out where direct ones
+links between; they place each device below another.  Host links are left out where direct ones
 suffice, except the paths to the network cards that join boxes.
 """
 
