@@ -65,7 +65,7 @@ def over_mpich(program: Path, ranks: int, *arguments: int) -> str:
     yielding = {
         "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
         "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
-        "MPIR_CVAR_DEVICE_COLLECTIVES": "none",  # with fewer cores than ranks its waits take seconds
+        "MPIR_CVAR_DEVICE_COLLECTIVES": "none",  # its waits take seconds on a shared core
     }
     return subprocess.run(
         command,

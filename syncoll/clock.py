@@ -15,17 +15,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = [
-    "counting",
-    "is_counted",
-    "limit_in_words",
-    "now",
-    "remembered",
-    "remembering",
-    "took",
-    "worked",
-]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

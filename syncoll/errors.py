@@ -29,30 +29,6 @@ bug of syncoll.
 
 from dataclasses import dataclass
 
-__all__ = [
-    "BackendError",
-    "ExecutionError",
-    "ExportError",
-    "FileFormatError",
-    "FormulaTooLargeError",
-    "ImportFormatError",
-    "ImpossibleError",
-    "LocatedError",
-    "ModelError",
-    "OptionError",
-    "Origin",
-    "OutOfTimeError",
-    "PluginError",
-    "SpecError",
-    "SpecLimitError",
-    "SyncollError",
-    "UncheckedError",
-    "UnknownPluginError",
-    "UnlabelledError",
-    "UsageError",
-    "VerificationError",
-]
-
 _WIDEST_EXCERPT = 160
 
 

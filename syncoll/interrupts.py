@@ -16,8 +16,6 @@ from typing import Any
 
 from syncoll.errors import OutOfTimeError
 
-__all__ = ["AGAIN_SECONDS", "ctrl_c", "may_raise", "unprinted"]
-
 AGAIN_SECONDS = 0.05
 """Seconds until a delayed or lost interruption is repeated."""
 

@@ -22,8 +22,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["displayed_by", "displays", "import_names", "lazily"]
-
 _DISPLAYS: list[str] = []
 
 

@@ -31,17 +31,6 @@ from types import FrameType
 from syncoll.errors import UsageError
 from syncoll.interrupts import may_raise
 
-__all__ = [
-    "MemoryBudget",
-    "budget",
-    "command",
-    "end_guard",
-    "on_refusal",
-    "refusals",
-    "require_address_space",
-    "resume",
-]
-
 _DEFAULT_SHARE = 0.5  # of the free memory, for a command without a limit from the user
 _LEAST_LIMIT = 128 << 20  # Python, its libraries and a worker that has imported a solver
 _ALWAYS_BEGUN = 16 << 20  # makes no difference, and without it nothing would begin

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import psutil
 
-__all__ = ["LivingProcess", "available_cores", "python_command"]
-
 _SAME_PATH = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
 
 

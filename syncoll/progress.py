@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["Report", "is_reported", "report", "reported", "tracked"]
-
 _T = TypeVar("_T")
 
 Report = Callable[[int, int, str], None]

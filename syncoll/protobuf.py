@@ -7,8 +7,6 @@ same schema in one process.
 from collections.abc import Mapping
 from typing import Any, Literal
 
-__all__ = ["message_classes"]
-
 
 def message_classes(
     package: str,

@@ -6,19 +6,6 @@ from fractions import Fraction
 
 from syncoll.errors import UsageError
 
-__all__ = [
-    "format_bandwidth",
-    "format_size",
-    "format_time",
-    "gigabytes",
-    "microseconds",
-    "parse_bandwidth",
-    "parse_limit",
-    "parse_memory",
-    "parse_size",
-    "parse_time",
-]
-
 _NUMBER = r"\s*([+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,2})?)\s*"
 
 _SECONDS = {

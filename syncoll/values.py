@@ -13,19 +13,6 @@ from syncoll import units
 from syncoll.errors import UsageError
 from syncoll.wording import argument
 
-__all__ = [
-    "bandwidth_of",
-    "bytes_of",
-    "choice_of",
-    "path_of",
-    "require_whole",
-    "seconds_of",
-    "size_range",
-    "sizes_of",
-    "swept_sizes",
-    "time_of",
-]
-
 _SWEPT, _SWEEP_STEP, _MOST_SWEPT = 32 << 20, 1 << 20, 256
 """Defaults of nccl-tests, in bytes, and a limit on the sizes."""
 

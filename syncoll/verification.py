@@ -27,8 +27,6 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.proofs.refutation import CheckedRefutation
 
-__all__ = ["Verified", "exporter_for", "opened", "verification_document", "verified"]
-
 Verified: TypeAlias = "VerifiedExports | CheckedRefutation | StoredFile"
 Find: TypeAlias = "Callable[[str], Collective]"
 """Returns the collective of a name; raises `LocatedError` without one."""

@@ -7,18 +7,6 @@ from fractions import Fraction
 from itertools import groupby
 from typing import SupportsInt
 
-__all__ = [
-    "argument",
-    "arguments_as_options",
-    "counted",
-    "few",
-    "gap",
-    "in_short",
-    "nearness",
-    "runs_in_words",
-    "where_typed",
-]
-
 _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
 """Up to `_MANY` numbers are shown in full, `_LEAST_RUN` equal ones as a run; else both ends."""
 

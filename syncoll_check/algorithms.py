@@ -17,8 +17,6 @@ from typing import Any
 from .layout import Json, WrongError, at, require
 from .machine import Machine, in_runs, mask_of
 
-__all__ = ["MOST_CELLS", "WIDTH", "Replay", "require_room"]
-
 WIDTH, MOST_REMAINDERS = 64, 100_000
 MOST_CELLS = 1 << 28  # chunks times nodes, and sends
 Send = tuple[int, int, int, int, int]  # chunk, source, destination, step, contributions

@@ -13,8 +13,6 @@ from typing import Any
 from .layout import Json, at, require
 from .machine import Machine, Nodes, Shape
 
-__all__ = ["Certificate"]
-
 Prices = dict[tuple[int, int], Fraction]  # of a link in a step; 0 by default
 Total = Fraction | int
 Table = list[list[Any]]  # for each step the price of each link, times the scale

@@ -10,8 +10,6 @@ from .algorithms import MOST_CELLS, WIDTH, Replay, require_room
 from .layout import Json, at, require
 from .machine import Machine
 
-__all__ = ["Family"]
-
 MOST_INTERVAL = 4096
 
 

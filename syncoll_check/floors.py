@@ -10,8 +10,6 @@ from .certificates import distinct
 from .layout import Json, at, require
 from .machine import Machine, Shape, ascending
 
-__all__ = ["FloorsCheck"]
-
 
 class FloorsCheck:
     """Bounds on times that are all proved."""

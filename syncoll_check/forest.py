@@ -10,8 +10,6 @@ from itertools import pairwise
 from .layout import FileError, Json, at, require
 from .machine import require_fabric
 
-__all__ = ["ForestCheck"]
-
 
 class ForestCheck:
     """Forests whose trees, cuts and throughputs are all correct."""

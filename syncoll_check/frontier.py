@@ -19,8 +19,6 @@ from .families import Family
 from .layout import Json, at, require
 from .machine import Machine, Nodes, Shape, ascending
 
-__all__ = ["FrontierCheck", "digest"]
-
 MOST_RATIOS = 10_000_000
 Region = tuple[int, int | None, Fraction, Fraction | None]
 """Least and most steps, least R/C and the R/C that it is below; None for no limit."""

@@ -16,8 +16,6 @@ from math import isfinite, lcm
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FileError", "Json", "WrongError", "at", "parse", "read", "require"]
-
 Json = dict[str, Any]
 Kind = Callable[[Any], Any]
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from .layout import Json, at, require
 
-__all__ = ["Demand", "Machine", "Nodes", "Shape", "ascending", "mask_of", "require_fabric"]
-
 Nodes = tuple[int, ...]
 Link = tuple[int, int]
 Demand = tuple[Nodes, Nodes, int]  # sources, destinations, count
@@ -41,7 +39,7 @@ def mask_of(runs: Iterable[Link], end: int) -> int:
     return found
 
 
-def require_network(links: Sequence[Link], vertices: int) -> None:
+def _require_network(links: Sequence[Link], vertices: int) -> None:
     require(ascending(links), "links that are not in ascending order, none twice")
     for a, b in links:
         require(a != b and a < vertices > b, f"the link {a} to {b}, of {vertices} vertices")
@@ -50,7 +48,7 @@ def require_network(links: Sequence[Link], vertices: int) -> None:
 def require_fabric(fabric: Json, nodes: int) -> None:
     """Checks that a physical network makes sense."""
     links, vertices = fabric["links"], nodes + fabric["switches"]
-    require_network([link[:2] for link in links], vertices)
+    _require_network([link[:2] for link in links], vertices)
     require(all(link[2] > 0 for link in links), "a bandwidth of 0")
     for key in ("multicast", "reduce"):
         own = fabric.get(key, [])
@@ -81,7 +79,7 @@ class Machine:
         nodes, written = document["nodes"], document["interconnect"]
         with at("interconnect"):
             links = written["links"]
-            require_network(links, nodes)
+            _require_network(links, nodes)
             known, bounded = set(links), set[Link]()
             for i, one in enumerate(written["bounds"]):
                 with at("bounds", i):

@@ -24,8 +24,6 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll_bfb.sharing import Reception, StepChunks
 
-__all__ = ["NodeArrivals", "SeparateStep"]
-
 
 class SeparateStep:
     """One step of a breadth-first broadcast in which no bound spans links into different nodes.

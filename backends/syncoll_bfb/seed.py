@@ -22,8 +22,6 @@ from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll_bfb.arrivals import SeparateStep
 from syncoll_bfb.sharing import LinkClasses, Reception, SharedStep, StepChunks, receptions
 
-__all__ = ["BreadthFirstSeed", "DealtSteps", "choices", "fits"]
-
 _MOST_LINKS = 14
 """Most links into a node that is solved exactly; each link doubles the kinds of sources."""
 

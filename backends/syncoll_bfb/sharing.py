@@ -35,8 +35,6 @@ from syncoll.packing.remainders import grouped_remainders
 from syncoll.packing.whole_chunks import ColumnChoice, rounds_of
 from syncoll.symmetry import FreeGroup, LinkOrbits
 
-__all__ = ["LinkClasses", "Reception", "SharedStep", "StepChunks", "receptions"]
-
 _MOST_ENTRIES = 1 << 19
 """Most entries of a linear program; HiGHS takes about 400 bytes for each."""
 

@@ -13,8 +13,6 @@ from syncoll_classics.demand import ClassicDemand, read_demand
 from syncoll_classics.dissemination import Carrying, Dissemination, joined, logical_sends
 from syncoll_classics.routing import Router
 
-__all__ = ["Ask"]
-
 _MOST_CELLS = 1 << 24
 """Most pairs of chunk and node of a collective."""
 _MOST_SENDS = 1 << 22

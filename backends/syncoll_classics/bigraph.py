@@ -19,8 +19,6 @@ from syncoll.arrays import IntArray
 from syncoll.errors import OptionError
 from syncoll.model import Fabric, Topology
 
-__all__ = ["BiGraph", "numbered_bigraph", "rank_mapping", "recognise_bigraph"]
-
 
 @dataclass(frozen=True)
 class BiGraph:

@@ -24,8 +24,6 @@ from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.exchanges import allreduce_trees
 from syncoll_classics.hamiltonian import Cycle, a_cycle
 
-__all__ = ["boxes_of", "boxes_that_sum", "card_rings", "trees_of_boxes", "two_hops"]
-
 Boxes = Sequence[Sequence[int]]
 
 

@@ -14,8 +14,6 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.model.fabric import unreached
 
-__all__ = ["ClassicDemand", "read_demand", "refusal"]
-
 _MOST_CELLS = 1 << 24
 """Most cells of a table that is made to read the demand of a collective."""
 

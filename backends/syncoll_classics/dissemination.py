@@ -20,16 +20,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import ranges
 from syncoll_classics.demand import ClassicDemand
 
-__all__ = [
-    "Carrying",
-    "Dissemination",
-    "exchanged",
-    "joined",
-    "logical_sends",
-    "one_shot",
-    "up_and_down",
-]
-
 Carrying = tuple[IntArray, BoolArray]
 """Logical sends (chunk, source, destination, step), and the contributions in each."""
 

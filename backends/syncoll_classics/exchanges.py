@@ -37,23 +37,6 @@ from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll_classics.dissemination import Dissemination
 
-__all__ = [
-    "all_pairs",
-    "allreduce_trees",
-    "around",
-    "binomial",
-    "binomial_gather",
-    "broadcast_trees",
-    "bruck",
-    "digit_orders",
-    "doubling_peers",
-    "exchange",
-    "in_order_tree",
-    "rooted",
-    "swing_peers",
-    "torus_shape",
-]
-
 
 def exchange(peers: IntArray) -> Dissemination:
     """The allgather in which pairs, `peers` ``[step, node]``, exchange all that the other lacks."""

@@ -19,8 +19,6 @@ from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 from syncoll_classics.dissemination import Carrying, Dissemination, joined
 
-__all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
-
 _WAYS = ((True, True), (True, False), (False, True), (False, False))
 """Whether rows come first, and whether rings are followed forwards."""
 

@@ -14,8 +14,6 @@ from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
 from syncoll_classics.grid import Grid, recognise_grid
 
-__all__ = ["Cycle", "a_cycle", "find_circuits", "known_cycles"]
-
 Cycle = tuple[int, ...]
 """The nodes of a directed cycle in order, from node 0 on."""
 

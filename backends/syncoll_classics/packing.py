@@ -19,8 +19,6 @@ from syncoll.model.width_clusters import boxes_by_width
 from syncoll_classics.hamiltonian import Cycle, a_cycle, find_circuits, known_cycles
 from syncoll_classics.pricing import RoomForRings, priced_rings
 
-__all__ = ["RingSet", "pack_rings", "rings_bound"]
-
 _MOST_RINGS = 16
 _MOST_ROUNDS = 4
 """Rounds a step tried beyond the need of one ring."""

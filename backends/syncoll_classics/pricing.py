@@ -14,8 +14,6 @@ from syncoll.clock import now
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle
 
-__all__ = ["RoomForRings", "cheap_tour", "priced_rings"]
-
 _MOST_NODES = 128
 _LEAST_DEGREE = 4
 """With fewer links a node, on average, random tours find too few cycles."""

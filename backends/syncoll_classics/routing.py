@@ -17,8 +17,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Topology
 from syncoll_classics.demand import ClassicDemand
 
-__all__ = ["Router"]
-
 _MOST_TRIED = 1 << 17
 """Most links on the candidate paths of a step's sends; with more, sends look one link ahead."""
 _SENDS_A_CHECK = 64

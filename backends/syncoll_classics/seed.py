@@ -25,25 +25,6 @@ from syncoll_classics.exchanges import swing_peers, torus_shape
 from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings
 
-__all__ = [
-    "ALL_PAIRS",
-    "BINOMIAL",
-    "BRUCK",
-    "DOUBLE_BINARY_TREE",
-    "HALVING_DOUBLING",
-    "NCCL_RING",
-    "NCCL_TREE",
-    "NVLS",
-    "PAIRWISE",
-    "PAT",
-    "RECURSIVE_DOUBLING",
-    "RING",
-    "RING2D",
-    "SWING",
-    "TWO_HOP",
-    "ClassicSeed",
-]
-
 
 @dataclass(frozen=True)
 class ClassicSeed:

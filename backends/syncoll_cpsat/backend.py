@@ -23,8 +23,6 @@ from syncoll.formula.matrix import columns_to_assignment, linear_matrix
 from syncoll.linear.effort import TICKS_PER_UNIT
 from syncoll.plugins import OptionValue
 
-__all__ = ["STATUS", "CpSatBackend"]
-
 STATUS = {
     "OPTIMAL": Verdict.SAT,
     "FEASIBLE": Verdict.SAT,

@@ -21,8 +21,6 @@ from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.symmetry import FreeGroup
 
-__all__ = ["Added", "Demand", "Derivation", "Oracle", "SumNetwork", "SumPacking"]
-
 Added = dict[int, Association]
 """The association of each set of contributors."""
 

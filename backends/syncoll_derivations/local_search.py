@@ -16,8 +16,6 @@ from syncoll.model import Topology
 from syncoll.model.associations import Association
 from syncoll_derivations.derivations import Added, SumPacking
 
-__all__ = ["LocalSearch", "beginnings"]
-
 _AT_ONCE, _PACKED = 64, 4
 """Moves that are compared by their bounds, and the most promising of them, which are packed."""
 

@@ -26,8 +26,6 @@ from syncoll.scheduling import MOST_SENDS
 from syncoll_derivations.derivations import Added, Demand, Derivation, SumNetwork, SumPacking
 from syncoll_derivations.local_search import LocalSearch, beginnings
 
-__all__ = ["DerivationSeed", "fits"]
-
 _MOST_CELLS = 1 << 27
 """Links times nodes times twice the nodes: partial sums and steps; limits memory."""
 

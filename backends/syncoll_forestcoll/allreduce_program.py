@@ -31,8 +31,6 @@ from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model.fabric import Fabric
 from syncoll.routing.network import FlowNetwork
 
-__all__ = ["AllreduceBounds", "allreduce_bounds"]
-
 _DENOMINATOR = 10**4
 
 Cut = frozenset[int]

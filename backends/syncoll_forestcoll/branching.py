@@ -27,8 +27,6 @@ from syncoll.routing.optimality import (
     require_balanced,
 )
 
-__all__ = ["Branching", "branching", "with_direct_copies"]
-
 
 @dataclass(frozen=True)
 class Branching:

@@ -25,8 +25,6 @@ from syncoll_forestcoll.branching import branching
 from syncoll_forestcoll.pack import Packer
 from syncoll_forestcoll.packing import forest_of
 
-__all__ = ["ForestPlan", "best_scale", "directed", "plans", "weighted_broadcast"]
-
 _MOST_GROWN = 64
 """In larger networks, leaves are packed separately instead of growing trees one by one."""
 

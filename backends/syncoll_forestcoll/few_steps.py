@@ -25,8 +25,6 @@ from syncoll.plugins import Proposal
 from syncoll.plugins.turns import Proposals, Turn
 from syncoll.scheduling import StreamClass
 
-__all__ = ["PART", "TimedForest", "few_steps"]
-
 _TUNING = Tuning(kept=0.0, gain=1e-4, patience=6, complete=False)
 """Chosen by row dgx_h100(boxes=4) allgather of benchmarks/results/scale.md."""
 

@@ -13,8 +13,6 @@ from syncoll_forestcoll.packing import ArcBlock, ForestPacking, on_paths
 from syncoll_forestcoll.packing_by_groups import pack_by_groups
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
 
-__all__ = ["Packer", "pack_by_order"]
-
 _LARGE = 300_000
 """From this many nodes times entering links on, groups are tried before orders."""
 

@@ -15,8 +15,6 @@ from syncoll_forestcoll.collectives import ForestPlan, directed, plans
 from syncoll_forestcoll.quick import quick_forest
 from syncoll_forestcoll.shortening import pruned, shortened
 
-__all__ = ["FabricPacker"]
-
 _FEW_CELLS, _MOST_CELLS = 1 << 14, 1 << 19
 """Trees (counted with their weights) times nodes; in larger forests trees keep their heights."""
 

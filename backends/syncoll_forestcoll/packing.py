@@ -16,8 +16,6 @@ from syncoll.arrays import IntArray
 from syncoll.model import Fabric, Forest
 from syncoll.routing.network import Network, Path
 
-__all__ = ["Arc", "ArcBlock", "ForestPacking", "forest_of", "locate", "on_paths"]
-
 ArcArray = npt.NDArray[np.int32]
 
 Arc = tuple[int, int, Path]

@@ -22,8 +22,6 @@ from syncoll.routing.network import Network
 from syncoll.routing.reduction import Groups
 from syncoll_forestcoll.packing import Arc, ArcBlock, ForestPacking, locate
 
-__all__ = ["pack_by_groups"]
-
 Packer = Callable[[Network], ForestPacking]
 
 

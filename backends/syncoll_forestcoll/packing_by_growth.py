@@ -15,8 +15,6 @@ import numpy as np
 from syncoll.routing.network import FlowNetwork, Network
 from syncoll_forestcoll.packing import ArcBlock, ForestPacking
 
-__all__ = ["pack_by_growth"]
-
 
 @dataclass
 class _Tree:

@@ -14,8 +14,6 @@ import numpy as np
 from syncoll.model import Fabric, Forest
 from syncoll.routing.optimality import check_collective
 
-__all__ = ["quick_forest"]
-
 _Path = tuple[int, ...]
 
 

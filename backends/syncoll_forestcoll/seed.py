@@ -25,8 +25,6 @@ from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.few_steps import PART, few_steps
 from syncoll_forestcoll.shortening import shortened
 
-__all__ = ["ForestSeed", "best_waves", "fits"]
-
 _FEW_TREES = (1, 2, 3, 4, 6, 8, 12, 16)
 """Numbers of trees for each root that are tried below the optimal one."""
 

@@ -17,8 +17,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model.forest import Forest
 from syncoll.trust.forest import verify_forest
 
-__all__ = ["pruned", "shortened"]
-
 _BASE = 3
 _DEEPEST = 12
 """Depths beyond this count equally, so that sums stay within 64 bits."""

@@ -20,8 +20,6 @@ from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
 from syncoll.plugins import Answer, OptionValue
 from syncoll_gurobi import INSTEAD, RESTRICTED_SIZE
 
-__all__ = ["STATUS", "GurobiBackend", "is_restricted", "licence"]
-
 STATUS: dict[str, StopReason] = {
     "OPTIMAL": StopReason.DECIDED,
     "INFEASIBLE": StopReason.DECIDED,

@@ -23,8 +23,6 @@ from syncoll.formula import (
 from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
 from syncoll.plugins import OptionValue
 
-__all__ = ["STATUS", "HighsBackend"]
-
 STATUS: dict[str, StopReason] = {
     "kOptimal": StopReason.DECIDED,
     "kInfeasible": StopReason.DECIDED,

@@ -9,8 +9,6 @@ from math import gcd, lcm
 
 from syncoll.model import Counting, Topology
 
-__all__ = ["Boxes", "boxes_of", "neighbours"]
-
 _MOST_WEIGHT = 64
 """Most chunks of a rail for each chunk of the slowest rail; limits memory."""
 

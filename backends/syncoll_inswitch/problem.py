@@ -14,8 +14,6 @@ from syncoll.scheduling import MOST_SENDS
 from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
 from syncoll_inswitch.waves import MOST_CHUNKS, Moves, algorithm_of, at_once, parts_of
 
-__all__ = ["Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
-
 Group = tuple[Boxes, int]
 """The boxes of the nodes that contribute to a kind of chunks, and its chunks for C = 1."""
 

@@ -31,8 +31,6 @@ from syncoll.scheduling import MOST_SENDS
 from syncoll_inswitch.boxes import Boxes
 from syncoll_inswitch.waves import MOST_CHUNKS, Moves
 
-__all__ = ["Ramp", "ramp"]
-
 _BY_ROOTS = ("S X C",)
 _BY_ALL = ("x S C", "S C x", "x A", "A x")
 _GATHERED_BY_ROOTS = ("S G P C", "T sG P C", "S G Pc D", "T sG Pc D")

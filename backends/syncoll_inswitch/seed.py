@@ -14,8 +14,6 @@ from syncoll_inswitch.problem import Problem, groups_of, kinds_of, least_chunks
 from syncoll_inswitch.ramps import ramp
 from syncoll_inswitch.waves import MOST_CHUNKS, copied_at_once, wave
 
-__all__ = ["InSwitchSeed", "fits"]
-
 _MOST_LINKS = MOST_SENDS >> 8
 """Most links; a wave has as many sends, or more if bandwidths are fractions; limits memory."""
 

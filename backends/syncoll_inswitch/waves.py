@@ -23,8 +23,6 @@ from syncoll.arrays import BoolArray
 from syncoll.model import Algorithm
 from syncoll_inswitch.boxes import Boxes
 
-__all__ = ["MOST_CHUNKS", "Moves", "algorithm_of", "at_once", "copied_at_once", "parts_of", "wave"]
-
 Moves = tuple[tuple[tuple[int, int, int], ...], ...]
 """For each step the sends: chunk, source, destination."""
 

@@ -28,21 +28,6 @@ from syncoll.model.fabric import unreached
 from syncoll.scheduling import StepTree
 from syncoll.symmetry.products import find_products
 
-__all__ = [
-    "ORDERS",
-    "TURNS",
-    "Additions",
-    "Key",
-    "TimedTrees",
-    "Turns",
-    "UnitNetwork",
-    "copies_of",
-    "grow",
-    "multitree",
-    "places_of",
-    "usual_turns",
-]
-
 Additions = list[tuple[int, int, int]]
 """(tree, link, time step from 0), in the order of allocation."""
 

@@ -24,14 +24,6 @@ from syncoll.model import Topology
 from syncoll_multitree.construction import Additions, TimedTrees, UnitNetwork, grow
 from syncoll_multitree.translations import Translations
 
-__all__ = [
-    "MOST_ORDERS",
-    "TranslatedTrees",
-    "TranslationQuotient",
-    "fewest_steps",
-    "neighbour_orders",
-]
-
 MOST_ORDERS = 90
 """Most orders tried: the number for three dimensions, up to reflections."""
 

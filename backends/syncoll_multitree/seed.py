@@ -40,8 +40,6 @@ from syncoll_multitree.quotient import MOST_ORDERS, TranslationQuotient, fewest_
 from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
 from syncoll_multitree.translations import find_translations
 
-__all__ = ["MultiTreeSeed", "fits"]
-
 _MOST_TRIED = 64
 """Largest C, and most rounds of a time step, tried for the least admissible ones."""
 

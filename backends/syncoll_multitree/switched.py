@@ -29,8 +29,6 @@ from syncoll.model import Fabric, Link
 from syncoll.model.distances import distances
 from syncoll_multitree.construction import ORDERS, TimedTrees, Turns
 
-__all__ = ["SEARCHES", "multitree_on_fabric"]
-
 SEARCHES = ("near", "node")
 """The searches of a tree for its next node; see above."""
 

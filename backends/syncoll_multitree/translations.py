@@ -19,8 +19,6 @@ from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["Translations", "find_translations"]
-
 _MOST_TRIED = 20_000
 
 

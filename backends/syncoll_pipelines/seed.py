@@ -24,8 +24,6 @@ from syncoll.scheduling import family_of_waves
 from syncoll_pipelines.trees import Tree, TreeWaves, find_trees
 from syncoll_pipelines.waves import find_waves
 
-__all__ = ["PipelineSeed", "fits"]
-
 _MOST_FLOWS = 40_000
 """Most links times nodes for which the rate is computed and trees are chosen together."""
 

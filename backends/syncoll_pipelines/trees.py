@@ -18,8 +18,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
 
-__all__ = ["CpSatModel", "Tree", "TreeWaves", "find_trees", "least_bounds"]
-
 Tree = tuple[tuple[int, int], ...]
 """The links of a tree, each with the step in which it is used."""
 

@@ -22,8 +22,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll_pipelines.trees import CpSatModel, Tree, TreeWaves, least_bounds
 
-__all__ = ["find_waves"]
-
 
 def find_waves(
     topology: Topology,

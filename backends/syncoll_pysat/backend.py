@@ -24,8 +24,6 @@ from pysat.solvers import Solver, pysolvers
 from syncoll.formula import Assignment, Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.plugins import OptionValue
 
-__all__ = ["STATUS", "PySatBackend"]
-
 STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
 """The verdict for each answer of `solve_limited`."""
 

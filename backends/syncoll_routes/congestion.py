@@ -16,8 +16,6 @@ from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["CongestionRouter", "Routes", "merged"]
-
 Narrow = npt.NDArray[np.float32]
 
 _STEEPNESS = (6.0, 40.0)

@@ -25,8 +25,6 @@ from syncoll.scheduling.step_shares import StepShares, needed_rounds
 from syncoll_routes.dealing import overlaps
 from syncoll_routes.tiers import Tiers
 
-__all__ = ["Copies"]
-
 _GOLDEN = 0.6180339887498949
 """The multiples of this number modulo 1 are spread evenly over every run of them."""
 

@@ -5,8 +5,6 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.packing.remainders import grouped_remainders
 
-__all__ = ["dealt", "overlaps"]
-
 _TURNS = 60
 _BUSY = 0.5
 """Bounds with a smaller part of the largest load are not relieved."""

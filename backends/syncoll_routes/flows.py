@@ -24,8 +24,6 @@ from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import Routes, merged
 from syncoll_routes.dealing import dealt
 
-__all__ = ["MOST_COLUMNS", "Flows", "least_load"]
-
 MOST_COLUMNS = 100_000
 """Most links times sending nodes; larger programs take minutes."""
 

@@ -17,8 +17,6 @@ from syncoll_routes.copies import Copies
 from syncoll_routes.flows import MOST_COLUMNS, Flows
 from syncoll_routes.tiers import NEAR, Tiers
 
-__all__ = ["RouteSeed", "fits"]
-
 _SECONDS = 30.0
 """Time limit if the search has none."""
 

@@ -27,8 +27,6 @@ from syncoll_routes.congestion import CongestionRouter, Routes, merged
 from syncoll_routes.dealing import dealt, overlaps
 from syncoll_routes.flows import least_load
 
-__all__ = ["NEAR", "Tiers"]
-
 NEAR = 1.01
 """Short ways within this factor of the least rounds are taken as optimal."""
 

@@ -16,8 +16,6 @@ from syncoll.packing.problem import PackingProblem, TreeDemand
 from syncoll.packing.trees import Send, TimedTree, of_use
 from syncoll.plugins import Proposal
 
-__all__ = ["known_trees"]
-
 _MOST_CELLS = 4 * MOST_CELLS
 """Most chunks times nodes of a known algorithm; limits memory."""
 

@@ -36,8 +36,6 @@ from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS
 from syncoll_timedtrees.known import known_trees
 
-__all__ = ["TimedTreeSeed", "fits"]
-
 _MOST_IMAGES = 4
 """Most sends of an algorithm with its images, in multiples of `MOST_SENDS`; limits memory."""
 

@@ -22,8 +22,6 @@ from syncoll.plugins import Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, StepTree
 from syncoll.wording import counted
 
-__all__ = ["aggregations"]
-
 _MOST_CONTRIBUTIONS = MOST_CELLS << 7
 """Most sends times nodes of an algorithm; a larger one would take GiBs of memory."""
 

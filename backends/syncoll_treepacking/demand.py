@@ -18,8 +18,6 @@ from syncoll.plugins import Answer
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import ArborescenceOracle, Oracle, SpanningTreeOracle
 
-__all__ = ["Demand", "fits"]
-
 _MOST_TRIED = 4096
 """Largest C tried for the least admissible one; limits work."""
 

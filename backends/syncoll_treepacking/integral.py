@@ -23,8 +23,6 @@ from syncoll.scheduling import StepTree
 from syncoll_treepacking.oracle import Oracle, TreeColumn
 from syncoll_treepacking.search import MOST_TREES, ExactPacking, packing_cost
 
-__all__ = ["IntegralPacking", "integral_packings", "low_packings", "oriented"]
-
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of parts of low trees, without an integer program; row hypercube(6) of scale_seeds.md."""
 

@@ -23,8 +23,6 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 
-__all__ = ["Costs", "LinkSystem"]
-
 Costs = npt.NDArray[Any]
 """One number for each link or row: floats to search, integers of any size (objects) to prove."""
 

@@ -28,8 +28,6 @@ from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepacking.links import LinkSystem
 
-__all__ = ["ArborescenceOracle", "Oracle", "SpanningTreeOracle", "TreeColumn", "low_trees"]
-
 
 @dataclass(frozen=True)
 class TreeColumn:

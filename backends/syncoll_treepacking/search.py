@@ -26,8 +26,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll_treepacking.oracle import Oracle, TreeColumn
 
-__all__ = ["MOST_TREES", "ExactPacking", "pack", "packing_cost"]
-
 _TUNING = Tuning(kept=0.0, gain=0.0, patience=40, near=TINY)
 """Chosen by the tables of benchmarks/results/treepacking.md for exact optima."""
 

@@ -16,8 +16,6 @@ from syncoll_treepacking.integral import IntegralPacking, integral_packings, low
 from syncoll_treepacking.oracle import Oracle, low_trees
 from syncoll_treepacking.search import pack
 
-__all__ = ["TreePackingSeed"]
-
 
 class TreePackingSeed(ResumingSeed):
     """Spanning-tree packing as a seed; see `syncoll.plugins.Seed`."""

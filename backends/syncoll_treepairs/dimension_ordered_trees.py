@@ -15,8 +15,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.products import Product, find_products
 
-__all__ = ["combs", "parents_along", "parents_of_factor"]
-
 
 def combs(topology: Topology) -> Iterator[tuple[int, IntArray]]:
     """A tree for each root and each cyclic order of the dimensions.

@@ -16,8 +16,6 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Topology
 
-__all__ = ["Core", "cores"]
-
 _LARGEST = 16
 """Most nodes of a core that is no box; a fourth if all exchange at once.  Limits work."""
 

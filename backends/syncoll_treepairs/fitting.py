@@ -6,8 +6,6 @@ from syncoll.model import UNREACHABLE, Collective, Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.plugins import Answer
 
-__all__ = ["MOST_CONTRIBUTIONS", "MOST_ENDS", "chunks_of", "fits"]
-
 MOST_CONTRIBUTIONS = MOST_CELLS << 7
 """Most sends (one per orbit) times nodes of an algorithm; limits memory."""
 

@@ -15,8 +15,6 @@ from syncoll.symmetry.structure import Structure
 from syncoll_treepairs.exchange_groups import Core, cores
 from syncoll_treepairs.shortest_paths import exchanges
 
-__all__ = ["AllreduceNetwork"]
-
 
 class AllreduceNetwork(OrbitNetwork):
     """A topology, and its orbits under a group of automorphisms that may fix nodes.

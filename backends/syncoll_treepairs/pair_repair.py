@@ -18,8 +18,6 @@ from syncoll_treepairs.pairs import Pair
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["PairRepair"]
-
 _OTHER = 0.3
 """Probability with which a pair gets another core."""
 

@@ -15,8 +15,6 @@ from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
 
-__all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "forests", "whenever"]
-
 TIES = 1000 * TINY
 """Random prices relative to the mean, which break ties and make every send cost something."""
 

@@ -25,8 +25,6 @@ from syncoll_treepairs.wave_packing import WavePacking
 from syncoll_treepairs.waves import family_of, waves
 from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_sends, pair_choice
 
-__all__ = ["ExchangeSeed", "TreePairSeed"]
-
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
 """The part of the remaining time for a packing, and the least seconds; rounding takes three times
 the least, and the search for symmetry four times, since all else profits from it."""

@@ -34,8 +34,6 @@ from syncoll_treepairs.dimension_ordered_trees import parents_along, parents_of_
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 
-__all__ = ["everywhere", "exchanges"]
-
 _ALL_ORDERS = 3
 """Up to this many dimensions all orders are tried; otherwise the cyclic ones.  Limits work."""
 

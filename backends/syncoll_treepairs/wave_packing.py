@@ -24,8 +24,6 @@ from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import TIES, AllreducePacking, Pair, forests
 
-__all__ = ["WavePacking"]
-
 _TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
 """Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
 

@@ -24,9 +24,6 @@ from syncoll_treepairs.pairs import Pair
 from syncoll_treepairs.wave_packing import WavePacking
 from syncoll_treepairs.whole_pairs import MOST_TRIED, deal, in_waves, own_sends, rounded_off
 
-__all__ = ["Waves", "family_of", "waves"]
-
-
 _LEAST_GAIN, _NEAR = 0.995, 1.01
 """More waves must lower R/C by the first factor, until it is within the second of the packing's; a
 third more waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md."""

@@ -23,17 +23,6 @@ from syncoll.packing.whole_chunks import (
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import AllreducePacking, Pair
 
-__all__ = [
-    "MOST_TRIED",
-    "algorithm_of",
-    "deal",
-    "few_chunks",
-    "in_waves",
-    "own_sends",
-    "pair_choice",
-    "rounded_off",
-]
-
 _CHOICE = 160
 """Pairs to choose from, including some without a share; limits work."""
 

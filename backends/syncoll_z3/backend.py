@@ -28,8 +28,6 @@ from syncoll.formula import (
 from syncoll.formula.formula import row_sums
 from syncoll.plugins import OptionValue
 
-__all__ = ["STATUS", "Z3Backend", "stop_reason"]
-
 STATUS = {"sat": Verdict.SAT, "unsat": Verdict.UNSAT, "unknown": Verdict.UNKNOWN}
 """The verdict for each answer of `check`."""
 

@@ -23,8 +23,6 @@ from syncoll.formula import FormulaBuilder
 from syncoll.model import BandwidthBound, Counting, Topology
 from syncoll.model.counting import links_together
 
-__all__ = ["CountedSlots", "SendSlot"]
-
 
 @dataclass(frozen=True)
 class SendSlot:

@@ -40,8 +40,6 @@ from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
 from syncoll.plugins import OptionValue
 from syncoll_partial.counting import CountedSlots, SendSlot
 
-__all__ = ["PartialEncoded", "PartialEncoding"]
-
 _USED, _CARRIES, _PART, _OWN, _BOTH = range(5)
 """The kinds of Booleans; the last is a part together with a contribution in it."""
 

@@ -35,8 +35,6 @@ from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
-__all__ = ["PathEncoded", "PathEncoding"]
-
 _SND, _AT, _RECEIVED, _BOTH = range(4)
 """The kinds of Booleans; the last is snd and at together."""
 

@@ -31,8 +31,6 @@ from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
 from syncoll.plugins import OptionValue
 
-__all__ = ["StepEncoded", "StepEncoding"]
-
 _COUNTED_CLASSES = 32
 """Number of classes of chunks that an estimate of the size counts."""
 

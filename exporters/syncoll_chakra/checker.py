@@ -22,16 +22,6 @@ from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.protobuf import message_classes
 from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
-__all__ = [
-    "Attributes",
-    "ChakraChecker",
-    "Trace",
-    "expected_of_traces",
-    "read_message",
-    "read_trace",
-    "split",
-]
-
 _NAME = re.compile(r"(?P<prefix>.+)\.(?P<rank>0|[1-9][0-9]{0,8})\.et")
 
 

@@ -34,8 +34,6 @@ from syncoll.runtime import (
     rank_nodes,
 )
 
-__all__ = ["ChakraExporter", "NodeType", "delimited", "new_metadata", "new_node", "set_attribute"]
-
 
 class NodeType(IntEnum):
     """The types of nodes in custom collectives."""

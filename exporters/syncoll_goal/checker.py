@@ -18,8 +18,6 @@ from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
-__all__ = ["GoalChecker", "Notes", "read_schedule"]
-
 
 class GoalChecker:
     """Reads schedules as txt2bin does, and plays them."""

@@ -31,8 +31,6 @@ from syncoll.runtime import (
     rank_nodes,
 )
 
-__all__ = ["GoalExporter"]
-
 _MOST_NICS = 256
 """The format has one byte for it."""
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from syncoll.runtime import TableExporter
 from syncoll_tables import ModuleFormat, Table, python_table, replay_source
 
-__all__ = ["EXPORTER", "FORMAT"]
-
 _RESULTS = {
     "allgather": "The blocks `x` of all devices, one after the other.",
     "allreduce": "The sum of `x` over all devices, or over the devices of its group.",

@@ -11,8 +11,6 @@ import numpy as np
 
 from syncoll.trust.data import BFLOAT16
 
-__all__ = ["JaxRanks", "start"]
-
 
 def start(nodes: int, folder: Path) -> JaxRanks:
     """Makes a device for each rank."""

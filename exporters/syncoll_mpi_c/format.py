@@ -3,7 +3,5 @@
 from syncoll.runtime import TableExporter
 from syncoll_tables import mpi_format
 
-__all__ = ["EXPORTER", "FORMAT"]
-
 FORMAT = mpi_format("mpi-c")
 EXPORTER = TableExporter(FORMAT.text, ".c")

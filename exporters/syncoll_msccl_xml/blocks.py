@@ -15,8 +15,6 @@ from syncoll.runtime import Buffer, Slot
 from syncoll_msccl_xml.connections import Connection
 from syncoll_msccl_xml.instructions import Op, XmlInstruction
 
-__all__ = ["BlockStep", "ThreadBlock", "blocks_of"]
-
 
 @dataclass
 class BlockStep:

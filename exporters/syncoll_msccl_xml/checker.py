@@ -33,8 +33,6 @@ from syncoll_threadblocks import (
     execute,
 )
 
-__all__ = ["MscclXmlChecker", "disagreements"]
-
 _MOST_INSTRUCTIONS = 5_000_000
 
 

@@ -19,8 +19,6 @@ import networkx as nx
 from syncoll.runtime import Message
 from syncoll_msccl_xml.instructions import XmlInstruction
 
-__all__ = ["DEPTH", "Connection", "Place", "channels_of", "order_of", "pairs_of"]
-
 Connection = tuple[int, int, int]
 """Source, destination and channel."""
 

@@ -42,25 +42,6 @@ from itertools import pairwise
 
 from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Message, Operation, Slot
 
-__all__ = [
-    "Apart",
-    "Key",
-    "Name",
-    "Naming",
-    "Op",
-    "Stated",
-    "XmlInstruction",
-    "alike",
-    "apart_of",
-    "compact",
-    "copied",
-    "forward",
-    "instructions_of",
-    "read_copies",
-    "stated_of",
-    "waits",
-]
-
 Key = tuple[int, int, int, int]
 """Step, phase and place in the rank's list: an order in which everything may be done."""
 

@@ -7,18 +7,6 @@ checker, which share no code.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = [
-    "LAST_AWAITED",
-    "LAST_OFFSET",
-    "LONGEST_NAME",
-    "MOST_COUNT",
-    "MOST_NODES",
-    "MOST_PER_CHANNEL",
-    "RUNTIMES",
-    "TAKEN_NAME",
-    "Runtime",
-]
-
 MOST_NODES = 4095
 """Most elements of a file that a rank keeps: algo, all gpus, its own thread blocks and steps."""
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from syncoll_msccl_xml.blocks import ThreadBlock
 from syncoll_msccl_xml.connections import DEPTH, Connection
 
-__all__ = ["ends"]
-
 
 def ends(blocks: Sequence[Sequence[ThreadBlock]], counts: Sequence[int]) -> bool:
     """Whether all thread blocks end, if each chunk of a step is a message of its own.

@@ -54,8 +54,6 @@ from syncoll_msccl_xml.instructions import (
 from syncoll_msccl_xml.limits import MOST_COUNT, MOST_NODES, MOST_PER_CHANNEL, Runtime
 from syncoll_msccl_xml.playing import ends
 
-__all__ = ["XmlProgram", "program_of"]
-
 _MOST_SHARES = (1024, 256)
 """Chunks of a block of data at most, where streams have several trees; the finer cut first."""
 

@@ -30,8 +30,6 @@ from syncoll_msccl_xml.limits import (
 )
 from syncoll_msccl_xml.program import XmlProgram, program_of
 
-__all__ = ["MscclXmlExporter", "counts_of"]
-
 _LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 

@@ -23,8 +23,6 @@ from syncoll.runtime import LoweredAlgorithm, Streams
 from syncoll.runtime.places import Cut
 from syncoll_mscclpp.limits import MOST_CHANNELS
 
-__all__ = ["Block", "Division", "dependent"]
-
 Block = tuple[int, int, int]
 """A rank, a group of streams, and a part of its steps."""
 

@@ -5,8 +5,6 @@ from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, kind_of
 
-__all__ = ["Channels"]
-
 
 class Channels:
     """The kind of channel between two ranks: the chosen one, or by the link that joins them.

@@ -23,8 +23,6 @@ from syncoll_mscclpp.reading import (
 from syncoll_threadblocks import OwnSpecification, Specification, algorithm_in, execute, schedule
 from syncoll_threadblocks.execute import require_matched
 
-__all__ = ["MscclppChecker"]
-
 _MOST_INSTRUCTIONS = 5_000_000
 
 _IN_SWITCHES = "not reproducible: switches add up in no stated order"

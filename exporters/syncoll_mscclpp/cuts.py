@@ -11,8 +11,6 @@ from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS
 from syncoll_mscclpp.program import CLOSE, PlanProgram
 
-__all__ = ["cuts_of", "cuts_of_more", "first_that_fits", "require_room"]
-
 _AT_MOST = 0.05
 """The largest increase of R/C, for a file that would be too large otherwise."""
 

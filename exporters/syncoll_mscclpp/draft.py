@@ -36,8 +36,6 @@ from syncoll_mscclpp.blocks import Block, Division
 from syncoll_mscclpp.packets import Packed, Packets
 from syncoll_mscclpp.script import Channel, Event, Group, Move, Script, joined, merge
 
-__all__ = ["Draft"]
-
 Link = tuple[Block, Block]
 """Two blocks that communicate, the smaller first."""
 

@@ -3,16 +3,6 @@
 Data only, from its sources, for the writer and the checker, which share no code.
 """
 
-__all__ = [
-    "MOST_BUFFERS",
-    "MOST_CHANNELS",
-    "MOST_FILE",
-    "MOST_MIN_SIZE",
-    "MOST_OPERATIONS",
-    "MOST_TABLE",
-    "VECTOR",
-]
-
 MOST_OPERATIONS = 64
 """Most operations of one thread block."""
 

@@ -7,8 +7,6 @@ from syncoll.runtime import Kind
 from syncoll_mscclpp.program import PlanProgram
 from syncoll_mscclpp.sizes import Sizes
 
-__all__ = ["notes_on"]
-
 _MOST_SHOWN = 8
 """Most ranks whose buffers a note lists."""
 

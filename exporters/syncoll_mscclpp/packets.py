@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 
 from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
 
-__all__ = ["Packed", "Packets", "packets_of"]
-
 
 @dataclass(frozen=True)
 class Packed:

@@ -16,8 +16,6 @@ from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packets
 from syncoll_mscclpp.script import KINDS, Event, Group, Script
 
-__all__ = ["CLOSE", "PlanProgram", "RankPlan", "program_of"]
-
 CLOSE = 1.5
 """A division that needs more operations than fit, by more than this ratio, is far from fitting."""
 

@@ -18,8 +18,6 @@ from syncoll.runtime.places import Places, Slice
 from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
 from syncoll_mscclpp.packets import Packed
 
-__all__ = ["KINDS", "Channel", "Event", "Group", "Move", "Script", "joined", "merge"]
-
 Group = tuple[int, ...]
 
 

@@ -9,8 +9,6 @@ from syncoll.runtime.places import Places
 from syncoll_mscclpp.limits import MOST_FILE, MOST_MIN_SIZE
 from syncoll_mscclpp.program import PlanProgram
 
-__all__ = ["Sizes", "counts_by"]
-
 _LARGEST_OFFSET = (1 << 32) - 1
 """The largest offset in a buffer, of 32 bits."""
 

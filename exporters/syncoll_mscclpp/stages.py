@@ -33,8 +33,6 @@ from syncoll_mscclpp.program import PlanProgram, program_of
 from syncoll_mscclpp.script import Event
 from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
 
-__all__ = ["staged"]
-
 
 def staged(cut: Cut, most_blocks: int) -> PlanProgram:
     """The program of an algorithm in stages: switches within boxes, port channels between them.

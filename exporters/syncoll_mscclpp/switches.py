@@ -32,8 +32,6 @@ from syncoll_mscclpp.program import PlanProgram, RankPlan
 from syncoll_mscclpp.script import Channel, Event, Group, Move, Script, joined
 from syncoll_mscclpp.ways import Send, around_one_switch, collected
 
-__all__ = ["switch_program"]
-
 Bound = tuple[Group, Buffer]
 """A multicast group, and the buffer that it binds."""
 

@@ -23,8 +23,6 @@ from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
 from syncoll.runtime import Buffer, Layout, Slot, bit_masks
 from syncoll_mscclpp.script import Event, Group
 
-__all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch", "collected"]
-
 
 @dataclass(frozen=True)
 class Send:

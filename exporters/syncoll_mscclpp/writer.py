@@ -26,8 +26,6 @@ from syncoll_mscclpp.sizes import Sizes, counts_by
 from syncoll_mscclpp.stages import staged
 from syncoll_mscclpp.switches import switch_program
 
-__all__ = ["MscclppExporter", "counts_of"]
-
 _WARP = 32
 
 

@@ -25,8 +25,6 @@ from syncoll.plugins.foreign import ForeignAlgorithm, Meant
 from syncoll.trust import require_valid
 from syncoll_nccl_graph.wiring import RING, TREES, boxes_of, ways_of
 
-__all__ = ["NcclGraphChecker"]
-
 _SLICES = 16
 _MOST_CHANNELS = 64
 _MOST_CHUNKS = 1 << 16

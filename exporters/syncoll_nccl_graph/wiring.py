@@ -9,8 +9,6 @@ from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 
-__all__ = ["RING", "TREES", "Boxes", "boxes_of", "joined", "tree_of", "ways_of"]
-
 RING, TREES = 4, (3, 1, 2)
 """The pattern of rings, and the patterns of trees."""
 

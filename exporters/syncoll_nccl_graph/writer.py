@@ -13,8 +13,6 @@ from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import PLACE
 from syncoll_nccl_graph.wiring import RING, TREES, Boxes, boxes_of, joined, tree_of
 
-__all__ = ["NcclGraphExporter"]
-
 _MOST_CHANNELS = 32
 _NEITHER = "it is made of neither rings nor NCCL's trees: "
 

@@ -19,8 +19,6 @@ from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant as Named
 from syncoll.trust import require_valid
 
-__all__ = ["ScclChecker"]
-
 _MOST_CELLS = 1 << 26
 _NAME = re.compile(r"(\w+)\(n=[0-9]+(?:,root=([0-9]+))?\)")
 

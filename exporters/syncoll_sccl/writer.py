@@ -15,8 +15,6 @@ from syncoll.model import Algorithm, Counting, Instance, Topology
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.wording import few
 
-__all__ = ["ScclExporter"]
-
 _CALLS = {name: name for name in ("allgather", "alltoall", "allreduce")}
 _CALLS["reducescatter"] = "reduce_scatter"
 

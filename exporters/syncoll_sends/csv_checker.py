@@ -18,8 +18,6 @@ from syncoll_sends.table import (
     rounds_in,
 )
 
-__all__ = ["CsvChecker"]
-
 
 class CsvChecker:
     """Reads a table with columns and rows in any order."""

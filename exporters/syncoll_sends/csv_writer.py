@@ -9,8 +9,6 @@ import numpy as np
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll_sends.table import NODES, NUMBERS
 
-__all__ = ["CsvExporter"]
-
 
 class CsvExporter:
     """Writes ``NAME.csv``."""

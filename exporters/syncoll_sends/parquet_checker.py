@@ -21,8 +21,6 @@ from syncoll_sends.table import (
     rounds_in,
 )
 
-__all__ = ["ParquetChecker"]
-
 _LARGEST = 999_999_999
 
 

@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll_sends.table import NODES, NUMBERS, ROUNDS, metadata_of
 
-__all__ = ["ParquetExporter"]
-
 
 class ParquetExporter:
     """Writes ``NAME.parquet``."""

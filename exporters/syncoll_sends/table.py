@@ -19,19 +19,6 @@ from syncoll.model.grains import Rounds, exact
 from syncoll.plugins import CheckedExport
 from syncoll.trust import require_valid
 
-__all__ = [
-    "MOST_DIGITS",
-    "NODES",
-    "NUMBERS",
-    "ROUNDS",
-    "SendRow",
-    "checked",
-    "instance_of",
-    "metadata_of",
-    "require_columns",
-    "rounds_in",
-]
-
 NUMBERS = ("step", "rounds", "chunk", "source", "destination")
 """The required columns."""
 

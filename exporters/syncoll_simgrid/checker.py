@@ -18,8 +18,6 @@ from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_simgrid.format import FORMAT, link_speeds, script
 from syncoll_tables import TableChecker
 
-__all__ = ["SimgridChecker"]
-
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _CLOSE = 1e-12
 """Relative error of numbers in decimals."""

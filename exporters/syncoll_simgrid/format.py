@@ -10,8 +10,6 @@ from syncoll.plugins import OptionValue
 from syncoll.simulating import physical_network
 from syncoll_tables import mpi_format
 
-__all__ = ["FORMAT", "link_speeds", "script"]
-
 FORMAT = mpi_format("simgrid")
 
 

@@ -16,8 +16,6 @@ from syncoll.routing import next_links
 from syncoll.runtime import TableExporter
 from syncoll_simgrid.format import FORMAT, link_speeds, script
 
-__all__ = ["SimgridExporter", "platform"]
-
 _WIDE = "1e15"
 """Bytes per second of a link that only adds a latency."""
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from syncoll.runtime import TableExporter
 from syncoll_tables import ModuleFormat, Table, python_table, replay_source
 
-__all__ = ["EXPORTER", "FORMAT"]
-
 _ALIAS_SAFE = ("allgather", "broadcast", "gather", "scatter")
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from syncoll.trust.data import BFLOAT16
 
-__all__ = ["TorchRanks", "start"]
-
 _SINGLE = ("allreduce", "reduce", "broadcast")
 """Collectives whose functions take one tensor."""
 

@@ -18,8 +18,6 @@ from syncoll.importing import Machine, TextError, speed_option
 from syncoll.plugins import Imported, OptionValue
 from syncoll.wording import counted
 
-__all__ = ["IbnetdiscoverImporter"]
-
 _GIGABITS = {
     "SDR": Fraction(2),
     "DDR": Fraction(4),

@@ -20,8 +20,6 @@ from itertools import product
 from syncoll.importing import Machine, TextError, speed_option
 from syncoll.plugins import Imported, OptionValue
 
-__all__ = ["SlurmImporter", "hosts"]
-
 _MOST = 8192
 _EXPECTED = "SwitchName=… Nodes=… or Switches=…, or BlockName=… Nodes=…"
 _IGNORED = {"linkspeed", "blocksizes", "blocksize"}

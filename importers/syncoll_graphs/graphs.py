@@ -25,8 +25,6 @@ from syncoll.importing import TextError
 from syncoll.importing.json_text import shown
 from syncoll.importing.xml_text import parse_xml
 
-__all__ = ["Edge", "ImportedGraph", "graphml_graph", "node_link_graph"]
-
 
 @dataclass(frozen=True)
 class Edge:

@@ -14,8 +14,6 @@ from syncoll.plugins import Imported, OptionValue
 from syncoll.wording import few
 from syncoll_graphs.graphs import Edge, ImportedGraph, graphml_graph, node_link_graph
 
-__all__ = ["GraphmlImporter", "NodeLinkImporter"]
-
 _LONGEST = 40
 """Characters of a bandwidth with its unit."""
 

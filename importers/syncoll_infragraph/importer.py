@@ -31,8 +31,6 @@ from syncoll.importing.json_text import exact_number, parse_json, shown
 from syncoll.plugins import Imported, OptionValue
 from syncoll.wording import few
 
-__all__ = ["InfragraphImporter"]
-
 _MOST = 1 << 16
 _DEEPEST = 8
 _ELEMENT = re.compile(r"([^\[\].]+)(?:\[([^\[\]]*)\])?")

@@ -26,8 +26,6 @@ from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import few
 
-__all__ = ["LstopoImporter"]
-
 _OWNER = "importer lstopo"
 _GPU = ("0302", "0380", "12")
 _COMPUTE = re.compile(r"(?:cuda|nvml|rsmi|opencl|ze)\d")

@@ -6,8 +6,6 @@ from syncoll.importing.json_text import parse_topology
 from syncoll.importing.msccl_json import topology_in
 from syncoll.plugins import Imported, OptionValue
 
-__all__ = ["MscclTopologyImporter"]
-
 
 class MscclTopologyImporter:
     """Reads topology JSON of msccl-tools."""

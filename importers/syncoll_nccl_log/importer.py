@@ -26,8 +26,6 @@ from syncoll.importing import Machine, TextError
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import counted
 
-__all__ = ["NcclLogImporter"]
-
 _INFO = re.compile(r"^(.*?(?:NCCL|RCCL) INFO )?(.*)$")
 _SYSTEM = re.compile(r"\s*=== System : maxBw ")
 _END = re.compile(r"\s*={20,}\s*$")

@@ -28,8 +28,6 @@ from syncoll.wording import few
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
 
-__all__ = ["NcclXmlImporter"]
-
 _OWNER = "importer nccl-xml"
 _SLOWEST_SOCKETS = Fraction(6)
 _KINDS = {
@@ -53,10 +51,10 @@ class NcclXmlImporter:
         other = foreign_text(text)
         if other:
             raise TextError(f"it is {other}")
-        return Lowering(read_system(parse_xml(text)), label, options).imported()
+        return _Lowering(read_system(parse_xml(text)), label, options).imported()
 
 
-class Lowering:
+class _Lowering:
     """From the devices of a file to a machine, with the speeds that NCCL assumes.
 
     With more than one of `boxes` a single GPU is enough.

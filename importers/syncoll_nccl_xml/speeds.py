@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["between_cpus", "nvlink_bandwidth", "pcie_bandwidth", "xgmi_bandwidth"]
-
 _NVLINK = (
     (100, Fraction("40.1")),
     (90, Fraction("20.6")),

@@ -25,8 +25,6 @@ from syncoll.importing.description import TextError
 from syncoll.importing.json_text import shown
 from syncoll_nccl_xml.speeds import pcie_bandwidth
 
-__all__ = ["Cpu", "Device", "Gpu", "GpuLink", "Net", "Place", "System", "read_system"]
-
 Place = tuple[str, str]
 """(host, bus address), the address in its usual form: ``0000:1b:00.0``; a CPU has ``cpu 0``."""
 

@@ -15,8 +15,6 @@ from syncoll_smi.options import link_speed, pcie_option
 from syncoll_smi.pcie import named
 from syncoll_smi.xgmi import SmiReport, machine_of, titled_matrices
 
-__all__ = ["AmdSmiImporter", "is_json", "tables_of_json"]
-
 _OWNER = "importer amd-smi"
 _COMMAND = "amd-smi topology"
 _TITLE = re.compile(r"([A-Z][A-Z -]{0,30}) TABLE:?")

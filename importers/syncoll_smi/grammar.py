@@ -17,8 +17,6 @@ from syncoll.importing import TextError
 from syncoll_smi.matrices import DeviceMatrix, Line, read_matrix
 from syncoll_smi.pcie import Level
 
-__all__ = ["Cells", "Grammar", "affinities"]
-
 Pair = tuple[int, int]
 _TAIL = re.compile(r"GPU|(?:CPU|NUMA|Affinity)[A-Za-z]*")
 """Words of the columns after the devices: CPU Affinity, NUMA Affinity, GPU NUMA ID."""

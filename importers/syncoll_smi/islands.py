@@ -11,8 +11,6 @@ from syncoll.importing import Machine
 from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.pcie import named
 
-__all__ = ["MOST_NVLINKS", "Island", "islands"]
-
 MOST_NVLINKS = 18
 """Greatest number of NVLinks of a GPU: P100 4, V100 6, A100 12, H100 and B200 18."""
 

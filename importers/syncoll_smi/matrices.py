@@ -19,8 +19,6 @@ from syncoll.errors import ImportFormatError
 from syncoll.importing import TextError
 from syncoll.importing.description import shortened
 
-__all__ = ["DeviceMatrix", "Line", "groups", "lines_of", "read_matrix"]
-
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
 _LOST_ESCAPE = re.compile(
     r"(?:\N{SYMBOL FOR ESCAPE}|\^\[|\\(?:x1[bB]|0?33|e|u001[bB]))?\[[0-9;]{0,16}m"

@@ -19,8 +19,6 @@ from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
 from syncoll_smi.options import Pcie, link_speed, pcie_option
 from syncoll_smi.pcie import LEVELS, Level, add_pcie
 
-__all__ = ["NvidiaSmiImporter"]
-
 _OWNER = "importer nvidia-smi"
 _COMMAND = "nvidia-smi topo -m"
 _PCIE_ONLY = re.compile(r"nvidia-smi\s.{0,80}?(?:-mp\b|--matrix_pci\b)")

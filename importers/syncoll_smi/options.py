@@ -13,17 +13,6 @@ from syncoll.errors import OptionError
 from syncoll.importing.rates import parse_rate, rate_option
 from syncoll.plugins import CLUSTER_OPTIONS, Option, OptionValue
 
-__all__ = [
-    "AMD_OPTIONS",
-    "NPU_OPTIONS",
-    "NVIDIA_OPTIONS",
-    "XPU_OPTIONS",
-    "Pcie",
-    "Speed",
-    "link_speed",
-    "pcie_option",
-]
-
 _NVLINK = {
     "p100": Fraction(20),
     "v100": Fraction(25),

@@ -19,8 +19,6 @@ from syncoll_smi.matrices import groups, lines_of
 from syncoll_smi.options import pcie_option
 from syncoll_smi.pcie import LEVELS, add_pcie
 
-__all__ = ["npu_smi", "xpu_smi"]
-
 _SWITCHED = "HCCS switch"
 
 

@@ -20,8 +20,6 @@ from syncoll.plugins import NetworkCard
 from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.options import Pcie
 
-__all__ = ["LEVELS", "Level", "add_pcie", "named"]
-
 
 class Level(IntEnum):
     """The level at which the path between two devices turns round."""

@@ -17,8 +17,6 @@ from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix
 from syncoll_smi.options import Pcie, Speed, link_speed, pcie_option
 from syncoll_smi.pcie import Level, add_pcie, named
 
-__all__ = ["RocmSmiImporter", "SmiReport", "machine_of", "titled_matrices"]
-
 _XGMI = "XGMI"
 _PCIE = ("PCIE", "PCI")
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")

@@ -24,8 +24,6 @@ from syncoll.certificates.parts import Parts, sends_between
 from syncoll.model import Counting, Topology
 from syncoll.model.width_clusters import boxes_by_width
 
-__all__ = ["bound_at_once", "least_cut"]
-
 _MOST_WIDTHS = 3
 """Limit on the link widths by which nodes are grouped into boxes."""
 

@@ -27,8 +27,6 @@ from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
 
-__all__ = ["divided"]
-
 _TRIED = 3
 """Sends that are tried before a case is divided by one of them."""
 

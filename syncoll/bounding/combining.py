@@ -35,8 +35,6 @@ from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["Distribution", "combining_rounds_bound", "distributions"]
-
 _Found = tuple[Fraction, Priced] | None
 
 _SHARES = (0.5, 0.25, 0.7, 0.25, 0.5, 1.0)

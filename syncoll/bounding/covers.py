@@ -14,8 +14,6 @@ from syncoll.bounding.rationals import NEAR
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology, ranges
 
-__all__ = ["Covers"]
-
 _MOST_EXACT = 1_000
 """Covers of more links are greedy only."""
 

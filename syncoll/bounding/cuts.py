@@ -21,8 +21,6 @@ from syncoll.certificates.cut import Cut
 from syncoll.certificates.priced import Priced
 from syncoll.model import Topology
 
-__all__ = ["amounts_across", "find_cut"]
-
 _MOST_COVERS = 2_000
 """This number of candidates get an exact cover before the search ends."""
 

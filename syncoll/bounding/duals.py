@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from syncoll.bounding.quotient import Quotient
     from syncoll.bounding.relaxation import Commodity, Relaxation
 
-__all__ = ["prices_of"]
-
 
 def prices_of(relaxation: Relaxation, row_duals: FloatArray, rounding: Rounding) -> Priced:
     """The dual of a solved program as prices."""

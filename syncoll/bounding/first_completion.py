@@ -27,8 +27,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 
-__all__ = ["CaseAt", "CaseProgram", "find_completions"]
-
 CaseAt = tuple[int, int, int]
 """Position of the class, v and t of a case."""
 

@@ -24,8 +24,6 @@ from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, ar
 from syncoll.linear import ProgramRows
 from syncoll.linear.colour_refinement import Graph, hashes, numbered, refine
 
-__all__ = ["flows_over_time"]
-
 _MOST_COLUMNS = 40_000
 """Limit on the variables of a program; larger ones take seconds."""
 

@@ -9,8 +9,6 @@ from syncoll.arrays import IntArray
 from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 
-__all__ = ["CELLS", "QUICK", "SMALL", "THOROUGH", "TimeExpandedNetwork"]
-
 SMALL = 12
 """Up to this number of nodes every set of nodes is examined; below it programs need no symmetry."""
 

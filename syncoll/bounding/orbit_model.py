@@ -18,8 +18,6 @@ from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["OrbitModel"]
-
 
 class OrbitModel:
     """Orbits of bounds.

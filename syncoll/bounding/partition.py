@@ -27,8 +27,6 @@ from syncoll.linear import ProgramRows
 from syncoll.model import Counting, Topology
 from syncoll.model.width_clusters import connected_by
 
-__all__ = ["find_partition"]
-
 _MOST_PROGRAMS = 12
 """This number of the most promising partitions gets exact prices."""
 

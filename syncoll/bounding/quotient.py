@@ -23,8 +23,6 @@ from syncoll.model import UNREACHABLE, Topology, ranges
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["Capacities", "Quotient", "eager_rounds", "keeps_records"]
-
 
 @dataclass(frozen=True, eq=False)
 class Quotient:

@@ -16,16 +16,6 @@ from syncoll.arrays import FloatArray
 from syncoll.certificates.link_prices import Place
 from syncoll.deadline import NEVER, Deadline
 
-__all__ = [
-    "NEAR",
-    "TOLERANCE",
-    "WHOLE_SENDS",
-    "Rounding",
-    "excess",
-    "first_rounding",
-    "rationalise",
-]
-
 _Proof = TypeVar("_Proof")
 _At = TypeVar("_At", bound=Hashable)
 

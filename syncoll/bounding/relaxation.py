@@ -39,8 +39,6 @@ from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, ProgramRows
 
-__all__ = ["Commodity", "Relaxation", "RelaxationKind", "SolvedRelaxation"]
-
 _BYTES_PER_COLUMN = 1_000
 """Bytes for each flow variable, a third above the measured 640 to 770: rows, their reduction by
 symmetry and the certificate's rationals.  Measured as the growth of the process for allgather on

@@ -16,8 +16,6 @@ from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Share, Ways
 from syncoll.model import Topology
 
-__all__ = ["Payers", "payers"]
-
 
 @dataclass(frozen=True)
 class Payers:

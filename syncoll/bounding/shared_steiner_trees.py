@@ -28,8 +28,6 @@ from syncoll.model import Topology
 from syncoll.packing.master import Master
 from syncoll.symmetry.orbits import automorphisms_fixing, link_orbits
 
-__all__ = ["find_gossip"]
-
 _LEAST_TURNS = 15
 """Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
 

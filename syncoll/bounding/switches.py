@@ -21,8 +21,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Counting, Topology
 from syncoll.packing.master import Master
 
-__all__ = ["find_switch_prices"]
-
 
 def find_switch_prices(
     topology: Topology,

@@ -31,8 +31,6 @@ from syncoll.certificates.ways import Share, Ways
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram, ProgramRows
 
-__all__ = ["TimedCut", "TimedCuts"]
-
 _CUTS_AT_ONCE = 8
 """Cuts after which the rounds are computed anew."""
 

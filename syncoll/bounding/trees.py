@@ -30,8 +30,6 @@ from syncoll.model import Algorithm, RelationTable, Topology
 from syncoll.packing.master import Master
 from syncoll.symmetry.orbits import automorphisms_fixing
 
-__all__ = ["Sends", "TreeOracle", "find_prices", "find_tree_prices", "orbits_of_sets", "trees_of"]
-
 Sends = Counter[tuple[int, int]]
 """Number of occurrences of each (link, step) in a tree."""
 

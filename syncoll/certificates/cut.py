@@ -16,8 +16,6 @@ from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.priced import Argument, Priced
 from syncoll.errors import VerificationError
 
-__all__ = ["Cut"]
-
 
 @dataclass(frozen=True)
 class Cut(Argument):

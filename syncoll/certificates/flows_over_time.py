@@ -28,8 +28,6 @@ from syncoll.certificates.chunk_classes import ChunkClasses, DemandView, NodeNum
 from syncoll.certificates.link_prices import LARGEST, Table
 from syncoll.errors import ModelError, VerificationError
 
-__all__ = ["FlowsOverTime", "Passage", "TimedNetwork", "arrivals"]
-
 _MOST_INTERVALS, _MOST_CELLS = 1 << 10, 1 << 27
 """Limits on intervals, and on intervals times places times destinations, for the check."""
 

@@ -25,8 +25,6 @@ from syncoll.certificates.chunk_classes import Demand
 from syncoll.certificates.link_prices import Table
 from syncoll.model import Topology
 
-__all__ = ["MOST_UNINFORMED", "InformedSets", "set_orbits", "uninformed"]
-
 MOST_UNINFORMED = 15
 """With more nodes that lack a chunk at first, no trees are computed: each additional node takes
 three times as long."""

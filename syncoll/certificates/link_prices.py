@@ -21,8 +21,6 @@ from syncoll.certificates.chunk_classes import ChunkClass
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["LARGEST", "LinkPrices", "Place", "Prices", "Table", "in_units", "in_words", "total"]
-
 Place = tuple[int, int]
 """Position of the link or of the bound, and step."""
 

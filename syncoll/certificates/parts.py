@@ -25,8 +25,6 @@ from syncoll.certificates.steiner import backwards
 from syncoll.certificates.ways import cheapest_ways
 from syncoll.errors import VerificationError
 
-__all__ = ["Parts", "sends_between"]
-
 
 @dataclass(frozen=True)
 class Parts(Argument):

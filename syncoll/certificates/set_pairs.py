@@ -10,8 +10,6 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 
-__all__ = ["NodeSetPairs"]
-
 NodeSet = tuple[int, ...]
 
 _Record = TypeVar("_Record")

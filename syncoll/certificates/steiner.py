@@ -19,17 +19,6 @@ from syncoll.certificates.link_prices import LinkPrices, Table, in_words
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = [
-    "MOST_DESTINATIONS",
-    "NO_TREE",
-    "CheapestTrees",
-    "affordable",
-    "backwards",
-    "cheapest_tree",
-    "is_of_sets",
-    "tree_cost",
-]
-
 MOST_DESTINATIONS = 10
 """Chunks with more destinations are refused, unless few nodes lack them: each additional one takes
 three times as long."""

@@ -22,8 +22,6 @@ from syncoll.certificates.priced import Argument
 from syncoll.errors import VerificationError
 from syncoll.model import Counting, Topology
 
-__all__ = ["Switches", "doubled_costs", "leaving", "summed"]
-
 
 @dataclass(frozen=True)
 class Switches(Argument):

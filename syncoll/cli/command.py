@@ -15,8 +15,6 @@ from syncoll.cli.output import note, print_json, print_page
 from syncoll.verbs.declaration import Parameter, Verb
 from syncoll.verbs.result import picked
 
-__all__ = ["add_verb", "ask", "run"]
-
 _USAGES: dict[str, Usage] = {
     "source": ("source FILE", "a frontier, an answer or an algorithm, saved with -o"),
     "classics": ("--classics NAMES = all", "all, none, or names with commas between them"),

@@ -20,8 +20,6 @@ from syncoll.verbs.declaration import Verb, verbs
 from syncoll.version import __version__
 from syncoll.wording import arguments_as_options
 
-__all__ = ["TRACEBACK_VARIABLE", "build_parser", "main"]
-
 TRACEBACK_VARIABLE = "SYNCOLL_TRACEBACK"
 """The environment variable that adds tracebacks to errors, for authors of plugins."""
 

@@ -32,8 +32,6 @@ from syncoll.units import parse_limit, parse_memory, parse_size
 from syncoll.values import rounds_of
 from syncoll.verbs.declaration import Parameter
 
-__all__ = ["Usage", "add", "add_parameter", "name_in"]
-
 # Values -------------------------------------------------------------------------------------------
 
 

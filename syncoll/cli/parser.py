@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note, write
 
-__all__ = ["Parser"]
-
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """Has room for the longest name of a command in front of its summary."""

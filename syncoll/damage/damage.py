@@ -15,8 +15,6 @@ from syncoll.errors import UsageError
 from syncoll.model import Fabric, Link, Topology
 from syncoll.wording import argument, counted
 
-__all__ = ["Affected", "Damage", "affected_by"]
-
 _MOST_LISTED = 12
 
 Vertex = tuple[bool, int]

@@ -17,8 +17,6 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import UNREACHABLE, BandwidthBound, Fabric, Topology
 from syncoll.routing import as_topology, routed
 
-__all__ = ["Damaged", "cables_of", "connections", "damaged"]
-
 
 @dataclass(frozen=True, eq=False)
 class Damaged:

@@ -16,8 +16,6 @@ from syncoll.results import LowerBounds
 from syncoll.searching.known_algorithms import Search
 from syncoll.solving.executor_name import ExecutorName
 
-__all__ = ["Assessing", "DesignFolder", "DesignWork", "assess"]
-
 
 class DesignFolder(FrontierFolder):
     """Stores the frontiers and bounds of a design."""

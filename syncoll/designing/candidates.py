@@ -25,15 +25,6 @@ from syncoll.symmetry import automorphism_graph
 from syncoll.symmetry.structure import Structure
 from syncoll.wording import counted
 
-__all__ = [
-    "BuildCosts",
-    "Candidates",
-    "CanonicalForm",
-    "MachineCandidate",
-    "find_candidates",
-    "ports_of",
-]
-
 _OF_COSTS = ("P", "ports", "links")
 """Names in conditions that are not parameters."""
 

@@ -15,8 +15,6 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective
 from syncoll.results import Frontier, LowerBounds
 
-__all__ = ["Assessed", "Design", "Others", "Proved", "Question", "ahead_of", "listed", "reasons"]
-
 Figures = tuple[Fraction | int, ...]
 
 

@@ -4,8 +4,6 @@ from typing import Any
 
 from syncoll.designing.design import Design
 
-__all__ = ["design_document"]
-
 
 def design_document(design: Design) -> dict[str, Any]:
     """The machines with their costs and bounds, without proofs."""

@@ -33,8 +33,6 @@ from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["Extension", "extensions", "usual_bandwidth", "with_link"]
-
 _GRID = 1 << 40
 """Prices are rounded up to multiples of the largest one over this."""
 

@@ -11,8 +11,6 @@ from syncoll.planning.plot import Picture, label, require_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_design"]
-
 _MOST_NAMED = 12
 """Most machines with a label."""
 

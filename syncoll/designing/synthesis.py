@@ -21,8 +21,6 @@ from syncoll.searching import ChosenSeed
 from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
 from syncoll.trust import violations
 
-__all__ = ["inherited", "is_no_better", "synthesise"]
-
 
 def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
     """Searches, and stores the results, or the dominating candidates, in `done`."""

@@ -18,8 +18,6 @@ from syncoll.errors import UsageError
 from syncoll.solving.executor_name import ExecutorName
 from syncoll.solving.pool import spawned_processes
 
-__all__ = ["Workers", "answers"]
-
 _Given = TypeVar("_Given")
 _Answer = TypeVar("_Answer")
 

@@ -33,8 +33,6 @@ from syncoll.certificates.link_prices import Prices
 from syncoll.documents.record import ClosedRecord, Count, Node, Record
 from syncoll.errors import FileFormatError
 
-__all__ = ["CertificateRecord", "bound_of", "certificate_record"]
-
 _Row = tuple[Count, Count, Fraction]
 
 

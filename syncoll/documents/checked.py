@@ -5,8 +5,6 @@ from typing import Any
 from syncoll.results import Frontier
 from syncoll.trust.claims import Checked
 
-__all__ = ["checked_document", "num_bounds"]
-
 
 def checked_document(checked: Checked) -> dict[str, Any]:
     """The claims that hold, and the claims that a file alone cannot prove."""

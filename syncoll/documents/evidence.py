@@ -30,17 +30,6 @@ from syncoll.errors import FileFormatError
 from syncoll.model.rows import MOST_CELLS
 from syncoll.results import Distance, Evidence, Method, Proof, Refuted, ScaledShape, Scope
 
-__all__ = [
-    "EvidenceRecord",
-    "ProofRecord",
-    "ShapeRecord",
-    "evidence_of",
-    "evidence_record",
-    "proof_record",
-    "shape_of",
-    "shape_record",
-]
-
 
 class RefutedRecord(ClosedRecord, frozen=True):
     """A backend's answer that no algorithm of at most these steps and rounds exists.

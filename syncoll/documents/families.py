@@ -18,8 +18,6 @@ from syncoll.errors import FileFormatError
 from syncoll.model import Topology
 from syncoll.results.family import MOST_FIRST, Family, Growth, Part
 
-__all__ = ["FamilyRecord", "PartRecord", "family_of", "family_record", "part_record"]
-
 _MOST_INTERVAL = 4096
 
 RoundsOfStep = PositiveCount | RoundsText

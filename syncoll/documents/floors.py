@@ -23,8 +23,6 @@ from syncoll.errors import FileFormatError, VerificationError
 from syncoll.results.evidence import ScaledShape
 from syncoll.version import __version__
 
-__all__ = ["FloorsRecord", "floors_document", "read_floors"]
-
 
 class LanesRecord(ClosedRecord, frozen=True):
     """The lanes of a protocol of the runtime.

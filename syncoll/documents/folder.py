@@ -19,8 +19,6 @@ from syncoll.model import Collective, Topology
 from syncoll.results import Frontier
 from syncoll.trust.claims import check_claims
 
-__all__ = ["INDEX", "FrontierFolder"]
-
 INDEX = "index.json"
 """The file of the table; all other files are frontiers."""
 

@@ -9,7 +9,6 @@ from msgspec import UNSET, Meta, UnsetType
 from syncoll.documents.record import ClosedRecord, Count, Node, Seconds, written
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
 
-__all__ = ["ForestRecord", "forest_document"]
 Vertex = Annotated[int, Meta(ge=0)]
 Least1 = Annotated[int, Meta(ge=1)]
 

@@ -15,8 +15,6 @@ from syncoll.model import Topology
 from syncoll.results import Costs, Evidence, Family, Frontier, OpenClaim, Part, Point
 from syncoll.trust.families import require_family
 
-__all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_of"]
-
 
 class BoundsRecord(Record, frozen=True):
     """No algorithm has fewer steps, none a lower bandwidth cost.

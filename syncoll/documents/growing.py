@@ -11,8 +11,6 @@ from syncoll.errors import UsageError
 from syncoll.model import Algorithm
 from syncoll.results import Frontier
 
-__all__ = ["GrowingFile"]
-
 _TIMES_A_SAVE, _SECONDS_A_SEND = 10.0, 1e-5
 """After a save that took t seconds, the next one comes at least 10 t later.  A save is skipped if
 it would take more than a tenth of the elapsed or remaining time.  The first save is estimated by

@@ -14,8 +14,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["JsonTextError", "collected_later", "compact_text", "parse_json", "shown", "to_text"]
-
 _WIDEST = 60
 _LONG = 64
 _OTHERS = (TypeError, ValueError, OverflowError, RecursionError)

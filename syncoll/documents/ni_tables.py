@@ -23,8 +23,6 @@ from syncoll.arrays import BoolArray
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance
 
-__all__ = ["HEAD", "ScheduleEntry", "ScheduleTable", "TableOp", "ni_tables"]
-
 HEAD = ("Op", "FlowID", "Parent", "Children", "Step")
 """The columns of a table; Start Addr and Size follow from FlowID."""
 

@@ -9,8 +9,6 @@ from msgspec import Meta
 from syncoll.documents.record import Node
 from syncoll.errors import FileFormatError
 
-__all__ = ["MOST_LISTED_NODES", "NodeEntry", "nodes_of", "set_entries"]
-
 NodeEntry = Node | Annotated[list[Node], Meta(min_length=2, max_length=2)]
 """A node, or the first and the last of a run of nodes (a list: msgspec 0.22 mistakes the length of
 a tuple for a limit of the other type)."""

@@ -20,17 +20,6 @@ from syncoll.model import Algorithm, Instance
 from syncoll.results.solution import Solution
 from syncoll.trust import require_valid
 
-__all__ = [
-    "AlgorithmFileRecord",
-    "FormulaRecord",
-    "OutcomeRecord",
-    "QuestionRecord",
-    "RefutationProofRecord",
-    "RefutationRecord",
-    "algorithm_document",
-    "outcome_document",
-]
-
 
 class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdict"):
     """A backend's answer for one (S, R, C).

@@ -7,21 +7,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.record import ClosedRecord, Count, Exact, Nodes, RoundsEntry, Seconds
 
-__all__ = [
-    "ChosenRecord",
-    "EndRecord",
-    "ExportRecord",
-    "ExportsRecord",
-    "MessageRecord",
-    "ModelRecord",
-    "NeedsRecord",
-    "NeverBestRecord",
-    "PlanRecord",
-    "RangeRecord",
-    "RefusedRecord",
-    "RuntimeRecord",
-]
-
 MessageBytes = tuple[Annotated[int, Meta(ge=0)], Annotated[int, Meta(ge=1)] | None]
 _MESSAGES = [
     "allgather",

@@ -40,19 +40,6 @@ from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.topology import MOST_GRAINS
 from syncoll.wording import counted
 
-__all__ = [
-    "VERSION",
-    "AlgorithmRecord",
-    "ChunkClassRecord",
-    "FileRecord",
-    "InterconnectRecord",
-    "ProblemFileRecord",
-    "ProblemRecord",
-    "algorithm_of",
-    "instance_of",
-    "topology_of",
-]
-
 VERSION = 9
 """The newest version of all kinds of files; each file has the least version that it needs."""
 

@@ -7,8 +7,6 @@ from msgspec import UNSET, Meta, UnsetType
 from syncoll.documents.plan import ChosenRecord, ExportsRecord, MessageRecord, RuntimeRecord
 from syncoll.documents.record import ClosedRecord, Nodes, Seconds
 
-__all__ = ["RecommendationRecord", "RecommendedRecord", "VariantRecord"]
-
 MessageSize = Annotated[int, Meta(ge=1)]
 
 

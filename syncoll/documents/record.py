@@ -15,24 +15,6 @@ from msgspec import Meta, Struct
 from syncoll.errors import FileFormatError
 from syncoll.model.grains import Rounds, exact
 
-__all__ = [
-    "ClosedRecord",
-    "Count",
-    "Exact",
-    "Json",
-    "Node",
-    "Nodes",
-    "PositiveCount",
-    "Record",
-    "RoundsEntry",
-    "Seconds",
-    "ratio_pattern",
-    "read_record",
-    "rounded",
-    "rounds_of",
-    "written",
-]
-
 Json = dict[str, Any]
 T = TypeVar("T")
 

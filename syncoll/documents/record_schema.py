@@ -11,8 +11,6 @@ import msgspec
 
 from syncoll.documents.record import Record, ratio_pattern
 
-__all__ = ["explained", "record_schema"]
-
 Json = dict[str, Any]
 
 # The schema ---------------------------------------------------------------------------------------

@@ -8,18 +8,6 @@ from msgspec import UNSET, Meta, UnsetType
 from syncoll.documents.plan import ChosenRecord, MessageRecord, RuntimeRecord
 from syncoll.documents.record import ClosedRecord, Count, Exact, Node, Nodes, PositiveCount, Seconds
 
-__all__ = [
-    "BestRecord",
-    "LateRecord",
-    "LeftOutClassicRecord",
-    "MeasurementRecord",
-    "NetworkRecord",
-    "SemanticsRecord",
-    "SimulationRecord",
-    "SlowRecord",
-    "TimedRecord",
-]
-
 
 class SlowRecord(ClosedRecord, frozen=True):
     """Degraded lanes.

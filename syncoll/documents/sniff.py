@@ -6,8 +6,6 @@ from pathlib import Path
 
 from syncoll.errors import FileFormatError
 
-__all__ = ["holds_forest", "kind_in", "noun_of", "refuse_kind"]
-
 _HEAD = 1 << 16
 _SCHEMA = re.compile(r"syncoll/([a-z-]+)/[1-9][0-9]{0,8}")
 _NOUNS = {"outcome": "an outcome", "algorithm": "an algorithm", "floors": "bounds on times"} | {

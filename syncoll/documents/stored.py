@@ -13,8 +13,6 @@ from syncoll.model import Instance
 from syncoll.progress import tracked
 from syncoll.trust import require_valid
 
-__all__ = ["load_text", "read_file"]
-
 
 def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> StoredFile:
     """Reads a file and verifies every algorithm in it.

@@ -17,8 +17,6 @@ from syncoll.model import Fabric, FabricLink, Forest
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
 from syncoll.trust.forest import verify_any_roots, verify_packed
 
-__all__ = ["read_forests"]
-
 _LARGEST_WEIGHT = 1 << 60
 _PHASES = (ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER)
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from syncoll.errors import UsageError
 
-__all__ = ["table_content", "table_format"]
-
 
 def table_format(path: Path) -> str:
     """``csv`` or ``parquet``, by the name of a file.  Raises `UsageError` for another name, or if

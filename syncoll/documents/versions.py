@@ -14,8 +14,6 @@ from msgspec import UNSET
 
 from syncoll.documents.record import Json, Record, written
 
-__all__ = ["brought", "versioned"]
-
 
 def versioned(kind: str, record: Record, least: int = 1) -> Json:
     """A record as a document of the version that it needs, at least `least`."""

@@ -20,8 +20,6 @@ from syncoll.documents.versions import versioned
 from syncoll.documents.written_problem import algorithm_record, file_entries, problem_entries
 from syncoll.results.frontier import Frontier, Point
 
-__all__ = ["frontier_document"]
-
 
 @collected_later()
 def frontier_document(frontier: Frontier) -> dict[str, Any]:

@@ -25,14 +25,6 @@ from syncoll.model import Algorithm, Counting, Fabric, Instance, OrbitAlgorithm,
 from syncoll.model.node_sets import NodeSets
 from syncoll.version import __version__
 
-__all__ = [
-    "algorithm_record",
-    "file_entries",
-    "interconnect_record",
-    "problem_entries",
-    "rows_written",
-]
-
 _MOST_LISTED = 100_000
 """Up to this number of sends, or chunks, files list every one, as version 1 needs it."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula
 from syncoll.model import BandwidthBound, Instance
 
-__all__ = ["FormulaBuilder", "StepRounds"]
-
 
 def _lists(names: str) -> list[list[int]]:
     """An empty list for each name; the starts of rows begin with 0."""

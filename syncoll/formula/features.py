@@ -6,8 +6,6 @@ It imports nothing heavy.
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Feature", "FormulaSize"]
-
 
 class Feature(StrEnum):
     """Features that a formula may use and a backend may offer; lowerings replace them by others."""

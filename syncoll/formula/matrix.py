@@ -16,8 +16,6 @@ from syncoll.arrays import IntArray
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up, row_sums
 from syncoll.formula.outcome import Outcome, StopReason, Verdict
 
-__all__ = ["LinearMatrix", "columns_to_assignment", "judged", "linear_matrix"]
-
 _LARGEST_EXACT_SUM = 2e9
 """Of a row: a rounding error, about 2e-16 of it, stays below a tolerance of 1e-6."""
 

@@ -27,16 +27,6 @@ from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.spec import limits
 from syncoll.wording import few
 
-__all__ = [
-    "CARD",
-    "LANES",
-    "REACH",
-    "join_boxes",
-    "nearest_nodes",
-    "used_cards",
-    "wants_cards",
-]
-
 CARD = "network card"
 """The label of a link between a card and the network."""
 REACH = "to a network card"

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from syncoll.errors import ImportFormatError
 
-__all__ = ["LARGEST_FILE", "TextError", "complaint", "decode", "read_description", "shortened"]
-
 _WIDEST = 140
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 

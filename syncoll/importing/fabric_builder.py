@@ -7,8 +7,6 @@ from fractions import Fraction
 from syncoll.model import Fabric, FabricLink
 from syncoll.model.fabric import Measure
 
-__all__ = ["Cables", "with_label"]
-
 
 def with_label(labels: str, label: str) -> str:
     """The labels of parallel links, with another."""

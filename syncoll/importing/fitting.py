@@ -13,8 +13,6 @@ from syncoll.model import Algorithm, Collective, Instance, Link, Topology
 from syncoll.plugins.foreign import ForeignAlgorithm
 from syncoll.wording import counted
 
-__all__ = ["contributions_of", "fitted", "require_fits"]
-
 
 def fitted(
     found: ForeignAlgorithm, topology: Topology, collective: Collective | None

@@ -17,8 +17,6 @@ from syncoll.importing.clusters import CARD, LANES, REACH
 from syncoll.model import Fabric
 from syncoll.plugins import Imported
 
-__all__ = ["with_latencies"]
-
 
 @dataclass(frozen=True)
 class _Hardware:

@@ -21,8 +21,6 @@ from syncoll.model.fabric import reached
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import counted
 
-__all__ = ["Machine", "speed_option"]
-
 Key = Hashable
 
 

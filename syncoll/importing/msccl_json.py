@@ -20,8 +20,6 @@ from syncoll.importing.description import TextError
 from syncoll.importing.json_text import exact_number, shown
 from syncoll.model import BandwidthBound, Link, Topology
 
-__all__ = ["nearest", "topology_in"]
-
 _EXPECTED = '{"msccl_type": "topology", "name": …, "switches": […], "links": [[…], …]}'
 _ENTRY = "[[sources], [destinations], bandwidth, name]"
 _MOST_LINKS = 1 << 20

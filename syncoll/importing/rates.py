@@ -10,8 +10,6 @@ from syncoll.errors import OptionError, UsageError
 from syncoll.plugins import OptionValue
 from syncoll.units import parse_bandwidth
 
-__all__ = ["format_rate", "has_no_unit", "parse_rate", "rate_option"]
-
 _PLAIN = re.compile(r"\s*[0-9]{1,9}(?:\.[0-9]{1,9})?\s*")
 
 

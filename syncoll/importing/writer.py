@@ -29,8 +29,6 @@ from syncoll.spec.writer import (
     topology_to_spec,
 )
 
-__all__ = ["spec_text", "topology_name"]
-
 _LEAST_RUN = 3
 _BOXES = "for box in range(boxes)"
 _LONGEST_NAME = 60

@@ -9,8 +9,6 @@ from defusedxml import DefusedXmlException
 
 from syncoll.importing.description import TextError
 
-__all__ = ["MOST_ELEMENTS", "parse_xml"]
-
 MOST_ELEMENTS = 500_000
 """Largest number of elements in a file; dumps of large machines have a few thousand."""
 

@@ -8,8 +8,6 @@ from syncoll.errors import UsageError
 from syncoll.results.frontier import Point
 from syncoll.units import format_bandwidth, format_size, format_time
 
-__all__ = ["Aim"]
-
 
 @dataclass(frozen=True)
 class Aim:

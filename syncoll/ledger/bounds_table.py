@@ -29,8 +29,6 @@ from syncoll.model.reach import Reach
 from syncoll.results import Point
 from syncoll.wording import counted
 
-__all__ = ["LARGEST_LEAST_CHUNKS", "MORE", "THOROUGH_SECONDS", "BoundsTable", "in_turn"]
-
 LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
 

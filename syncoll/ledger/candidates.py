@@ -19,8 +19,6 @@ from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.model.grains import in_rounds
 from syncoll.wording import argument, counted
 
-__all__ = ["STEPS_BEYOND", "CandidateSource", "budgets_of"]
-
 STEPS_BEYOND = 3
 """Number of steps beyond the distance bound to which a search goes without a given limit."""
 

@@ -21,8 +21,6 @@ from syncoll.model.grains import Rounds, in_rounds
 from syncoll.results import Family, Frontier, Point, Refuted
 from syncoll.wording import nearness
 
-__all__ = ["BOUNDS", "Bound", "EngineRecord", "Entry", "Event", "Kind", "Log", "Undecided"]
-
 _P = ParamSpec("_P")
 
 BOUNDS = "bounds"

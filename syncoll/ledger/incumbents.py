@@ -8,18 +8,6 @@ from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.results import TOLERANCE, Family, Point
 
-__all__ = [
-    "FEW_STEPS",
-    "MOST_LISTED",
-    "MOST_SENDS",
-    "belonging",
-    "few_steps",
-    "merged",
-    "shows_families",
-    "unbeaten",
-    "within",
-]
-
 FEW_STEPS, MOST_LISTED = 12, 128
 """Members of up to 12 steps are points, and each of these S has a proof.  A search with limits
 shows no families, and lists members of up to 128 steps.  Families are compared member by member up
@@ -51,11 +39,16 @@ class Limits(Protocol):
     """The limits on S, R and C of a search or of a call of a seed; None for no limit."""
 
     @property
-    def max_steps(self) -> int | None: ...
+    def max_steps(self) -> int | None:
+        """The most steps S."""
+
     @property
-    def max_rounds(self) -> int | None: ...
+    def max_rounds(self) -> int | None:
+        """The most rounds R."""
+
     @property
-    def max_chunks(self) -> int | None: ...
+    def max_chunks(self) -> int | None:
+        """The most chunks C."""
 
 
 def within(point: Point, limits: Limits) -> bool:

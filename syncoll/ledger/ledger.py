@@ -35,8 +35,6 @@ from syncoll.results.frontier import (
 from syncoll.results.proof import Refuted
 from syncoll.wording import counted
 
-__all__ = ["INTERRUPTED", "Ledger", "OnPoints", "StepState"]
-
 INTERRUPTED = "interrupted"
 """The reason in an open claim if the search was interrupted."""
 

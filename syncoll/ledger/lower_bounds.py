@@ -16,8 +16,6 @@ from syncoll.results import Frontier, LowerBounds
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.wording import argument, counted
 
-__all__ = ["lower_bounds"]
-
 _MOST_NODES_AT_LENGTH, _SECONDS_BEYOND = 128, 5.0
 """Seconds for one bound on machines with more nodes, for combining collectives.  Relaxations of one
 node's data are far from symmetric, and improve the bound for the least steps only."""

@@ -12,8 +12,6 @@ from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape
 from syncoll.results.frontier import Frontier, OpenClaim, better_left, known_cost, open_regions
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 
-__all__ = ["evidence_of", "with_claims"]
-
 _NO_BOUND = "no time for a bound of its own"
 _ONLY_CUTS = "no time for a bound beyond cuts"
 

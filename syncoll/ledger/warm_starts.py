@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from syncoll.model import Algorithm, Instance, refine, same_chunks
 from syncoll.results.frontier import Point
 
-__all__ = ["WarmStarts"]
-
 
 @dataclass(eq=False)
 class WarmStarts:

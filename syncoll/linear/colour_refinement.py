@@ -23,8 +23,6 @@ import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 
-__all__ = ["Graph", "hashes", "is_equitable", "mix", "numbered", "refine"]
-
 WordArray = npt.NDArray[np.uint64]
 
 

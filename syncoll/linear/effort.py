@@ -14,8 +14,6 @@ from syncoll.clock import is_counted
 if TYPE_CHECKING:
     import highspy
 
-__all__ = ["TICKS_PER_UNIT", "limit_cp_sat", "run_counted"]
-
 TICKS_PER_UNIT = 0.6
 """CP-SAT's deterministic time per unit of work."""
 

@@ -13,9 +13,6 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["solve_exactly"]
-
-
 _BITS, _MOST_DIGITS = 20, 1024
 """Bits of a digit, which floating point computes reliably, and digits of a solution; limits work.
 """

@@ -18,8 +18,6 @@ from syncoll.wording import nearness
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["progress"]
-
 _MOST_ROWS, _OTHER_LINES = 16, 8
 """S that the live display shows at most, and the lines of the terminal that it leaves to others."""
 

@@ -14,8 +14,6 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["counting"]
-
 _STYLES = ("auto", "live", "plain", "none")
 
 _SECONDS_UNSHOWN = 1.0

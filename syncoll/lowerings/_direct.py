@@ -25,8 +25,6 @@ from math import isqrt
 
 from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
 
-__all__ = ["adder", "covers", "product_at_most_one"]
-
 _MOST_PAIRED = 5
 """Up to this number, literals are excluded in pairs."""
 

@@ -17,8 +17,6 @@ from syncoll.formula import Formula
 from syncoll.lowerings._arrays import gather, ints, join, ranges, row_of, row_sums
 from syncoll.lowerings._sums import Sums, normalised, plain_clauses, sums_of
 
-__all__ = ["AT_MOST_ONE", "CHAIN", "EXACTLY_ONE", "SINGLE", "RowStructure", "structure"]
-
 SINGLE, CHAIN, AT_MOST_ONE, EXACTLY_ONE = range(4)
 """The relation that a literal has to others."""
 

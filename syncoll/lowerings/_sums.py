@@ -16,8 +16,6 @@ from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Formula
 from syncoll.lowerings._arrays import gather, offsets, row_of, row_sums
 
-__all__ = ["Sums", "merged", "normalised", "plain_clauses", "sums_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sums:

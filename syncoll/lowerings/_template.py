@@ -16,8 +16,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import FormulaBuilder
 from syncoll.lowerings._arrays import ints
 
-__all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
-
 
 class LiteralGroup(NamedTuple):
     """Literals in a row where some of them may be negated; at most one is true, and if complete

@@ -42,8 +42,6 @@ from itertools import accumulate
 
 from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
 
-__all__ = ["TotalizerTooLargeError", "totalizer"]
-
 
 class TotalizerTooLargeError(Exception):
     """A totalizer would exceed its limit; another encoding must do."""

@@ -17,8 +17,6 @@ from syncoll.lowerings._arrays import add, gather, keep, offsets, row_of, row_su
 from syncoll.lowerings._sums import Sums, merged, sums_of
 from syncoll.lowerings.lowering import registered
 
-__all__ = ["enforcement_to_big_m"]
-
 _Integers = tuple[IntArray, IntArray, IntArray]
 """Starts, integers and coefficients of the integer parts of rows."""
 

@@ -26,13 +26,6 @@ from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.lowering import go_on, registered
 from syncoll.memory import budget
 
-__all__ = [
-    "cardinality_to_clauses",
-    "encode",
-    "enforced_cardinality_to_clauses",
-    "pseudo_boolean_to_clauses",
-]
-
 MOST_CLAUSES = 1_000_000
 """A row whose totalizer would have more clauses for a bound is added in binary."""
 

@@ -20,8 +20,6 @@ from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, Formu
 from syncoll.lowerings._arrays import add, ints, offsets, ranges, row_of, row_sums, with_rows_of
 from syncoll.lowerings.lowering import Applied, registered
 
-__all__ = ["MOST_ORDER_LITERALS", "FromOrder", "integers_to_order"]
-
 MOST_ORDER_LITERALS = 20_000_000
 """Largest number of Booleans for the integers of a formula."""
 

@@ -21,15 +21,6 @@ from syncoll.lowerings._arrays import add, ints, keep, offsets, row_sums, with_r
 from syncoll.lowerings._sums import normalised, plain_clauses, sums_of
 from syncoll.lowerings.lowering import registered
 
-__all__ = [
-    "cardinality_to_pseudo_boolean",
-    "clause_to_cardinality",
-    "clause_to_pseudo_boolean",
-    "difference_to_linear",
-    "pseudo_boolean_to_cardinality",
-    "pseudo_boolean_to_linear",
-]
-
 
 def _no_rows(formula: Formula, kind: str) -> Formula:
     count = len(getattr(formula, f"{kind}_enforcers"))

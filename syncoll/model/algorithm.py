@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
 
-__all__ = ["Algorithm"]
-
 
 @dataclass(frozen=True, eq=False)
 class Algorithm:

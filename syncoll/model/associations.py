@@ -21,8 +21,6 @@ from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 
-__all__ = ["Association", "PartialSum", "associations", "bit_masks", "in_words"]
-
 _LONGEST = 400
 """Characters of an association in words."""
 

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 from syncoll.model.grains import Rounds
 
-__all__ = ["BandwidthBound", "Counting", "Link"]
-
 Link = tuple[int, int]
 """A directed link: (source node, destination node)."""
 

@@ -7,8 +7,6 @@ from syncoll.errors import LocatedError
 from syncoll.model.collective import Collective
 from syncoll.model.rows import RelationTable
 
-__all__ = ["ChunkLookup", "kept_lookup", "largest_post", "num_chunks", "part_chunks"]
-
 _LAST_TRIED = 10_000
 """The largest C tried in a search for the least one."""
 

@@ -20,8 +20,6 @@ from syncoll.model.rows import RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
-__all__ = ["Collective", "Share", "not_defined"]
-
 
 class Share(NamedTuple):
     """A collective on some nodes as part of a sum, see `Collective.shares`."""

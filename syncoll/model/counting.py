@@ -33,8 +33,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.topology import Counting, Topology
 
-__all__ = ["Arrivals", "CountedSends", "bound_loads", "links_together", "numbered"]
-
 
 @dataclass(frozen=True)
 class Arrivals:

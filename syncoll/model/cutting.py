@@ -22,8 +22,6 @@ from syncoll.model.node_sets import paired
 from syncoll.model.rows import MOST_CELLS, RelationTable
 from syncoll.wording import counted
 
-__all__ = ["Cutting"]
-
 _LARGEST_LEAST_CHUNKS = 100_000
 """The largest C tried in a search for the least one, which takes some seconds."""
 

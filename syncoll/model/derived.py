@@ -29,15 +29,6 @@ from syncoll.model.rows import MOST_CELLS, RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
-__all__ = [
-    "dual_instance",
-    "dual_of",
-    "inverse_chunks",
-    "inverse_of",
-    "require_sense",
-    "sequence_of",
-]
-
 
 def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Collective:
     """The inverse of a collective with one root per chunk.

@@ -10,8 +10,6 @@ import numpy as np
 from syncoll.arrays import IntArray, KeyArray
 from syncoll.model.rows import ranges
 
-__all__ = ["UNREACHABLE", "distances"]
-
 UNREACHABLE = 1 << 30
 """The distance between nodes that no path connects; larger than any number of steps."""
 

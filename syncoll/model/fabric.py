@@ -21,17 +21,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
 
-__all__ = [
-    "Fabric",
-    "FabricLink",
-    "Measure",
-    "rational_bandwidth",
-    "reached",
-    "require_network",
-    "reversed_name",
-    "unreached",
-]
-
 Measure = Literal["GB/s", "chunks per round"]
 """The unit of a fabric's bandwidths."""
 

@@ -20,8 +20,6 @@ from syncoll.model.derived import dual_of
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
 
-__all__ = ["as_operand", "rest_of", "terms_of", "without", "words_without"]
-
 
 def without(
     collective: Collective,

@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from syncoll.model.fabric import Fabric
 
-__all__ = ["Forest", "Tree"]
-
 
 @dataclass(frozen=True)
 class Tree:

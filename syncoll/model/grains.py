@@ -10,8 +10,6 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-__all__ = ["Rounds", "exact", "grains_for", "in_rounds"]
-
 _MOST_EXACT, _GRAINS_BEYOND = 64, 60
 """Most grains in a round that follow from bandwidths, and the number for others, which measured
 bandwidths may be; a step then takes at most a sixtieth of a round too long."""

@@ -12,8 +12,6 @@ from syncoll.model.instance import Instance
 from syncoll.model.topology import Topology
 from syncoll.wording import counted, few
 
-__all__ = ["chunks_of", "group_of", "groups_of", "instance_within", "listed", "topology_within"]
-
 Group = tuple[int, ...]
 
 

@@ -16,8 +16,6 @@ from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
 from syncoll.wording import counted
 
-__all__ = ["Instance", "nothing_to_do"]
-
 
 @dataclass(frozen=True, eq=False)
 class Instance:

@@ -20,15 +20,6 @@ from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.orbit_carriers import Carriers
 from syncoll.model.rows import RelationTable, ranges
 
-__all__ = [
-    "chunk_places",
-    "contiguous",
-    "count_messages",
-    "equal_trees",
-    "message_numbers",
-    "starts_of_messages",
-]
-
 _MOST_RENUMBERED = 1 << 20
 """Sends up to which chunks are renumbered; it takes longer than the verification."""
 

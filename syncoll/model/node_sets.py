@@ -14,8 +14,6 @@ from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
-__all__ = ["MOST_DENSE_CELLS", "NodeSets", "by_first", "common_numbers", "paired"]
-
 ByteArray = npt.NDArray[np.uint8]
 
 MOST_DENSE_CELLS = 1 << 28

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
 
-__all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
-
 MOST_PLAIN = 1 << 15
 """Algorithms of at most this number of sends are listed: half a megabyte in a file."""
 

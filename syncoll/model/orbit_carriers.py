@@ -15,8 +15,6 @@ from syncoll.arrays import IntArray, NarrowArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
-__all__ = ["Carriers"]
-
 _CELLS_AT_ONCE = 1 << 21
 """Images of sends that are computed together."""
 

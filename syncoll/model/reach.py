@@ -12,8 +12,6 @@ from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
 from syncoll.wording import few
 
-__all__ = ["Reach"]
-
 _PAIRS_AT_ONCE = 1 << 22
 """Approximate number of pairs of a kind of chunk and a node that are computed together."""
 

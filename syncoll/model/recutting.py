@@ -16,8 +16,6 @@ from syncoll.model.instance import Instance
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import ranges
 
-__all__ = ["recut"]
-
 
 def recut(
     instance: Instance, algorithm: Algorithm, chunks: int

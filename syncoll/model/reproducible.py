@@ -10,8 +10,6 @@ from dataclasses import replace
 from syncoll.errors import ModelError, Origin
 from syncoll.model.collective import Collective
 
-__all__ = ["plain_parts", "reproducible"]
-
 
 def reproducible(
     collective: Collective, name: str = "", origin: Origin | None = None

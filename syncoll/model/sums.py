@@ -33,8 +33,6 @@ from syncoll.model.reproducible import plain_parts
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
 
-__all__ = ["Groups", "Term", "checked_groups", "sum_of", "within"]
-
 Groups = Callable[[int], Sequence[Sequence[int]]]
 
 _LAST_TRIED = 10_000

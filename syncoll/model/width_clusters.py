@@ -9,8 +9,6 @@ from syncoll.model.bandwidth import Counting
 from syncoll.model.fabric import Fabric
 from syncoll.model.topology import Topology
 
-__all__ = ["boxes_by_copies", "boxes_by_width", "connected_by", "shared_memory_boxes"]
-
 _NETWORK, _PCIE = "network", "pcie"
 """Words in the labels of links."""
 

@@ -9,8 +9,6 @@ from syncoll.errors import UsageError
 from syncoll.trust.data import BFLOAT16, DTYPES, dtype_of, name_of
 from syncoll.trust.data.workload import Array
 
-__all__ = ["Buffers", "buffers_of", "message"]
-
 _DTYPES = frozenset(dtype_of(name) for name in DTYPES)
 
 

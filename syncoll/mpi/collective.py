@@ -28,8 +28,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["MpiCollective"]
-
 
 class MpiCollective:
     """A collective over MPI, carried out by a synthesised algorithm.

@@ -10,8 +10,6 @@ from syncoll.errors import UsageError
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["HOW_TO_INSTALL", "mpi", "private"]
-
 HOW_TO_INSTALL = "install it with `pip install 'syncoll[mpi]'`"
 
 

@@ -27,8 +27,6 @@ from syncoll.runtime import Kind, export_verified
 from syncoll.trust.data import Workload
 from syncoll.wording import counted
 
-__all__ = ["main", "run_exported"]
-
 _START = "from syncoll.mpi.exported import main; main(sys.argv[1])"
 
 

@@ -32,8 +32,6 @@ from syncoll.mpi.measuring import Job, Result, measure, require_memory
 from syncoll.mpi.rank import JOB, RESULT, Watch, read_failures
 from syncoll.processes import LivingProcess, python_command
 
-__all__ = ["Mpiexec", "find_mpiexec", "launch", "run_job", "supervised"]
-
 _START = "from syncoll.mpi.rank import main; main(sys.argv[1])"
 _UNDER_MPIEXEC = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 _OUTPUT = "output"

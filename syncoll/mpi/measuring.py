@@ -34,18 +34,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = [
-    "Job",
-    "MpiComparison",
-    "Result",
-    "Run",
-    "describe",
-    "measure",
-    "require_memory",
-    "used",
-    "whole",
-]
-
 
 @dataclass(frozen=True)
 class Job:

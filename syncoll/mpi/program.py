@@ -19,19 +19,6 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.runtime import Buffer, Kind, Layout, MessageTable, chunk_numbers
 
-__all__ = [
-    "BufferShares",
-    "Local",
-    "RankProgram",
-    "RankStep",
-    "Region",
-    "Transfer",
-    "chunk_at",
-    "program_of",
-    "shares_of",
-    "split",
-]
-
 
 def split(total: int, parts: int) -> IntArray:
     """The lengths of the parts of a total."""

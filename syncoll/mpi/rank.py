@@ -21,17 +21,6 @@ from syncoll.mpi.communicators import mpi
 from syncoll.mpi.measuring import Job, Result, measure
 from syncoll.processes import LivingProcess
 
-__all__ = [
-    "JOB",
-    "RESULT",
-    "Watch",
-    "main",
-    "read_failures",
-    "watch_of",
-    "write_result",
-    "write_text",
-]
-
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
 

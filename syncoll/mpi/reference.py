@@ -39,15 +39,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = [
-    "DefinitionReference",
-    "MpiReference",
-    "Reference",
-    "reference_of",
-    "split_reference",
-    "whole_reference",
-]
-
 _FUNCTIONS = {
     Kind.ALLGATHER: ("MPI_Allgather", "MPI_Allgatherv"),
     Kind.REDUCESCATTER: ("MPI_Reduce_scatter_block", "MPI_Reduce_scatter"),

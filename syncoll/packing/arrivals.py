@@ -14,8 +14,6 @@ from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY
 from syncoll.packing.network import Links
 
-__all__ = ["MOST_CELLS", "ArrivalSearch"]
-
 _IMPOSSIBLE = 1e5
 """An impossible send costs more than any tree by this factor.  It is finite, so a descent that
 begins with some can remove them."""

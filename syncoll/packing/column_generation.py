@@ -18,8 +18,6 @@ from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.packing.master import Master
 
-__all__ = ["TINY", "Column", "Oracle", "Packing", "Tuning"]
-
 TINY = 1e-9
 """Smaller shares are noise of the solver, and so are smaller savings."""
 

@@ -10,8 +10,6 @@ from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import DealtChunks
 from syncoll.symmetry import Group
 
-__all__ = ["algorithm_of"]
-
 
 def algorithm_of(problem: PackingProblem, dealt: DealtChunks[TimedTree]) -> Algorithm:
     """The algorithm in which every image of a demand moves as the demand does."""

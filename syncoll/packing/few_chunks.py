@@ -22,8 +22,6 @@ from syncoll.packing.column_generation import TINY, C, Packing
 from syncoll.packing.send_programs import SendPrograms
 from syncoll.packing.whole_chunks import WHOLE, ColumnChoice, DealtChunks, rounds_per_step
 
-__all__ = ["FewChunks", "SmallBudgets"]
-
 _FIRST, _MOST = 2, 12
 """Chunks that are replaced at once: at first, and at most.  More where the solver proves its
 results, fewer where it does not."""

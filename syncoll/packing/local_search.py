@@ -15,8 +15,6 @@ import numpy.typing as npt
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 
-__all__ = ["ChunkMoves"]
-
 NarrowArray = npt.NDArray[np.float32]
 
 _TINY = 1e-3

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.linear import GrowingProgram, solve_exactly
 
-__all__ = ["Master"]
-
 _LEAST_SECONDS = 0.05
 """HiGHS has this much even after the deadline: a program without an answer is useless."""
 

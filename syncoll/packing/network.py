@@ -12,8 +12,6 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import Topology
 from syncoll.symmetry import Group, LinkOrbits
 
-__all__ = ["Links", "OrbitNetwork"]
-
 
 @dataclass(frozen=True, eq=False)
 class Links:

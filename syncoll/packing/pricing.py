@@ -16,8 +16,6 @@ from syncoll.packing.column_generation import TINY
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.trees import TimedTree, TreeFinder
 
-__all__ = ["TreePricing"]
-
 Found = list[tuple[int, TimedTree]]
 """Trees, each with its demand's position."""
 

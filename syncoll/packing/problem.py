@@ -12,8 +12,6 @@ from syncoll.model import Collective, RelationTable, Topology
 from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.symmetry import FreeGroup, Group, free_symmetry
 
-__all__ = ["PackingProblem", "TreeDemand"]
-
 
 @dataclass(frozen=True)
 class TreeDemand:

@@ -5,8 +5,6 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.packing.column_generation import TINY
 
-__all__ = ["grouped_remainders", "largest_remainders"]
-
 
 def largest_remainders(shares: FloatArray, whole: int) -> IntArray:
     """Whole numbers near shares, ``[T]``, scaled to add up to `whole`."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Variables = dict[Send, cp_model.IntVar]
 
-__all__ = ["ChunkSends", "SendPrograms", "TreeRepair", "forest_sends"]
-
 _UNITS_PER_VARIABLE = 2e-5
 """Work units for constructing a program, and for CP-SAT to read and simplify it, which its
 deterministic time leaves out."""

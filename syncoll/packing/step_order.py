@@ -7,8 +7,6 @@ from math import inf
 
 from syncoll.packing.timed_packing import TimedPacking
 
-__all__ = ["NEARLY_THERE", "NEAR_LEAST", "STRIDES", "StepOrder"]
-
 STRIDES = 4
 """Number of S that are tried with one stride before it is doubled; half of it with known trees,
 which make packings fast.  Row mesh(8,8) of benchmarks/results/scale.md."""

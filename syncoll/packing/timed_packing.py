@@ -16,8 +16,6 @@ from syncoll.packing.pricing import TreePricing
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.trees import TimedTree
 
-__all__ = ["TimedPacking"]
-
 _TUNING = Tuning(kept=0.7, gain=5e-4, patience=40)
 """Chosen by row torus(8,8) allgather of benchmarks/results/scale.md."""
 

@@ -20,8 +20,6 @@ from syncoll.packing.column_generation import TINY
 from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand
 
-__all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
-
 _TIES = 100 * TINY
 """Random prices, relative to the largest, that decide between equal ones: sends are never free."""
 

@@ -29,23 +29,6 @@ from syncoll.packing.remainders import largest_remainders
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
 
-__all__ = [
-    "FINE",
-    "KIND",
-    "KINDEST",
-    "NEAR_PROMISE",
-    "ROUNDS_OF_STEP",
-    "WHOLE",
-    "ChunkRounding",
-    "ColumnChoice",
-    "DealtChunks",
-    "column_choice",
-    "kindest",
-    "promising",
-    "rounds_of",
-    "rounds_per_step",
-]
-
 _MOST_TREES = 2400
 """Trees to choose from, beyond the ones with a share; limits memory.  A fourth begins a packing
 with fixed rounds."""

@@ -9,8 +9,6 @@ from syncoll.pages.page import PageParts, paged
 from syncoll.results import Point
 from syncoll.wording import counted, few, nearness
 
-__all__ = ["algorithm_page", "point_summary"]
-
 _FIRST_SENDS = 4
 
 

@@ -8,8 +8,6 @@ from syncoll.model import Collective, RelationTable
 from syncoll.pages.page import Page, PageParts, paged
 from syncoll.wording import counted, runs_in_words
 
-__all__ = ["collective_page", "least_size"]
-
 _MOST_CHUNKS_SHOWN = 64
 _FEW_NODES = 12
 _MOST_NODES_TRIED = 64

@@ -7,8 +7,6 @@ from syncoll.designing import Assessed, Design
 from syncoll.pages.page import Page, PageParts, paged, short_fraction
 from syncoll.wording import counted
 
-__all__ = ["design_notes", "design_page", "machine_table"]
-
 _MOST_POINTS = 4
 """Of a frontier, in a cell."""
 

@@ -15,8 +15,6 @@ from syncoll.wording import counted, in_short, nearness, runs_in_words
 if TYPE_CHECKING:
     from syncoll.simulating.message_times import MessageTimes
 
-__all__ = ["families_table", "open_lines", "optimal_for", "proved_of", "time_cells"]
-
 
 def time_cells(seconds: Sequence[Fraction]) -> dict[str, str]:
     """The cells of times for the sizes of `MessageTimes`."""

@@ -9,15 +9,6 @@ from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.trust.claims import Checked
 from syncoll.wording import counted, in_short
 
-__all__ = [
-    "check_page",
-    "frontier_page",
-    "machine_words",
-    "proved_column",
-    "ruled_out",
-    "stored_page",
-]
-
 
 @paged
 def frontier_page(frontier: Frontier) -> PageParts:

@@ -11,8 +11,6 @@ from html import escape
 from itertools import groupby, zip_longest
 from typing import ParamSpec, TypeAlias
 
-__all__ = ["Page", "PageParts", "paged", "short_fraction", "table", "visible"]
-
 _Arguments = ParamSpec("_Arguments")
 
 _GAP = "  "

@@ -7,8 +7,6 @@ from syncoll.pages.page import PageParts, paged, table
 from syncoll.results import Frontier
 from syncoll.units import format_size, microseconds
 
-__all__ = ["price_page"]
-
 
 @paged
 def price_page(found: Frontier, plain: Frontier) -> PageParts:

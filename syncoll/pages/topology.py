@@ -8,8 +8,6 @@ from syncoll.pages.page import Page, PageParts, paged
 from syncoll.units import format_time
 from syncoll.wording import counted
 
-__all__ = ["topology_page"]
-
 _WIDEST_MATRIX = 110
 """Columns of a matrix where nothing else limits it; larger networks are shown as lists."""
 

@@ -12,8 +12,6 @@ import re
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["Code", "NamedCode"]
-
 _F = TypeVar("_F")
 _NAME = re.compile(r"(\w+(?:\.\w+)*):(\w+(?:\.\w+)*)")
 

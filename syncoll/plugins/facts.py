@@ -11,8 +11,6 @@ from syncoll.plugins.manager import PluginManager
 from syncoll.plugins.records import Answer, SpecLibraryRecord
 from syncoll.spec import SpecLibrary
 
-__all__ = ["plugin_facts"]
-
 _REGISTRIES = {
     "encoding": "encodings",
     "backend": "backends",

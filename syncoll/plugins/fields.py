@@ -17,8 +17,6 @@ from typing import Any, NamedTuple, get_args
 
 from syncoll.errors import PluginError
 
-__all__ = ["Field", "at_least", "check_fields", "number", "or_none", "ratio", "whole"]
-
 
 class Field(NamedTuple):
     """The allowed values of a field, and their description for people: ``text``."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from syncoll.arrays import BoolArray
     from syncoll.model import Algorithm, Collective, Topology
 
-__all__ = ["ForeignAlgorithm", "Meant"]
-
 _T = TypeVar("_T")
 
 

@@ -21,18 +21,6 @@ from typing import Any, TextIO, cast
 
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError
 
-__all__ = [
-    "Answer",
-    "Guard",
-    "GuardedFunction",
-    "GuardedQuestion",
-    "Loader",
-    "Recogniser",
-    "Returning",
-    "Returns",
-    "calling",
-]
-
 
 @dataclass(frozen=True)
 class Answer:

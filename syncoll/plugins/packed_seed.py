@@ -25,8 +25,6 @@ from syncoll.plugins.options import OptionValue
 from syncoll.plugins.records import Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 
-__all__ = ["PackedSeed"]
-
 _TUNING = Tuning(kept=0.7, gain=1e-3, patience=12)
 _SECONDS = 20.0
 _MOST_CHUNKS = 64

@@ -16,8 +16,6 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins.guard import calling
 from syncoll.plugins.records import BoundRecord
 
-__all__ = ["PluginBounds", "proved_by"]
-
 
 class PluginBounds:
     """The bounds of some plugins, one after the other.  One message names each plugin that fails,

@@ -21,8 +21,6 @@ from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.packing.master import Master
 
-__all__ = ["PricedBound"]
-
 
 class PricedBound(ABC):
     """A bound on R from prices at which each chunk pays for the cheapest of some sets of sends.

@@ -10,8 +10,6 @@ from syncoll.plugins.fields import Field, check_fields
 from syncoll.plugins.guard import Guard, GuardedFunction
 from syncoll.plugins.options import check_table
 
-__all__ = ["Record"]
-
 
 @dataclass(frozen=True)
 class Record:

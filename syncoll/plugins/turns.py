@@ -18,9 +18,6 @@ from syncoll.plugins.guard import Answer
 from syncoll.plugins.options import OptionValue
 from syncoll.plugins.records import Proposal, SeedLimits
 
-__all__ = ["Proposals", "ResumingSeed", "Turn"]
-
-
 Proposals = Iterator[Proposal | None]
 """None at the end of a turn."""
 

@@ -47,19 +47,6 @@ from syncoll.trust.same_problem import require_same_instance, require_same_topol
 from syncoll.version import __version__
 from syncoll.wording import argument, counted
 
-__all__ = [
-    "LARGEST_PROOF",
-    "CheckedRefutation",
-    "Clauses",
-    "FileWitness",
-    "check_refutation",
-    "clause_lists",
-    "question_of",
-    "read_proof",
-    "refutation_document",
-    "to_clauses",
-]
-
 LARGEST_PROOF = 1 << 30
 """Bytes, unzipped, of the largest proof that is read."""
 

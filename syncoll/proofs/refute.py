@@ -42,8 +42,6 @@ from syncoll.solving import SolverProcess
 from syncoll.solving.members import AUTO, choose_encoding, choose_prover
 from syncoll.trust.drat import ProofVerdict, check_rup, trimmed
 
-__all__ = ["Refuting", "refute_with_proof"]
-
 _ZIPPED_FROM = 1 << 20
 """Larger proofs and formulas, in bytes, are gzipped."""
 

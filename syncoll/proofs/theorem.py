@@ -18,8 +18,6 @@ from syncoll_check.certificates import distinct
 from syncoll_check.layout import FileError, WrongError, at, parse, read, require
 from syncoll_check.machine import Machine, Shape
 
-__all__ = ["COVERED", "TheoremText", "theorem_text"]
-
 COVERED = ("prices", "cut", "sends", "nothing")
 """The methods of certificates that the checker verifies."""
 

@@ -13,8 +13,6 @@ from syncoll.proofs.refutation import FileWitness
 from syncoll.results import Frontier, Refuted
 from syncoll.trust.drat import lrat
 
-__all__ = ["TEXT", "proved_claims", "refutation_files", "write_theorem"]
-
 TEXT = "frontier.txt"
 """The name of the text in a folder; the Makefile has it, too."""
 

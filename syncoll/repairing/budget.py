@@ -11,8 +11,6 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import Topology
 
-__all__ = ["ADDED_ROUND", "Budget"]
-
 ADDED_ROUND = 1e4
 """Price of one more round; a send costs 1 over a full link, and less over other links."""
 

@@ -7,8 +7,6 @@ from syncoll.model import Collective, Instance
 from syncoll.results import Frontier
 from syncoll.wording import argument
 
-__all__ = ["collective_meant"]
-
 
 def collective_meant(
     whole: Frontier,

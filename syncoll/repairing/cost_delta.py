@@ -11,8 +11,6 @@ from fractions import Fraction
 from syncoll.damage.damaged import Damaged
 from syncoll.results import Frontier
 
-__all__ = ["Loss", "Repair", "bound_for", "losses", "percent"]
-
 
 @dataclass(frozen=True)
 class Loss:

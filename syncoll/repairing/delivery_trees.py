@@ -14,8 +14,6 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.repairing.budget import ADDED_ROUND, Budget
 
-__all__ = ["NEVER", "Deliveries"]
-
 NEVER = 1 << 30
 """Step of arrival of a chunk that does not arrive."""
 

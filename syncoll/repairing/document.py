@@ -6,8 +6,6 @@ from syncoll.repairing.cost_delta import Loss, Repair
 from syncoll.repairing.survey import FailureKind, Survey
 from syncoll.results import Frontier
 
-__all__ = ["loss_entry", "repair_document", "survey_document", "survey_head"]
-
 
 def repair_document(repair: Repair) -> dict[str, Any]:
     """The damage, and the losses for each number of steps."""

@@ -23,8 +23,6 @@ from syncoll.model import Collective, Topology
 from syncoll.model.fewer_nodes import rest_of, terms_of, without, words_without
 from syncoll.model.reach import Reach
 
-__all__ = ["collective_of_the_rest", "left"]
-
 _MOST_SPELLINGS = 64
 
 _NUMBERS = re.compile(r"(\[\[[0-9.,\s\[\]]*\]\])|(?<![\w.])([0-9]+)(?![\w.])")

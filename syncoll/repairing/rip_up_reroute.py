@@ -21,8 +21,6 @@ from syncoll.repairing.budget import Budget
 from syncoll.repairing.delivery_trees import NEVER, Deliveries
 from syncoll.results import Part
 
-__all__ = ["BrokenAlgorithm", "mended"]
-
 _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """Numbers of additional steps, for algorithms that move data and for combining ones."""
 

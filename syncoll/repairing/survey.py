@@ -29,16 +29,6 @@ from syncoll.searching.known_algorithms import Search
 from syncoll.symmetry.orbits import least_of_orbits, vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 
-__all__ = [
-    "FailureKind",
-    "SingleFailure",
-    "Survey",
-    "SurveyWork",
-    "Surveyed",
-    "single_failures",
-    "survey",
-]
-
 
 class FailureKind(StrEnum):
     """The failing part: a direction of a link, both directions, a node or a switch."""

@@ -28,8 +28,6 @@ from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
 from syncoll.trust import violations
 from syncoll.trust.families import require_family
 
-__all__ = ["KEPT", "MENDED", "carried_over", "warm_start_seeds"]
-
 KEPT, MENDED = "kept", "mended"
 
 _SUMMARIES = {

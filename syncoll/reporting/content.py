@@ -17,8 +17,6 @@ from syncoll.reporting.traffic import traffic
 from syncoll.results import Frontier
 from syncoll.wording import counted
 
-__all__ = ["content"]
-
 _ROOM = 1_500_000
 """Bytes of packed arrays in a page, of its two million."""
 

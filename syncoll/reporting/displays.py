@@ -18,8 +18,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawing_of", "html_of"]
-
 _NARROW, _WIDE = 0.6, 2.0
 """Widths of the slowest and the fastest link, in points."""
 _MOST_DRAWN = 6000

@@ -21,8 +21,6 @@ from syncoll.model import Fabric, Topology
 from syncoll.model.width_clusters import connected_by
 from syncoll.reporting.switches import fastest_neighbours, place_switches
 
-__all__ = ["NetworkLayout", "lay_out"]
-
 _APART = 0.09
 """Offset of the middle of a link to its right, which separates both directions."""
 _LARGEST_BOX_CIRCLE = 24

@@ -6,20 +6,6 @@ from html import escape
 
 from syncoll.pages.page import short_fraction, visible
 
-__all__ = [
-    "Markup",
-    "code",
-    "element",
-    "facts",
-    "items",
-    "joined",
-    "paragraph",
-    "shell_commands",
-    "table",
-    "text",
-]
-
-
 _MANY_ROWS = 24
 """A longer table is no higher than a window."""
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ByteRoom", "Packed", "pack"]
-
 Packed = dict[str, str | int]
 """An array in JSON: ``bytes`` of each entry, the number of entries as ``count``, and ``data``."""
 

@@ -22,8 +22,6 @@ from syncoll.reporting.times import Times
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.version import __version__
 
-__all__ = ["filled", "framed", "hidden", "page"]
-
 _STYLES = ("base.css", "charts.css", "print.css")
 _SCRIPTS = (
     "data.js",

@@ -9,8 +9,6 @@ from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.results import Frontier
 from syncoll.wording import counted
 
-__all__ = ["certificate_entry", "proof_entries"]
-
 
 def proof_entries(frontier: Frontier, room: ByteRoom) -> dict[str, Any]:
     """The proofs for each number of steps, and the certificates that they rest on."""

@@ -30,8 +30,6 @@ from syncoll.units import format_size, gigabytes
 from syncoll.version import __version__
 from syncoll.wording import counted, gap
 
-__all__ = ["assumptions", "commands", "naming_note", "points", "summary"]
-
 _OPTIONS = (
     "strategy",
     "k",

@@ -11,8 +11,6 @@ from syncoll.planning import stored_member
 from syncoll.results import Frontier, Point, Scope
 from syncoll.trust.claims import Checked
 
-__all__ = ["ReportEntry", "Subject", "state_of"]
-
 _MEMBERS_ALONE = 4
 """Members of each family that are shown if a frontier has no points."""
 

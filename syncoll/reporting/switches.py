@@ -12,8 +12,6 @@ from syncoll.model import Fabric, Topology
 from syncoll.reporting.packing import pack
 from syncoll.simulating import PhysicalNetwork, physical_network
 
-__all__ = ["cabled", "cables_entry", "fastest_neighbours", "place_switches"]
-
 Boxes = Sequence[Sequence[int]]
 
 _MOST_VERTICES = 3000

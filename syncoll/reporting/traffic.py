@@ -9,8 +9,6 @@ from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.counting import bound_loads
 from syncoll.reporting.packing import ByteRoom, pack
 
-__all__ = ["MOST_MOVES", "arrived", "traffic"]
-
 MOST_MOVES = 60_000
 """Sends of an algorithm that a page shows one by one; of larger ones it shows the loads of links.
 """

@@ -22,8 +22,6 @@ from syncoll.model import Algorithm, Instance, RelationTable, Topology
 from syncoll.model.grains import Rounds, exact
 from syncoll.results.frontier import Costs, Point
 
-__all__ = ["MOST_FIRST", "Family", "Growth", "Part", "backwards"]
-
 MOST_FIRST = 4096  # of the least m: the first member is replayed
 
 

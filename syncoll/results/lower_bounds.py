@@ -9,8 +9,6 @@ from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
 from syncoll.results.frontier import Frontier, OpenClaim
 
-__all__ = ["BOUNDS_ALONE", "LowerBounds"]
-
 BOUNDS_ALONE = "no algorithms: lower bounds alone"
 """The scope of a frontier without a search."""
 

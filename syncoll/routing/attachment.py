@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from syncoll.model.topology import Link
 
-__all__ = ["one_switch_each"]
-
 
 def one_switch_each(
     num_nodes: int, widths: Mapping[Link, Fraction], switches: Iterable[int]

@@ -40,8 +40,6 @@ from syncoll.routing.retention import MOST_PAIRS, keeps_rate
 from syncoll.routing.shortest import ShortestRoutes, shortest_routes
 from syncoll.routing.switch_removal import bypass_transit, remove_switch
 
-__all__ = ["MOST_LINKS", "MOST_SHARED", "Routing", "route"]
-
 MOST_LINKS = 1 << 20
 """Pairs of compute nodes that a topology may have links for."""
 

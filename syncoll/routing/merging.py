@@ -12,8 +12,6 @@ from fractions import Fraction
 
 from syncoll.model.fabric import Fabric, FabricLink
 
-__all__ = ["Merged", "merge_switches"]
-
 Share = tuple[int, Fraction]
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.errors import UsageError
 
-__all__ = ["LARGEST", "FlowNetwork", "Network", "Path", "Pieces", "require_small"]
-
 Path = tuple[int, ...]
 Pieces = list[tuple[Path, int]]
 """Physical paths with the units of capacity that each carries."""

@@ -13,18 +13,6 @@ import numpy as np
 
 from syncoll.routing.network import FlowNetwork, Network
 
-__all__ = [
-    "Bypass",
-    "Groups",
-    "bypass_two_port_switches",
-    "find_groups",
-    "is_feasible",
-    "is_robust",
-    "is_tight",
-    "strong_components",
-    "wide_parts",
-]
-
 Groups = list[list[int]]
 """A partition of a network's vertices; each group is sorted, single vertices included."""
 

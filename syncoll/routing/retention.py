@@ -21,8 +21,6 @@ import numpy as np
 from syncoll.linear import GrowingProgram
 from syncoll.routing.network import FlowNetwork
 
-__all__ = ["MOST_PAIRS", "keeps_rate"]
-
 MOST_PAIRS = 1 << 13
 """Pairs of nodes of the largest program: some 90 nodes, and a few seconds."""
 

@@ -14,8 +14,6 @@ from syncoll.arrays import IntArray
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, Fabric, Topology, ranges
 
-__all__ = ["MOST_ROUTED", "next_links", "routed"]
-
 MOST_ROUTED = 512
 """Nodes that a topology with routed steps may have: it has a link for each pair."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-__all__ = ["Parting", "ShortestRoutes", "shortest_routes"]
-
 Path = tuple[int, ...]
 _Links = Sequence[tuple[int, int]]
 _Onward = Sequence[_Links]

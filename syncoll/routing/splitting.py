@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 
 from syncoll.routing.network import FlowNetwork, Network, Pieces
 
-__all__ = ["split_switch", "split_transit"]
-
 
 def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Pieces:
     """Removes a switch in place; no cut becomes worse than the trees need.

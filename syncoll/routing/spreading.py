@@ -13,8 +13,6 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.routing.network import FlowNetwork, Network, Pieces, join
 
-__all__ = ["Plan", "balanced_flow", "balanced_plan", "follow_plan"]
-
 Plan = dict[tuple[int, int], int]
 """Units to replace for each pair (u, t) of a switch's ports."""
 

@@ -22,8 +22,6 @@ from syncoll.routing.reduction import (
 from syncoll.routing.splitting import split_switch, split_transit
 from syncoll.routing.spreading import balanced_flow, balanced_plan, follow_plan
 
-__all__ = ["bypass_transit", "remove_by_leaves", "remove_switch", "remove_switches"]
-
 
 def remove_switches(network: Network, *, guess: bool = True) -> Groups:
     """Removes all switches in place; returns groups of terminals that may be worth contracting.

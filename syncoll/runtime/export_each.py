@@ -11,8 +11,6 @@ from syncoll.progress import tracked
 from syncoll.runtime.export import SavedExport, counts_of, export_verified, request_of, save
 from syncoll.wording import counted
 
-__all__ = ["export_each"]
-
 _MOST_OFFERED = 8
 """Simpler algorithms that are counted for one that does not fit."""
 

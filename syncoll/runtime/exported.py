@@ -19,16 +19,6 @@ from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolv
 from syncoll.trust.same_problem import require_same_topology
 from syncoll.wording import argument, counted
 
-__all__ = [
-    "VerifiedExports",
-    "contents",
-    "exporter_of",
-    "ours_first",
-    "require_in_boxes",
-    "require_reproducible",
-    "verify_exports",
-]
-
 _LARGEST_FILE = 1 << 30
 """The largest file that is read, in bytes."""
 

@@ -23,8 +23,6 @@ from syncoll.model.counting import bound_loads
 from syncoll.runtime.layout import Buffer, Kind, Layout, Slot
 from syncoll.runtime.streams import Streams
 
-__all__ = ["ENOUGH", "Cut", "Places", "Slice", "by_slices", "by_weight"]
-
 ENOUGH = 0.02
 """A relative increase of R/C that is worth no more chunks."""
 

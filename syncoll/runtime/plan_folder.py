@@ -14,8 +14,6 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import CheckedExport, PluginManager
 from syncoll.runtime.exported import VerifiedExports, verify_exports
 
-__all__ = ["FRONTIER", "holds_plan", "read_index", "verify_plan"]
-
 FRONTIER = "frontier.json"
 """The file with the algorithms of a recommendation, next to its index."""
 

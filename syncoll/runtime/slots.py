@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from syncoll.runtime.layout import Buffer, Layout, Slot
 from syncoll.runtime.values import Value
 
-__all__ = ["COPY", "RECEIVE", "REDUCE", "SEND", "Lifetime", "Moment", "Storage"]
-
 SEND, RECEIVE, REDUCE, COPY = range(4)
 """The phases of a step."""
 

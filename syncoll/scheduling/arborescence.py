@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["cheapest_arborescence"]
-
 
 def cheapest_arborescence(
     nodes: int, root: int, edges: Sequence[tuple[int, int, Any, int]]

@@ -20,8 +20,6 @@ from syncoll.scheduling.step_program import StepProgram
 from syncoll.scheduling.streams import DENSE, SendPlan, Streams
 from syncoll.scheduling.windows import Windows
 
-__all__ = ["Assigner"]
-
 _MOST_VARIABLES = 4000
 """Integer programs of more variables are not solved."""
 

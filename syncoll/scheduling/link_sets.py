@@ -9,8 +9,6 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.bandwidth import Counting
 
-__all__ = ["LinkSets"]
-
 _LARGEST = 1 << 62
 
 

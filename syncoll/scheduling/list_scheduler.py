@@ -16,8 +16,6 @@ from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import SendPlan, Streams, positions_of
 
-__all__ = ["ListScheduler"]
-
 _MANY = 1 << 62
 _MOST_PASSES = 12
 """Most passes over a step to assign room, if links are in several sets."""

@@ -21,8 +21,6 @@ from syncoll.model.counting import links_together
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import StreamClass, Streams
 
-__all__ = ["StepTree", "TreePacking"]
-
 _Kind = tuple[StreamClass, list[int], list[int]]
 """A class, the trees that can carry it, and their weights in lowest terms."""
 

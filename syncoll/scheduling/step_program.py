@@ -23,8 +23,6 @@ from syncoll.linear.program import Entries, GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import SendPlan, Streams
 
-__all__ = ["StepProgram"]
-
 _MOST_NODES = 10
 """Limit on the nodes of branch and bound."""
 

@@ -21,8 +21,6 @@ from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["StepShares", "needed_rounds"]
-
 _ADDED, _ROUNDS_OF_ROWS = 48, 12
 """Number of link sets that get rows at once, and of times that this happens."""
 

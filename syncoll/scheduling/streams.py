@@ -15,8 +15,6 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import RelationTable
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["DENSE", "SendPlan", "StreamClass", "Streams", "positions_of"]
-
 
 def positions_of(numbers: IntArray, least: int = 0) -> list[IntArray]:
     """For each number from 0 to the largest, and to `least` - 1, the positions that have it."""

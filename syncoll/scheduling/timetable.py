@@ -27,8 +27,6 @@ from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.step_shares import StepShares, needed_rounds
 from syncoll.scheduling.streams import SendPlan, Streams
 
-__all__ = ["Timetable"]
-
 _MOST_KINDS = 48
 """With more kinds only the lengths of paths distinguish them."""
 

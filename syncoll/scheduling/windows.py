@@ -24,8 +24,6 @@ from syncoll.arrays import IntArray
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import Streams
 
-__all__ = ["Windows"]
-
 _CELLS = 1 << 22
 """Limit on the cells of a block of link sets."""
 

@@ -21,8 +21,6 @@ from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.results import Family, Point
 from syncoll.searching.shares import SHORT_SECONDS
 
-__all__ = ["OUT_OF_MEMORY", "SAVE_SECONDS", "SEEDS", "SELDOM", "Agenda", "Engine", "Work"]
-
 OUT_OF_MEMORY = "out of memory"
 """The reason in an open claim if memory ended the search."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from syncoll.ledger.request import SearchRequest
     from syncoll.store import CachedSolutions
 
-__all__ = ["AnswerSource", "PendingAnswer"]
-
 
 @dataclass(frozen=True)
 class PendingAnswer:

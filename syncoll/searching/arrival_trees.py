@@ -14,8 +14,6 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.model import Instance
 from syncoll.simulating import Setting, TimedLanes, stepped, with_sends
 
-__all__ = ["MOST_OPTIONS", "by_arrival"]
-
 MOST_OPTIONS = 20_000
 """Sends that are considered; limits work."""
 

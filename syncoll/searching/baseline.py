@@ -19,8 +19,6 @@ from syncoll.searching.chosen_seed import ChosenSeed
 from syncoll.searching.decompose import Decomposition, composed, inverted
 from syncoll.searching.heuristics import Heuristics
 
-__all__ = ["constructed"]
-
 _MOST_PARTS = 4
 """Algorithms of each part of a composition that are combined with algorithms of the others."""
 

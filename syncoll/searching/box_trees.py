@@ -20,8 +20,6 @@ from syncoll.searching.decompose import composed, inverted
 from syncoll.simulating import PhysicalNetwork, with_sends
 from syncoll.simulating.boxes import between_boxes
 
-__all__ = ["box_algorithms"]
-
 _MOST_CELLS = 1 << 14
 """Most chunks times nodes of an algorithm; limits work."""
 

@@ -23,8 +23,6 @@ from syncoll.searching.arrival_trees import MOST_OPTIONS, by_arrival
 from syncoll.simulating import PhysicalNetwork, Runtime, Semantics, SimulatedSeconds, dispatched
 from syncoll.trust import require_valid
 
-__all__ = ["TimeGoal", "timed"]
-
 _MOST_SENDS, _MOST_ORDERED = 1 << 14, 3 << 10
 """Most sends of an algorithm that is cut, and of one whose sends are ordered; limit work."""
 

@@ -31,8 +31,6 @@ from syncoll.searching.time_schedule import PHASES, Phase
 from syncoll.trust import require_valid
 from syncoll.trust.replay import as_counted
 
-__all__ = ["MANY_SENDS", "CandidateSolver", "solved_point"]
-
 MANY_SENDS = 10_000
 """Chunks times links times steps.  With fewer, a solver is often quick with the whole formula, and
 symmetric algorithms wait until it was not."""

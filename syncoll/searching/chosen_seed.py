@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
 
-__all__ = ["ChosenSeed", "HeuristicState", "Proposals"]
-
 Proposals = Generator[Proposal | None, SeedLimits | None, None]
 """Every seed's `propose` as its guard hands it on, see `syncoll.plugins.guard`."""
 

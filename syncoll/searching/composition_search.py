@@ -27,8 +27,6 @@ from syncoll.searching.parts import Part, PartSearch, SearchTask, same_problem
 from syncoll.searching.search import Search
 from syncoll.searching.shares import FAR, SHORT_SECONDS
 
-__all__ = ["CompositionSearch"]
-
 COMPOSITIONS = "compositions"
 """The name of its row."""
 

@@ -23,8 +23,6 @@ from syncoll.searching.decompose import composed
 from syncoll.searching.parts import Part, joint_point
 from syncoll.searching.shares import NEAR
 
-__all__ = ["Compositions", "Room"]
-
 Choice = tuple[Point, ...]
 """A point of each part."""
 

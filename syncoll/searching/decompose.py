@@ -19,8 +19,6 @@ from syncoll.model.messages import contiguous
 from syncoll.results import Solution
 from syncoll.trust import require_valid
 
-__all__ = ["Decomposition", "composed", "inverted", "inverted_solution"]
-
 Solved = tuple[Instance, Algorithm]
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")

@@ -15,8 +15,6 @@ from syncoll.trust.forest import verify_any_roots, verify_packed
 from syncoll.values import require_whole
 from syncoll.wording import argument, counted
 
-__all__ = ["forest_collective", "pack_forests"]
-
 _STAGES = 5
 """Of packing a forest, as progress is reported: its bound, switches, trees, check, heights."""
 

@@ -32,8 +32,6 @@ from syncoll.searching.subnetworks import SubnetworkSearch
 from syncoll.searching.sum_search import SumSearch
 from syncoll.solving import Solver
 
-__all__ = ["search"]
-
 
 def search(
     request: SearchRequest,

@@ -13,8 +13,6 @@ from syncoll.model import Topology
 from syncoll.model.grains import exact
 from syncoll.results import Family, Frontier, Point
 
-__all__ = ["InGrains"]
-
 
 class InGrains:
     """A request in grains.

@@ -24,8 +24,6 @@ from syncoll.plugins import SeedLimits
 from syncoll.searching.heuristics import BUSY, Heuristics
 from syncoll.searching.shares import LONG_SECONDS, SHORT_SECONDS, shares_of
 
-__all__ = ["HeuristicTurns"]
-
 _IDLE = 0.1
 """Seeds that use only this share of a turn, and find nothing, have ended."""
 

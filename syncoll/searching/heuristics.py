@@ -43,8 +43,6 @@ from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll.trust.replay import as_counted
 
-__all__ = ["BUSY", "SOON_SECONDS", "Found", "Heuristics", "Seeding"]
-
 _QUICK_SECONDS = 0.1
 """A seed that promises its first algorithm this soon may work five times as long: it must also
 finish next to eight processes (the first point of `pareto dgx1 allgather`)."""

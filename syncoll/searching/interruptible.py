@@ -14,8 +14,6 @@ from syncoll.searching.agenda import OUT_OF_MEMORY
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.frontiers import search
 
-__all__ = ["SHARE_BEFORE_PROOFS", "search_to_the_end"]
-
 SHARE_BEFORE_PROOFS = 0.7
 """The part of a time limit for a search before the proofs of its refutations."""
 

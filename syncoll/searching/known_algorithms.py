@@ -13,8 +13,6 @@ from syncoll.plugins.turns import Turn
 from syncoll.results import Frontier
 from syncoll.searching.chosen_seed import ChosenSeed
 
-__all__ = ["KnownAlgorithms", "Search", "known_seed"]
-
 Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
 """Finds a frontier by a deadline, with known algorithms as seeds; it marks an interrupted one."""
 

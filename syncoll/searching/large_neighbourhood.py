@@ -33,8 +33,6 @@ from syncoll.searching.symmetric import LEVELS, MOST_SENDS
 from syncoll.searching.time_schedule import QUICK_SECONDS
 from syncoll.symmetry import Action, FreeGroup
 
-__all__ = ["LargeNeighbourhoods", "Window"]
-
 _NARROWEST = 3
 """Steps; narrower windows seldom improve an algorithm."""
 

@@ -22,8 +22,6 @@ from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.decompose import inverted
 from syncoll.trust.families import require_family
 
-__all__ = ["Dual", "Part", "PartSearch", "SearchTask", "joint_point", "same_problem"]
-
 Solved = tuple[Instance, Algorithm]
 
 

@@ -15,8 +15,6 @@ from syncoll.ledger.ledger import OnPoints
 from syncoll.results.frontier import Frontier, known_cost
 from syncoll.searching.agenda import OUT_OF_MEMORY
 
-__all__ = ["in_passes"]
-
 _NEAR = 1.01
 """A pass within this factor of the bounds, or that gains less, is the last
 (`benchmarks/allreduce.py`: later passes gained less than 1 %)."""

@@ -31,8 +31,6 @@ from syncoll.symmetry import Action, FreeGroup
 if TYPE_CHECKING:  # bounds of parts are only loaded for compositions
     from syncoll.ledger.bounds_table import BoundsTable
 
-__all__ = ["decided_as", "solve_directly", "solve_one", "solve_symmetrically"]
-
 
 def solve_one(
     solver: Solver,

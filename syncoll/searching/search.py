@@ -24,8 +24,6 @@ from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
 from syncoll.searching.shares import FAR, LONG_SECONDS, NEAR, shares_of
 from syncoll.searching.symmetric import SymmetricSearch
 
-__all__ = ["PointBounds", "Search"]
-
 NEIGHBOURHOODS, SYMMETRIC = "large neighbourhoods", "symmetric"
 """The names of their rows."""
 

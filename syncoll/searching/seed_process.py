@@ -15,8 +15,6 @@ from syncoll.results.family import Family
 from syncoll.searching.chosen_seed import ChosenSeed
 from syncoll.solving.connection import RESTING, WorkerConnection
 
-__all__ = ["Failure", "Finished", "Proposed", "Refused", "SeedProcess", "SeedRequest"]
-
 
 class SeedRequest(NamedTuple):
     """To the process, once: the seeds, their question and the time of all of them together."""

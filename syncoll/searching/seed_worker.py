@@ -15,8 +15,6 @@ from syncoll.searching.seed_process import Failure, Finished, Proposed, Refused,
 from syncoll.searching.shares import LONG_SECONDS
 from syncoll.solving.worker import failure, opened, send
 
-__all__ = ["construct", "main"]
-
 Send = Callable[[object], None]
 
 

@@ -8,17 +8,6 @@ from syncoll.ledger.request import is_small
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import FreeGroup, free_symmetry
 
-__all__ = [
-    "FAR",
-    "LONG_SECONDS",
-    "NEAR",
-    "SHORT_SECONDS",
-    "WORTH",
-    "Shares",
-    "found_group",
-    "shares_of",
-]
-
 SHORT_SECONDS, LONG_SECONDS = 2.0, 10.0
 """A short time on a busy machine: for a quick seed, for taking in proposals of millions of sends,
 for a solver to decide an easy candidate (torus(16,16) in `benchmarks/exchanges.py`). And a long

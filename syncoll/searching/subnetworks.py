@@ -37,8 +37,6 @@ from syncoll.searching.sum_search import choices
 from syncoll.symmetry.subnetwork import symmetric_subnetwork
 from syncoll.trust import require_valid
 
-__all__ = ["SubnetworkSearch"]
-
 _SHARE_OF_GROUPS, _SHARE_OF_ONE = 0.4, 0.2
 """Shares of the remaining time: of all groups together, and of one other machine."""
 

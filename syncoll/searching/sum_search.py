@@ -26,8 +26,6 @@ from syncoll.searching.search import Search
 from syncoll.searching.shares import LONG_SECONDS
 from syncoll.trust import require_valid
 
-__all__ = ["SumSearch", "choices"]
-
 Solved = tuple[Instance, Algorithm]
 
 

@@ -35,8 +35,6 @@ from syncoll.searching.candidate_solver import solved_point
 from syncoll.searching.shares import FAR, found_group
 from syncoll.symmetry import FreeGroup
 
-__all__ = ["LEVELS", "MOST_SENDS", "SymmetricSearch"]
-
 
 class _Level(NamedTuple):
     """The effort for each candidate: time, and a limit on the orbits of sends to choose from."""

@@ -13,8 +13,6 @@ from syncoll.ledger import Candidate, CandidateSource, Strategy
 from syncoll.ledger.ledger import StepState
 from syncoll.searching.shares import SHORT_SECONDS
 
-__all__ = ["PHASES", "QUICK_SECONDS", "Phase"]
-
 QUICK_SECONDS, _THOROUGH_SECONDS = 5.0, 30.0
 """For each candidate in the second phase and the last two (dgx1 and a100(boxes=2) in
 `benchmarks/paper_tables.py`)."""

@@ -12,8 +12,6 @@ from syncoll.session.session import Session
 from syncoll.solving import open_pool
 from syncoll.store import CachedBounds, CachedSolutions
 
-__all__ = ["open_answers"]
-
 
 @contextmanager
 def open_answers(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from syncoll.plugins import PluginManager
     from syncoll.spec import SingleTopology, SpecLibrary, TopologyFamily
 
-__all__ = ["Names", "Tell"]
-
 Tell = Callable[[str], None]
 
 _MOST_SENDS = 50_000_000

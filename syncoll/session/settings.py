@@ -19,8 +19,6 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.solving import SolverSettings
 
-__all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions", "SolverOptions"]
-
 STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
 

@@ -14,8 +14,6 @@ from syncoll.model import ranges
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
 
-__all__ = ["by_arrival"]
-
 _FINEST = 1e15
 """Parts of a second: arrivals within one of them are simultaneous."""
 

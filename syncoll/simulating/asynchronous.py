@@ -17,8 +17,6 @@ from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.semantics import Injection, Semantics, Switching
 from syncoll.simulating.workload import Workload, ranks_among
 
-__all__ = ["asynchronous"]
-
 
 def asynchronous(
     work: Workload, semantics: Semantics, sizes: Sequence[Fraction], *, in_detail: bool = False

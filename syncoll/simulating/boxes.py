@@ -17,8 +17,6 @@ from syncoll.errors import UsageError
 from syncoll.model.width_clusters import connected_by, shared_memory_boxes
 from syncoll.simulating.network import PhysicalNetwork, physical_network
 
-__all__ = ["between_boxes"]
-
 _FAR = Fraction(15, 10**7)
 """Seconds of a send between boxes, at least.  NCCL assumes 1.0 us over PCIe and 2.7 us between
 boxes; adapters take 1.7 us and more."""

@@ -23,8 +23,6 @@ from syncoll.simulating.lanes import Movements, Passages
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
 
-__all__ = ["fair", "max_min_rates"]
-
 _CLOSE = 1e-9
 """Relative difference below which capacities of lanes are equal, and negligible share of a send's
 bytes, so that rounding does not separate simultaneous ends."""

@@ -22,8 +22,6 @@ from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
 
-__all__ = ["lockstep", "step_seconds"]
-
 
 def step_seconds(
     work: Workload,

@@ -19,8 +19,6 @@ from syncoll.simulating.runtimes import WIRE, Runtime
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import SimulatedSeconds
 
-__all__ = ["SHOWN_SIZES", "MessageTimes", "times_of"]
-
 SHOWN_SIZES = (4 << 10, 1 << 20, 256 << 20)
 """Sizes of messages with a time in tables and reports."""
 _MOST_SENDS = 150_000

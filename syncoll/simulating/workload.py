@@ -25,8 +25,6 @@ from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.symmetry.orbits import least_of_orbits
 
-__all__ = ["Workload", "ranks_among", "workload_of"]
-
 _CELLS_AT_ONCE = 1 << 24
 
 _KINDS = (Counting.SENDS, Counting.SOURCES, Counting.DESTINATIONS)

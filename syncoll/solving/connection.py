@@ -26,8 +26,6 @@ from syncoll.memory import budget
 from syncoll.processes import python_command
 from syncoll.solving.worker import Failed, receive, send
 
-__all__ = ["RESTING", "WorkerConnection"]
-
 _START = """\
 import importlib
 main = importlib.import_module(sys.argv[2]).main

@@ -25,8 +25,6 @@ from syncoll.solving.task import SolveTask, decide, release
 from syncoll.version import __version__
 from syncoll.wording import counted
 
-__all__ = ["LONE_SECONDS", "DaskCluster", "DaskPool", "decide_on_worker"]
-
 _CONNECT_SECONDS = 5.0
 
 LONE_SECONDS = 20.0

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from syncoll.errors import UsageError
 
-__all__ = ["HERE", "ExecutorName"]
-
 _MOST_JOBS = 1024
 
 

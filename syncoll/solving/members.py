@@ -28,19 +28,6 @@ from syncoll.plugins import (
 from syncoll.processes import available_cores
 from syncoll.solving.process import SolverProcess
 
-__all__ = [
-    "AUTO",
-    "BackendChoice",
-    "Member",
-    "SolverSettings",
-    "choose_backends",
-    "choose_encoding",
-    "choose_prover",
-    "default_threads",
-    "installed",
-    "member_options",
-]
-
 AUTO = "auto"
 
 _AT_ONCE = 2

@@ -47,8 +47,6 @@ from syncoll.solving.task import (
     solve_plainly,
 )
 
-__all__ = ["SolverPool", "Submitted", "open_pool", "spawned_processes"]
-
 _UNGUARDED = (
     "the worker processes cannot start. Each of them imports the script, so its calls must stand "
     'under `if __name__ == "__main__":`'

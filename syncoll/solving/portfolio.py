@@ -26,16 +26,6 @@ from syncoll.results.solution import NO_FORMULA
 from syncoll.solving.members import Member
 from syncoll.solving.process import SolverProcess
 
-__all__ = [
-    "HEAD_START_SECONDS",
-    "Reply",
-    "ask_in_turn",
-    "ask_one",
-    "losses_of",
-    "no_answer",
-    "race",
-]
-
 HEAD_START_SECONDS = 0.5
 """Seconds between the start of one backend and the next."""
 

@@ -23,8 +23,6 @@ from syncoll.plugins import BackendRecord, OptionValue, resolve_options
 from syncoll.solving.connection import RESTING, WorkerConnection
 from syncoll.solving.worker import Done, Failed, LoadRequest, Ready, SolveRequest
 
-__all__ = ["SolverProcess"]
-
 _POLL_SECONDS = 0.02
 _MEMORY_POLL_SECONDS = 0.05
 _MEMORY_OF_ALL_POLL_SECONDS = 0.25

@@ -13,8 +13,6 @@ from syncoll.clock import took
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
 
-__all__ = ["without_useless_sends"]
-
 _MOST_REPLAYED = 300_000
 """Number of sends that all trials together replay; it takes about a second."""
 

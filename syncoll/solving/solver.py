@@ -57,8 +57,6 @@ from syncoll.trust import require_valid
 from syncoll.trust.replay import as_counted
 from syncoll.version import __version__
 
-__all__ = ["Preparation", "Solver"]
-
 _VERIFY_SECONDS = 0.4
 """Extra time to verify an algorithm that was found at the last moment."""
 

@@ -24,8 +24,6 @@ from syncoll.results.solution import Solution, without_caches
 from syncoll.solving.members import SolverSettings, installed
 from syncoll.solving.solver import Solver
 
-__all__ = ["How", "SolveTask", "SolverCache", "StopSignal", "decide", "release", "solve_plainly"]
-
 How = Callable[[Solver, Instance, float | None], Solution]
 """Decides an instance within a time limit; a function at the top level of a module."""
 

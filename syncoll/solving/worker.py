@@ -33,19 +33,6 @@ from typing import BinaryIO
 from syncoll.formula import Formula, Limits, Outcome
 from syncoll.plugins import Backend, OptionValue
 
-__all__ = [
-    "Done",
-    "Failed",
-    "LoadRequest",
-    "Ready",
-    "SolveRequest",
-    "failure",
-    "main",
-    "opened",
-    "receive",
-    "send",
-]
-
 _LENGTH = struct.Struct(">Q")
 
 

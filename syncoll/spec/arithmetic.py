@@ -16,20 +16,6 @@ import numpy.typing as npt
 
 from syncoll.spec.limits import MAX_NUMBER
 
-__all__ = [
-    "Fault",
-    "Mask",
-    "arithmetic",
-    "cell_of",
-    "choose",
-    "compare",
-    "first_live",
-    "is_boolean",
-    "is_column",
-    "is_fractional",
-    "is_number",
-]
-
 Mask = npt.NDArray[np.bool_] | None
 
 

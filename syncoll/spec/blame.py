@@ -18,8 +18,6 @@ from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import CallArgument, Definition
 
-__all__ = ["BlamedCall", "DataError", "RequirementError", "at_call", "at_use", "blaming", "guilty"]
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -19,8 +19,6 @@ from syncoll.spec.limits import MAX_PARTS
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Node
 
-__all__ = ["Builder"]
-
 _LABEL_PART = re.compile(r"\\(.)|\{([^{}]*)\}|([{}])|([^\\{}]+)", re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "{": "{", "}": "}", "n": "\n", "t": "\t"}
 _RATES = {

@@ -31,8 +31,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
 
-__all__ = ["BUILTINS"]
-
 _Function = Callable[["Evaluator", Call, NameScope, Mask], Any]
 
 

@@ -32,8 +32,6 @@ from syncoll.spec.source import read_source
 from syncoll.spec.syntax import Definition, Expr, Node
 from syncoll.spec.values import NameScope, Relation, kind_of
 
-__all__ = ["CheckReport", "Trials", "check_file"]
-
 _BEGINS = re.compile(r"^(?:relation|collective|topology|search|let|import)\b", re.MULTILINE)
 
 

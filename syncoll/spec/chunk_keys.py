@@ -35,8 +35,6 @@ from syncoll.spec.values import (
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
 
-__all__ = ["alike"]
-
 _WORK_PER_PART = 200 * WORK_PER_SCALAR
 """The cost of going through one relation of a definition."""
 

@@ -25,8 +25,6 @@ from syncoll.spec.syntax import Node
 from syncoll.spec.values import ListedRelation, NameScope, NotVectorisable, Relation
 from syncoll.wording import counted
 
-__all__ = ["EmptyError", "build_collective", "mentions", "table_of"]
-
 _BLOCK = 1 << 18
 """Cells that are evaluated together: few enough for the processor's caches."""
 

@@ -23,8 +23,6 @@ from syncoll.spec.source import Source
 from syncoll.spec.values import NameScope
 from syncoll.wording import argument
 
-__all__ = ["parse_damage", "without"]
-
 _SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/(?!0+$)[0-9]{1,9})?)")
 _GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECASE)
 

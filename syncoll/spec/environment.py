@@ -19,8 +19,6 @@ from syncoll.spec.source import Span
 from syncoll.spec.syntax import CallArgument, Definition, Expr, Literal, MatrixFile
 from syncoll.spec.values import Matrix, NameScope, written
 
-__all__ = ["IN_UNITS", "Ambient", "as_arguments", "bind_arguments", "no_such_value"]
-
 _AMBIENT_HINT = {
     "P": "`P` only in collectives in braces, and in topologies after `nodes`",
     "C": "`C` only in collectives in braces",

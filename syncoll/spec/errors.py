@@ -21,8 +21,6 @@ from syncoll.spec.values import NameScope, written
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
 
-__all__ = ["describe_cell", "fault_error", "in_words", "syntax_error"]
-
 
 def describe_cell(cell: tuple[tuple[int, ...], tuple[int, ...]] | None, scope: NameScope) -> str:
     """The values of the variables in a cell: `` (with c = 3, n = 0)``."""

@@ -59,8 +59,6 @@ from syncoll.spec.values import (
 )
 from syncoll.wording import counted
 
-__all__ = ["Evaluator"]
-
 
 @dataclass(eq=False)
 class Evaluator:

@@ -17,8 +17,6 @@ from syncoll.spec.limits import MAX_BINDERS, MAX_DEPTH, MAX_NUMBER
 from syncoll.spec.source import Source, Span
 from syncoll.spec.syntax import Expr, Node
 
-__all__ = ["Children", "ExpressionBuilder", "flat"]
-
 Children = list[Any]
 _E = TypeVar("_E", bound=Expr)
 

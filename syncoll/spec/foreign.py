@@ -16,8 +16,6 @@ from syncoll.spec.source import Source
 if TYPE_CHECKING:
     from syncoll.spec.library import SpecLibrary
 
-__all__ = ["ForeignFiles", "Reader", "Recognise", "unrecognised"]
-
 _REFERENCE = re.compile(
     r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
     re.DOTALL,

@@ -29,16 +29,6 @@ from syncoll.spec.syntax import Combination, Definition, Expr, Reference
 from syncoll.spec.topology_builder import TopologyBuilder
 from syncoll.spec.values import NameScope, Relation, written
 
-__all__ = [
-    "SearchSpec",
-    "make_collective",
-    "make_combination",
-    "make_search",
-    "make_topology",
-    "nodes_in_columns",
-    "nodes_of_topology",
-]
-
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 

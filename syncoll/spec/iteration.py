@@ -28,8 +28,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
 
-__all__ = ["each", "index", "list_for", "range_of", "rows"]
-
 
 def list_for(evaluator: Evaluator, expr: syntax.ListFor, scope: NameScope, mask: Mask) -> ListValue:
     """The list that a comprehension makes."""

@@ -12,8 +12,6 @@ from pathlib import Path
 from syncoll.spec.source import Source
 from syncoll.spec.syntax import File
 
-__all__ = ["cache_folder", "parse_once"]
-
 _MAKERS = "grammar.lark builder.py expressions.py keywords.py limits.py source.py syntax.py"
 """Files whose contents determine a tree, next to the text."""
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-__all__ = ["AMBIENT", "BUILTIN_NAMES", "RESERVED", "list_words"]
-
 _RESERVED = """
 and collective div else false for if import in inverse let link mod nodes not or post pre relation
 require search shared then topology true

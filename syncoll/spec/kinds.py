@@ -7,8 +7,6 @@ from syncoll.spec.keywords import list_words
 from syncoll.spec.library import SpecLibrary
 from syncoll.spec.module import close_names
 
-__all__ = ["kind_of"]
-
 
 def kind_of(specs: SpecLibrary, reference: str) -> str:
     """Whether the reference names a topology, a collective or a file of results.

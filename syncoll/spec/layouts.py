@@ -19,8 +19,6 @@ from syncoll.spec.limits import MAX_CHUNKS, MAX_NODES, MAX_NUMBER
 from syncoll.spec.source import Span
 from syncoll.spec.values import ListedRelation, Matrix, is_list, written
 
-__all__ = ["is_layout", "layout_cells", "layout_of", "layout_rows", "parsed_layout"]
-
 Document = dict[str, Any]
 Fail = Callable[[str, str], Exception]
 

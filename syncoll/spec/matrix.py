@@ -19,8 +19,6 @@ from syncoll.spec.source import Source, Span, decode
 from syncoll.spec.values import Matrix
 from syncoll.wording import counted
 
-__all__ = ["read_matrix"]
-
 _NUMBER = re.compile(r"[0-9]+")
 _COMMENT = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
 _DIGITS = re.compile(r"[0-9,\s]*")

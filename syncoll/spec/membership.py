@@ -32,8 +32,6 @@ from syncoll.spec.values import (
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
 
-__all__ = ["combine", "compare_two", "holds", "set_of", "set_where"]
-
 _RELATION_OPS = {"|": "union", "&": "intersection", "-": "difference"}
 
 

@@ -17,21 +17,6 @@ from syncoll.spec.parser import parse_file
 from syncoll.spec.source import Source, Span, read_source
 from syncoll.spec.syntax import Definition, File
 
-__all__ = [
-    "Found",
-    "Library",
-    "Module",
-    "NoLibrary",
-    "close_names",
-    "defined_twice",
-    "load_module",
-    "make_module",
-    "module_of",
-    "namespace_of",
-    "suggest",
-    "unknown_name",
-]
-
 _LEAST_PART, _MOST_SUGGESTED = 3, 3
 """Letters of a word that other names may contain, and the number of these suggestions."""
 

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
     from syncoll.spec.builder import Builder
 
-__all__ = [
-    "parse_broken",
-    "parse_combination",
-    "parse_expression",
-    "parse_failures",
-    "parse_file",
-    "parse_reference",
-]
-
 _LOCK = threading.Lock()
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

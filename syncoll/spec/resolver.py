@@ -17,8 +17,6 @@ from syncoll.spec.module import Module
 from syncoll.spec.syntax import Definition, Node
 from syncoll.spec.values import NameScope
 
-__all__ = ["check_definition", "find_circles", "used_by", "used_first"]
-
 _Names = dict[str, syntax.ValueDefinition | None]
 
 _WITHIN = dict.fromkeys("CG", ("behind `within`", "`P` or `nodes`"))

@@ -12,8 +12,6 @@ from syncoll.errors import Origin, SpecError
 from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.wording import where_typed
 
-__all__ = ["Source", "Span", "decode", "read_source"]
-
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with

@@ -8,8 +8,6 @@ from syncoll.arrays import IntArray
 from syncoll.spec.source import Span
 from syncoll.spec.values import ListedRelation, is_list, written
 
-__all__ = ["token_places"]
-
 
 def token_places(
     routing: Any, experts: int, placement: Any, nodes: int, span: Span

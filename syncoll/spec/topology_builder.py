@@ -20,8 +20,6 @@ from syncoll.spec.syntax import Expr
 from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of, written
 from syncoll.wording import counted
 
-__all__ = ["TopologyBuilder"]
-
 _Bandwidth = Fraction | None
 _Figures = tuple[_Bandwidth, Fraction | None, tuple[tuple[str, Fraction], ...]]
 _Row = tuple[Link, _Figures, str]

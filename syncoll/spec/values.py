@@ -16,22 +16,6 @@ from syncoll.spec.syntax import SetWhere, ValueDefinition
 if TYPE_CHECKING:
     from syncoll.spec.module import Module
 
-__all__ = [
-    "Closure",
-    "CombinedRelation",
-    "ListValue",
-    "ListedRelation",
-    "Matrix",
-    "NameScope",
-    "NotVectorisable",
-    "PairValue",
-    "Relation",
-    "WhereRelation",
-    "is_list",
-    "kind_of",
-    "written",
-]
-
 ListValue = tuple[Any, ...] | range
 
 

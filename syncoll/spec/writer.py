@@ -8,16 +8,6 @@ from syncoll.errors import SpecError
 from syncoll.model import BandwidthBound, Counting, FabricLink, Link, Topology
 from syncoll.spec.keywords import RESERVED
 
-__all__ = [
-    "INDENT",
-    "WIDTH",
-    "label_text",
-    "latency_text",
-    "require_name",
-    "statement_lines",
-    "topology_to_spec",
-]
-
 WIDTH = 96
 INDENT = "    "
 

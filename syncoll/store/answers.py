@@ -9,8 +9,6 @@ from syncoll.certificates import Priced
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 
-__all__ = ["StoreDescription", "StoredAnswer", "StoredCertificate", "no_more_than"]
-
 
 @dataclass(frozen=True, eq=False)
 class StoredAnswer:

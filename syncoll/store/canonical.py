@@ -35,15 +35,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.linear.colour_refinement import Graph, hashes, numbered, refine
 from syncoll.symmetry.candidates import ColouredGraph
 
-__all__ = [
-    "MOST_EDGES",
-    "MOST_VERTICES",
-    "RefinementHash",
-    "inverse",
-    "matching",
-    "refinement_hash",
-]
-
 MOST_VERTICES = 10_000
 MOST_EDGES = 100_000
 """Largest number of edges of the graph; larger ones have no hash."""

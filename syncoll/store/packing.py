@@ -26,18 +26,6 @@ from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 from syncoll.store.answers import StoredAnswer
 
-__all__ = [
-    "answer_details",
-    "answer_from_row",
-    "digest",
-    "pack_algorithm",
-    "pack_certificate",
-    "pack_question",
-    "unpack_algorithm",
-    "unpack_certificate",
-    "unpack_question",
-]
-
 _COLUMNS = b"\x01"
 _RECORD = b"\x02"  # certificates of form 1 no longer answer
 _TEXT = b"\x01"

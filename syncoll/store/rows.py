@@ -18,8 +18,6 @@ from syncoll.store.packing import digest, pack_question, unpack_question
 from syncoll.store.question import CanonicalQuestion, Numbering
 from syncoll.store.schema import explained
 
-__all__ = ["Row", "Rows", "Table"]
-
 _MOST_ALIKE = 16
 """The number of alike rows compared with a question."""
 

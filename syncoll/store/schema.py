@@ -13,16 +13,6 @@ from pathlib import Path
 
 from syncoll.errors import FileFormatError, SyncollError, UsageError
 
-__all__ = [
-    "APPLICATION_ID",
-    "MIGRATIONS",
-    "VERSION",
-    "delete_damaged",
-    "explained",
-    "prepare",
-    "require_database",
-]
-
 APPLICATION_ID = 0x53796E43
 """``SynC``, for `file` and SQLite's tools."""
 

@@ -17,8 +17,6 @@ from syncoll.symmetry.group import FreeGroup
 from syncoll.symmetry.orbits import numbered_orbits
 from syncoll.symmetry.search import free_symmetry
 
-__all__ = ["Action"]
-
 
 @dataclass(frozen=True, eq=False)
 class Action:

@@ -25,17 +25,6 @@ from syncoll.symmetry.structure import Structure
 if TYPE_CHECKING:
     import igraph
 
-__all__ = [
-    "ColouredGraph",
-    "automorphism_generators",
-    "automorphism_graph",
-    "collective_generators",
-    "collective_graph",
-    "digit_shifts",
-    "free_power",
-    "products",
-]
-
 _MOST_RANDOM = 500
 """Number of random elements of a group that are tried."""
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 
-__all__ = ["FreeGroup", "Group"]
-
 
 @dataclass(frozen=True, eq=False)
 class Group:

@@ -14,16 +14,6 @@ from syncoll.symmetry.candidates import automorphism_graph
 from syncoll.symmetry.group import Group
 from syncoll.symmetry.structure import Structure
 
-__all__ = [
-    "LinkOrbits",
-    "automorphisms_fixing",
-    "bound_labels",
-    "least_of_orbits",
-    "link_orbits",
-    "numbered_orbits",
-    "vertex_automorphisms_fixing",
-]
-
 
 def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[IntArray]:
     """Generators ``[P]`` of the automorphisms that keep each of some disjoint sets of nodes.

@@ -21,8 +21,6 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.model import UNREACHABLE, Topology
 
-__all__ = ["Product", "find_products"]
-
 _MOST_NODES = 4096  # all distances take 64 MiB
 _MOST_PAIRS = 400_000
 """Pairs of links of one node, as many as in a complete graph of 90 nodes."""

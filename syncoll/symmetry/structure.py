@@ -5,8 +5,6 @@ import numpy as np
 from syncoll.arrays import IntArray, KeyArray
 from syncoll.model import RelationTable, Topology
 
-__all__ = ["Structure"]
-
 _MOST_CELLS = 1 << 24
 """Cells of a table of chunks and nodes that are processed together."""
 

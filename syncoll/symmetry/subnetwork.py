@@ -20,8 +20,6 @@ from syncoll.symmetry.candidates import collective_generators
 from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["symmetric_subnetwork"]
-
 _MOST_LINKS, _MOST_ORBITS = 400, 24
 """Links of the largest machine, and orbits of the least symmetric one, for which candidates are
 compared; each takes milliseconds."""

@@ -19,8 +19,6 @@ from syncoll.arrays import BoolArray
 from syncoll.model import Counting, Instance
 from syncoll.testing.summing import has_combining_algorithm
 
-__all__ = ["Held", "TooLargeError", "has_algorithm", "least_rounds", "pairs", "refuse_combining"]
-
 Held = frozenset[tuple[int, int]]
 """Pairs (chunk, node)."""
 

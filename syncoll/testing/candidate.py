@@ -14,8 +14,6 @@ from syncoll.solving import SolverProcess
 from syncoll.testing.formulas import brute_force_models
 from syncoll.testing.kit import ConformanceError, demand
 
-__all__ = ["LATE_SECONDS", "PATIENCE", "SECONDS", "BackendUnderTest", "ObservedLoader"]
-
 SECONDS = 30.0  # the time limit for small formulas, which no solver needs
 LATE_SECONDS = 3.0  # on a busy machine a backend may answer this much later than its limit
 PATIENCE = 10.0  # after its limit, until a backend without an answer is ended and fails

@@ -14,15 +14,6 @@ import numpy.typing as npt
 
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder
 
-__all__ = [
-    "Models",
-    "brute_force_models",
-    "market_split",
-    "pigeonhole",
-    "planted",
-    "random_formula",
-]
-
 _MOST_ASSIGNMENTS = 1 << 20
 
 

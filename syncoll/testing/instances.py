@@ -15,14 +15,6 @@ import numpy as np
 from syncoll.arrays import BoolArray
 from syncoll.model import UNREACHABLE, Algorithm, Instance, Link, Topology, compose, invert
 
-__all__ = [
-    "connected_topology",
-    "random_case",
-    "random_instance",
-    "random_topology",
-    "random_trees",
-]
-
 _LINK_BANDWIDTHS = (1, 1, 1, 1, 2, 3, Fraction(1, 2), Fraction(3, 2), Fraction(2, 3))
 _SHARED_BANDWIDTHS = (1, 1, 2, 2, 3, Fraction(1, 2), Fraction(3, 2), Fraction(5, 2))
 

@@ -16,18 +16,6 @@ from syncoll.plugins import Option, resolve_options
 from syncoll.plugins.code import NamedCode
 from syncoll.processes import python_command
 
-__all__ = [
-    "Conformance",
-    "ConformanceError",
-    "Failure",
-    "check_light",
-    "check_options",
-    "checks_of",
-    "demand",
-    "failures",
-    "values",
-]
-
 _S = TypeVar("_S")
 
 

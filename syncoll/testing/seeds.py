@@ -25,8 +25,6 @@ from syncoll.testing.kit import (
 )
 from syncoll.trust import require_valid
 
-__all__ = ["SEED_CHECKS", "SeedConformance", "check_seed", "proposals", "questions"]
-
 _TOPOLOGIES = ("ring(4)", "line(3)", "hub(4)", "fully_connected(5)", "hypercube(3)", "torus(3,3)")
 _COLLECTIVES = (
     *("broadcast", "broadcast(root = 1)", "allgather", "gather", "scatter", "alltoall"),

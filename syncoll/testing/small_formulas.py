@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, FormulaBuilder
 
-__all__ = ["RowCase", "row_cases", "tiny_formulas"]
-
 
 class RowCase(NamedTuple):
     """A formula, named by its peculiarity."""

@@ -11,8 +11,6 @@ from itertools import combinations
 
 from syncoll.model import Counting, Instance, Topology
 
-__all__ = ["has_combining_algorithm"]
-
 _Parts = frozenset[frozenset[int]]
 """Partial results, as sets of contributors."""
 

@@ -26,8 +26,6 @@ from syncoll.model.node_sets import NodeSets
 from syncoll.trust.holdings import Violation
 from syncoll.wording import counted
 
-__all__ = ["carrier_violations", "watched_chunks"]
-
 _CELLS_AT_ONCE = 1 << 22
 
 

@@ -30,8 +30,6 @@ from syncoll.trust.families import require_consistent
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
 from syncoll.trust.unchecked import Unchecked, unchecked
 
-__all__ = ["Checked", "Witness", "check_claims"]
-
 Witness = Callable[[Refuted, Frontier], object]
 """Checks the proof file of a refutation; raises `VerificationError`."""
 

@@ -24,8 +24,6 @@ from enum import StrEnum
 
 from syncoll.errors import VerificationError
 
-__all__ = ["ProofCheck", "ProofVerdict", "check_rup", "lrat", "trimmed"]
-
 _ADD, _DELETE = 0, 1
 _LONGEST_SHOWN = 60
 _STEPS_BETWEEN_LOOKS = 50

@@ -18,8 +18,6 @@ from syncoll.model.counting import bound_loads
 from syncoll.results import Family, Frontier
 from syncoll.trust.replay import is_valid_summed, require_valid, without_sums
 
-__all__ = ["require_consistent", "require_family"]
-
 _MOST_CELLS = 1 << 28
 """Bounds times steps of all counted members; a file that needs more would stall its reader."""
 

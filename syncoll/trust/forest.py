@@ -10,8 +10,6 @@ from syncoll.errors import VerificationError
 from syncoll.model import Fabric, Forest
 from syncoll.results.forest import PackedForest
 
-__all__ = ["verify_any_roots", "verify_forest", "verify_packed"]
-
 _CELLS = 8_000_000
 
 

@@ -23,8 +23,6 @@ from syncoll.model.associations import Association, bit_masks
 from syncoll.model.counting import Arrivals
 from syncoll.wording import few
 
-__all__ = ["Copies", "Partials", "Violation", "disjoint_parts"]
-
 _MOST_REMAINDERS = 100_000
 """The limit of the search for disjoint parts, which only adversarial files reach."""
 

@@ -25,8 +25,6 @@ from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.trust.sums import not_summed
 from syncoll.wording import counted
 
-__all__ = ["as_counted", "is_valid_summed", "require_valid", "violations", "without_sums"]
-
 _MOST = 1 << 62
 """More chunks than are ever sent; fits in arrays."""
 

@@ -11,8 +11,6 @@ from syncoll.model import Collective, Instance, Topology
 from syncoll.results import Evidence
 from syncoll.wording import argument
 
-__all__ = ["require_same_collective", "require_same_instance", "require_same_topology"]
-
 
 def require_same_topology(stored: Topology, meant: Topology, *, finer: bool = False) -> None:
     """Raises `VerificationError` unless two topologies have the same links, bandwidths and grains.

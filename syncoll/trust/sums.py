@@ -19,8 +19,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
 
-__all__ = ["not_summed"]
-
 Words = npt.NDArray[np.uint64]
 
 _WORDS_AT_ONCE = 1 << 24

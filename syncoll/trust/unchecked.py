@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from syncoll.results import Evidence, Frontier, Refuted
 from syncoll.wording import argument, few
 
-__all__ = ["Unchecked", "unchecked"]
-
 
 @dataclass(frozen=True)
 class Unchecked:

@@ -26,18 +26,6 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Topology
 
-__all__ = [
-    "Progress",
-    "What",
-    "Where",
-    "command",
-    "deadline_of",
-    "reading",
-    "session_for",
-    "session_of",
-    "verb",
-]
-
 Where: TypeAlias = "str | Topology | Fabric"
 What: TypeAlias = "str | Collective"
 Progress: TypeAlias = Literal["auto", "live", "plain", "none"]

@@ -13,8 +13,6 @@ from typing import Any
 
 from syncoll.session.settings import SettingsOptions, SolverOptions
 
-__all__ = ["SWEEP", "Parameter", "Shell", "Verb", "parameters_of", "sentences", "verbs"]
-
 _PACKAGE = "syncoll.verbs"
 
 SWEEP = {

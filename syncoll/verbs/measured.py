@@ -17,8 +17,6 @@ from syncoll.simulating import PhysicalNetwork, given_network
 from syncoll.verbs.asking import Where, reading
 from syncoll.wording import argument
 
-__all__ = ["STARTS", "library_ways", "measured_runs"]
-
 _SECONDS = 60.0
 """For each classic: a library's own algorithm must not be missing on a busy machine."""
 

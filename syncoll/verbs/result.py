@@ -16,8 +16,6 @@ from syncoll.pages import Page
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Displayable", "Result", "Shown", "Tabular", "columns_of", "data_frame", "picked"]
-
 _D = TypeVar("_D", bound="Displayable")
 
 _NOT_PICKLED = {"session", "source"}

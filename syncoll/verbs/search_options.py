@@ -9,8 +9,6 @@ from syncoll import values
 from syncoll.session.settings import SettingsOptions
 from syncoll.verbs.declaration import Shell
 
-__all__ = ["SEARCH", "SearchOptions", "limits_of"]
-
 SEARCH = Shell(
     {
         "symmetric": (

@@ -19,8 +19,6 @@ from typing import NoReturn
 
 from syncoll.errors import VerificationError
 
-__all__ = ["MOST_BYTES", "Tag", "scan"]
-
 MOST_BYTES = 64 << 20
 _LONGEST = 254
 _MOST_ATTRIBUTES = 16

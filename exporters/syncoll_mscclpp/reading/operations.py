@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
 from syncoll_mscclpp.reading.plan import PlanOperation, PlanReference
 
-__all__ = ["MULTICAST", "PACKETS", "SIGNATURES", "Signature", "in_packets", "wrong_signature"]
-
 PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt", "gstorepkt")
 """Operations on data with a flag in every packet, as in protocol LL."""
 

@@ -25,8 +25,6 @@ import numpy as np
 from syncoll.model import Instance
 from syncoll.trust.data.workload import Array, ReduceOp, Workload, exactly, rounding
 
-__all__ = ["DataDemand", "Inputs", "demand", "reduction"]
-
 
 class Inputs:
     """The data of every chunk at every node of its pre before the first step: in a combining

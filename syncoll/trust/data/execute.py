@@ -22,8 +22,6 @@ from syncoll.trust.data.definition import DataDemand, Inputs, demand, reduction
 from syncoll.trust.data.workload import Array, ReduceOp, Workload, widen
 from syncoll.wording import counted
 
-__all__ = ["Execution", "Mismatch", "NodeMemory", "execute"]
-
 Label = frozenset[int]
 
 COPY: Label = frozenset()

@@ -14,20 +14,6 @@ import numpy.typing as npt
 
 from syncoll.errors import UsageError
 
-__all__ = [
-    "BFLOAT16",
-    "DTYPES",
-    "Array",
-    "ReduceOp",
-    "Workload",
-    "dtype_of",
-    "exactly",
-    "name_of",
-    "narrow",
-    "rounding",
-    "widen",
-]
-
 Array = npt.NDArray[Any]
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "int8")

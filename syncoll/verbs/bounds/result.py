@@ -18,8 +18,6 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.verbs.frontier import CheckedResult
 
-__all__ = ["BoundsResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundsResult(Result, LowerBounds):

@@ -13,8 +13,6 @@ from syncoll.simulating import Reach, runtime_text
 from syncoll.units import format_size, microseconds
 from syncoll.verbs.result import Result
 
-__all__ = ["CalibrationResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationResult(Result, Fit):

@@ -28,8 +28,6 @@ from syncoll.verbs.measured import STARTS
 from syncoll.verbs.result import Result, picked
 from syncoll.wording import counted
 
-__all__ = ["CeilingResult", "ceilings_of"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CeilingResult(Result):

@@ -15,8 +15,6 @@ from syncoll.planning import Picture
 from syncoll.reporting import design_report
 from syncoll.verbs.result import Tabular, columns_of, picked
 
-__all__ = ["DesignResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DesignResult(Tabular, Design):

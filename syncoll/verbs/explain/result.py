@@ -9,8 +9,6 @@ from syncoll.pages.page import PageParts, paged, table
 from syncoll.verbs.result import Result, picked
 from syncoll.wording import counted
 
-__all__ = ["ExplainedStage", "ExplanationResult"]
-
 _SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"
 
 _HEADS = "Booleans integers clauses cardinality linear difference literals"

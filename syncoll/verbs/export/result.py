@@ -7,8 +7,6 @@ from syncoll.pages.page import PageParts, paged
 from syncoll.runtime import SavedExport
 from syncoll.verbs.result import Result
 
-__all__ = ["ExportResult"]
-
 
 @dataclass(frozen=True, repr=False)
 class ExportResult(Result, SavedExport):

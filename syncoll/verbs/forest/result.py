@@ -11,8 +11,6 @@ from syncoll.results import Forests, PackedForest
 from syncoll.verbs.result import Result
 from syncoll.wording import counted, runs_in_words
 
-__all__ = ["ForestsResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForestsResult(Result, Forests):

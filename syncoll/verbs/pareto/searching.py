@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from syncoll.simulating import Runtime
 
-__all__ = ["aimed", "require_possible", "searched"]
-
 _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER, _SHARE_BY_TIME = 0.75, 0.25, 0.7
 """Parts of a time limit with sizes: of the whole for the search, of the rest for ordering chunks,
 and of the rest for the comparison by time.  The remainder is for simulating the points."""

@@ -25,8 +25,6 @@ from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.result import Tabular, columns_of, picked
 from syncoll.wording import counted
 
-__all__ = ["PlanResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlanResult(Tabular, Plan):

@@ -22,8 +22,6 @@ from syncoll.verbs.frontier import FrontierResult, Source, frontier_of
 from syncoll.verbs.recommend.result import RecommendationResult, style_after
 from syncoll.verbs.simulate.result import SimulationResult
 
-__all__ = ["frontier_for", "recommendation_for"]
-
 _SECONDS, _SHARE_OF_SEARCH = 60.0, 0.8
 """The usual limit of time, and the part that the search gets; the rest is for simulations, which
 have no limit of their own."""

@@ -28,8 +28,6 @@ from syncoll.verbs.simulate.result import SimulationResult
 from syncoll.version import __version__
 from syncoll.wording import argument, counted, gap
 
-__all__ = ["RecommendationResult", "require_possible", "style_after"]
-
 _FASTER = 0.95
 """An algorithm that the message does not fit is named if it takes at most this part of the time."""
 

@@ -10,8 +10,6 @@ from syncoll.reporting import Subject, Times, figure_files, figures, framed
 from syncoll.verbs.result import Displayable
 from syncoll.wording import counted
 
-__all__ = ["ReportResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportResult(Displayable):

@@ -14,8 +14,6 @@ from syncoll.trust.data import Execution
 from syncoll.verbs.result import Result, picked
 from syncoll.wording import counted
 
-__all__ = ["ExecutionResult", "MpiResult", "execution_page", "mpi_page"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExecutionResult(Result, Execution):

@@ -10,8 +10,6 @@ from syncoll.session.names import Tell
 from syncoll.verbs.result import Shown, picked
 from syncoll.wording import counted
 
-__all__ = ["ni_tables_of"]
-
 _Made = list[tuple[StoredAlgorithm, tuple[ScheduleTable, ...]]]
 
 

@@ -11,8 +11,6 @@ from syncoll.symmetry import Symmetry
 from syncoll.verbs.result import Result
 from syncoll.wording import counted, few
 
-__all__ = ["SymmetryResult"]
-
 _MOST_CYCLES_SHOWN = 4
 _LONGEST_CYCLE_SHOWN = 8
 

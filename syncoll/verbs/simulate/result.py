@@ -29,8 +29,6 @@ from syncoll.verbs.asking import What
 from syncoll.verbs.result import Tabular, columns_of
 from syncoll.wording import argument, counted, gap
 
-__all__ = ["SimulationResult", "classics_of"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult(Tabular, Comparison):

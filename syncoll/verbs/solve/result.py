@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from syncoll.proofs.refute import Refuting
     from syncoll.verbs.frontier import StoredResult
 
-__all__ = ["SolutionResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SolutionResult(Result, Solution):

@@ -11,8 +11,6 @@ from syncoll.results import Refuted
 from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
-__all__ = ["TheoremResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TheoremResult(Result):

@@ -14,8 +14,6 @@ from syncoll.verbs.result import Result
 from syncoll.verification import Verified, verification_document
 from syncoll.wording import counted
 
-__all__ = ["VerifiedResult"]
-
 _MOST_SENDS = 200_000
 """Larger algorithms are replayed, but the order of their sums is not followed; limits work."""
 
