@@ -1,4 +1,4 @@
-"""The results of searches in one file: answers and bounds, found under any numbering."""
+"""The results of searches in one file: answers and bounds."""
 
 from syncoll.store.answers import (
     StoredAnswer as StoredAnswer,

@@ -80,8 +80,7 @@ class StoredCertificate:
 
 @dataclass(frozen=True)
 class StoreDescription:
-    """The contents of a store; an answer counts under each numbering of its question.  Its bytes
-    include SQLite's other files."""
+    """The contents of a store; its bytes include SQLite's other files."""
 
     path: Path
     bytes: int

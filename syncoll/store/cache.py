@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -132,9 +131,8 @@ class CachedBounds:
         efforts = (_EFFORT[True], _EFFORT[False])[: 1 if thorough else 2]
         in_vain = f"{_EFFORT[thorough]}, more than {more_than}"
         asked = (*efforts, in_vain) if more_than else efforts
-        # A question under its own numbers is found at once.
-        for alike, effort in product((False, True), asked):
-            found = self.store.certificate(topology, demands, steps, effort, seconds, alike=alike)
+        for effort in asked:
+            found = self.store.certificate(topology, demands, steps, effort, seconds)
             if found is not None:
                 self.remembered += 1
                 proof = found.certificate

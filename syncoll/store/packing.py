@@ -1,4 +1,4 @@
-"""Rows of the store: algorithms, certificates, questions and answers as bytes, with a digest.
+"""Rows of the store: algorithms, certificates and answers as bytes, with a digest.
 
 Algorithms are compressed columns of the narrowest integers: less than half the size of compressed
 JSON, and read twice as fast.  Certificates are the records of files, as compressed JSON.  The first
@@ -28,7 +28,6 @@ from syncoll.store.answers import StoredAnswer
 
 _COLUMNS = b"\x01"
 _RECORD = b"\x02"  # certificates of form 1 no longer answer
-_TEXT = b"\x01"
 
 _MOST_BYTES = 1 << 30
 """The limit of an unpacked row: a few bytes may unpack to more than the memory."""
@@ -112,19 +111,6 @@ def unpack_certificate(data: bytes) -> Priced:
     if certificate is None or certificate.argument.of_sums:
         raise FileFormatError(f"a stored certificate by {document['method']}")
     return certificate
-
-
-def pack_question(text: bytes) -> bytes:
-    """The text of a question, compressed."""
-    return _TEXT + zlib.compress(text)
-
-
-def unpack_question(data: bytes) -> bytes:
-    """The text of `pack_question`.  Raises `FileFormatError` if the bytes are no text."""
-    try:
-        return _unpacked(data, _TEXT)
-    except _DAMAGE as error:
-        raise FileFormatError(f"a stored question cannot be read: {error}") from error
 
 
 class _LimitsRecord(ClosedRecord, frozen=True):

@@ -1,10 +1,5 @@
-"""The rows of a store's tables: found by two keys, and checked.
+"""The rows of a store's tables: found by their keys, and checked."""
 
-A question is looked up by its text, then among the rows of alike questions, which store their text
-to be compared under renumbering.
-"""
-
-import hashlib
 import sqlite3
 import threading
 import warnings
@@ -14,20 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from syncoll.errors import FileFormatError, UsageError, VerificationError
-from syncoll.store.packing import digest, pack_question, unpack_question
-from syncoll.store.question import CanonicalQuestion, Numbering
+from syncoll.store.packing import digest
 from syncoll.store.schema import explained
-
-_MOST_ALIKE = 16
-"""The number of alike rows compared with a question."""
 
 T = TypeVar("T")
 
 Row = Sequence[Any]
-
-Reading = Callable[[Row], Callable[[Numbering], T] | None]
-"""A function from a row's contents to a function from its numbering to the result; None if the row
-does not answer.  Both may raise `FileFormatError` and `VerificationError`."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +24,12 @@ class Table:
     Args:
         contents: the columns that the digest covers.
         ranks: further columns.
-        best_first: the order in which rows are tried.
         better: the condition for a new row to replace an old one.
     """
 
     name: str
     contents: tuple[str, ...]
     ranks: tuple[str, ...]
-    best_first: str
     better: str
 
 
@@ -80,80 +65,39 @@ class Rows:
             raise UsageError(self.trouble or f"the store {self.path} is closed")
         return self._connection
 
-    def find(
-        self,
-        table: Table,
-        question: CanonicalQuestion,
-        read: Reading[T],
-        repeat: Callable[[T], object],
-        *,
-        alike: bool = True,
-    ) -> T | None:
-        """The answer of a row to a question; with `alike`, rows of the same question under other
-        numbers count, and `repeat` keeps their answer under these."""
-        columns = ", ".join(("digest", "exact", *table.contents))
-        select = f"SELECT {columns}, NULL FROM {table.name} WHERE exact = ?"
-        for row in self._execute(select, question.key):
-            found = self._believed(table, row, read, lambda _: question.numbering)
-            if found is not None:
-                return found
-        if not alike or question.alike is None:
-            return None
-
-        def renumbered(row: Row) -> Numbering | None:
-            text = unpack_question(row[-1])
-            if hashlib.sha256(text).digest() != row[1]:
-                raise FileFormatError("a stored question was changed")
-            return question.renumbers(text)
-
-        select = (
-            f"SELECT {columns}, question FROM {table.name} WHERE alike = ? AND exact <> ?"
-            f" ORDER BY {table.best_first} LIMIT {_MOST_ALIKE}"
-        )
-        for row in self._execute(select, question.alike, question.key):
-            found = self._believed(table, row, read, renumbered)
-            if found is not None:
-                repeat(found)
-                return found
+    def find(self, table: Table, key: bytes, read: Callable[[Row], T | None]) -> T | None:
+        """The answer of a row, as `read` has it from its contents; None if it does not answer.  A
+        row for which this raises `FileFormatError` or `VerificationError`, or which was changed,
+        is deleted."""
+        columns = ", ".join(("digest", *table.contents))
+        for stored, *contents in self._execute(
+            f"SELECT {columns} FROM {table.name} WHERE exact = ?", key
+        ):
+            try:
+                if digest(key, *contents) != stored:
+                    raise FileFormatError("a row of the store was changed")
+                return read(contents)
+            except (FileFormatError, VerificationError):
+                self.dropped += 1
+                # Unless it was replaced meanwhile.
+                delete = f"DELETE FROM {table.name} WHERE exact = ? AND digest IS ?"
+                self._execute(delete, key, stored)
         return None
 
-    def put(
-        self, table: Table, question: CanonicalQuestion, contents: Row, ranks: Row, *, repeats: bool
-    ) -> bool:
-        """Keeps a row with its contents in the order of the question's text, unless one as good is
-        there; False if the store is disabled.  A row that repeats another is found only by its own
-        numbers."""
-        alike = None if repeats else question.alike
-        text = None if alike is None else pack_question(question.text)
-        columns = ("alike", "question", *table.contents, *table.ranks, "digest")
-        values = (alike, text, *contents, *ranks, digest(question.key, *contents))
+    def put(self, table: Table, key: bytes, contents: Row, ranks: Row) -> bool:
+        """Keeps a row, unless one as good is there; False if the store is disabled."""
+        columns = (*table.contents, *table.ranks, "digest")
         self._execute(
             f"INSERT INTO {table.name} (exact, {', '.join(columns)})"
             f" VALUES (?{', ?' * len(columns)}) ON CONFLICT (exact) DO UPDATE SET "
             + ", ".join(f"{column} = excluded.{column}" for column in columns)
             + f" WHERE {table.better}",
-            question.key,
-            *values,
+            key,
+            *contents,
+            *ranks,
+            digest(key, *contents),
         )
         return self._connection is not None
-
-    def _believed(
-        self, table: Table, row: Row, read: Reading[T], numbering: Callable[[Row], Numbering | None]
-    ) -> T | None:
-        """The answer of a row; a wrong row is deleted."""
-        stored, exact, *contents, _ = row
-        try:
-            if digest(exact, *contents) != stored:
-                raise FileFormatError("a row of the store was changed")
-            serves = read(contents)
-            way = None if serves is None else numbering(row)
-            return None if serves is None or way is None else serves(way)
-        except (FileFormatError, VerificationError):
-            self.dropped += 1
-            # Unless it was replaced meanwhile.
-            delete = f"DELETE FROM {table.name} WHERE exact = ? AND digest IS ?"
-            self._execute(delete, exact, stored)
-            return None
 
     def _execute(self, statement: str, *values: object) -> list[Row]:
         with self.lock:

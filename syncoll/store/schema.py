@@ -37,9 +37,9 @@ Migration = Callable[[sqlite3.Connection], None]
 def _answers(connection: sqlite3.Connection) -> None:
     """Version 1: answers to questions.
 
-    ``exact`` and ``alike`` are the keys of `syncoll.store.question`, ``question`` the text; a row
-    that repeats another under other numbers lacks the last two.  ``weight`` is 2 for sat, 1 for
-    unsat, 0 for unknown; ``allowed`` the seconds of an unknown.
+    ``exact`` is the key of `syncoll.store.question`; version 3 leaves ``alike`` and ``question``
+    empty.  ``weight`` is 2 for sat, 1 for unsat, 0 for unknown; ``allowed`` the seconds of an
+    unknown.
     """
     connection.execute(
         "CREATE TABLE answers (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
@@ -60,7 +60,15 @@ def _certificates(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (_answers, _certificates)
+def _one_numbering(connection: sqlite3.Connection) -> None:
+    """Version 3: a question is found under its own numbering of the nodes only; rows of before have
+    their chunks in another order."""
+    for table in ("answers", "certificates"):
+        connection.execute(f"DELETE FROM {table}")
+        connection.execute(f"DROP INDEX {table}_alike")
+
+
+MIGRATIONS: Sequence[Migration] = (_answers, _certificates, _one_numbering)
 
 VERSION = len(MIGRATIONS)
 
@@ -180,8 +188,8 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
 
 def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
     for table, columns in (
-        ("answers", "exact, alike, question, verdict, weight, allowed, algorithm, details, digest"),
-        ("certificates", "exact, alike, question, allowed, certificate, digest"),
+        ("answers", "exact, verdict, weight, allowed, algorithm, details, digest"),
+        ("certificates", "exact, allowed, certificate, digest"),
     ):
         try:
             connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")

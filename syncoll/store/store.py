@@ -4,9 +4,6 @@ Every answer is a transaction of its own, durable once `keep_answer` has returne
 read passes the check of its digest, and the verifier or the check of the certificate; one that does
 not is deleted and treated as absent.
 
-A question has the same answer under every numbering of its nodes; questions on very large
-topologies are looked up under their own numbering only (see `syncoll.store.canonical`).
-
 An error in use (a full disk, a held lock, a damaged page) ends the store's work, not the search: it
 is reported once, and from then on the store finds and keeps nothing.
 """
@@ -14,8 +11,6 @@ is reported once, and from then on the store finds and keeps nothing.
 import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -33,7 +28,7 @@ from syncoll.store.packing import (
     unpack_algorithm,
     unpack_certificate,
 )
-from syncoll.store.question import CanonicalQuestion, Numbering, answer_question, bound_question
+from syncoll.store.question import answer_key, bound_key
 from syncoll.store.rows import Row, Rows, Table
 from syncoll.store.schema import VERSION, explained, prepare, require_database
 from syncoll.trust import require_valid
@@ -49,7 +44,6 @@ _ANSWERS = Table(
     "answers",
     ("verdict", "algorithm", "details"),
     ("weight", "allowed"),
-    "weight DESC, allowed DESC",
     "excluded.weight > answers.weight OR"
     " (excluded.weight = 0 AND answers.weight = 0 AND excluded.allowed >= answers.allowed)",
 )
@@ -58,7 +52,6 @@ _CERTIFICATES = Table(
     "certificates",
     ("allowed", "certificate"),
     (),
-    "allowed IS NULL DESC, allowed DESC",
     "excluded.allowed IS NULL OR excluded.allowed >= certificates.allowed",
 )
 
@@ -136,35 +129,27 @@ class Store(Rows):
     def answer(
         self, instance: Instance, asked: str, limits: Limits | None = None
     ) -> StoredAnswer | None:
-        """The answer to a question, in the instance's own numbering; None without one.
-
-        An algorithm has passed the verifier.
+        """The answer to a question; None without one.  An algorithm has passed the verifier.
 
         Args:
             asked: see `syncoll.solving.Solver.asked`.
             limits: limits of a new run: an unknown answers if they are no wider than its own.  None
                 for no limits; no unknown answers then.
         """
-        question, within = answer_question(instance, asked), limits or Limits()
 
-        def read(row: Row) -> Callable[[Numbering], StoredAnswer] | None:
+        def read(row: Row) -> StoredAnswer | None:
             verdict, data, details = row
-            stored = None if data is None else unpack_algorithm(data)
-            answer = answer_from_row(verdict, stored, details)
+            algorithm = None if data is None else unpack_algorithm(data)
+            answer = answer_from_row(verdict, algorithm, details)
             if not answer.lasting:
                 raise FileFormatError(f"a stored answer {answer.verdict} after {answer.reason}")
-
-            def moved(way: Numbering) -> StoredAnswer:
-                if stored is None:
-                    return answer
-                algorithm = way.algorithm(stored)
+            if not answer.answers(limits or Limits()):
+                return None
+            if algorithm is not None:
                 require_valid(instance, algorithm)
-                return replace(answer, algorithm=algorithm)
+            return answer
 
-            return moved if answer.answers(within) else None
-
-        repeat = partial(self._put_answer, question, repeats=True)
-        return self.find(_ANSWERS, question, read, repeat)
+        return self.find(_ANSWERS, answer_key(instance, asked), read)
 
     def keep_answer(self, instance: Instance, asked: str, answer: StoredAnswer) -> bool:
         """Keeps an answer, unless as good a one is there; whether the store now holds one as good
@@ -175,7 +160,10 @@ class Store(Rows):
         """
         if not answer.lasting:
             return False
-        return self._put_answer(answer_question(instance, asked), answer, repeats=False)
+        data = None if answer.algorithm is None else pack_algorithm(answer.algorithm)
+        contents = str(answer.verdict), data, answer_details(answer)
+        ranks = _WEIGHT[answer.verdict], answer.limits.seconds
+        return self.put(_ANSWERS, answer_key(instance, asked), contents, ranks)
 
     def certificate(
         self,
@@ -184,37 +172,27 @@ class Store(Rows):
         steps: int | None,
         effort: str,
         seconds: float | None = None,
-        *,
-        alike: bool = True,
     ) -> StoredCertificate | None:
-        """A checked certificate of a lower bound on R, in the topology's own numbering, if any.
+        """A checked certificate of a lower bound on R, if any.
 
         Args:
             steps: S, or None for any number of steps.
             effort: the kind of bound, in one text.
             seconds: the time limit of a new run; None for no limit.
-            alike: whether one for other numbers of nodes serves, which takes longer to find.
         """
         demands = DemandList.of(demands)  # certificates name them by position
-        question = bound_question(topology, demands, steps, effort)
 
-        def read(row: Row) -> Callable[[Numbering], StoredCertificate] | None:
+        def read(row: Row) -> StoredCertificate | None:
             allowed, data = row
-            stored = unpack_certificate(data)
-            if stored.steps not in (None, steps):
-                raise FileFormatError(f"a stored certificate is about {stored.steps} steps")
+            certificate = unpack_certificate(data)
+            if certificate.steps not in (None, steps):
+                raise FileFormatError(f"a stored certificate is about {certificate.steps} steps")
+            if not no_more_than(seconds, allowed):
+                return None
+            rounds = certificate.check(topology, demands)
+            return StoredCertificate(certificate, rounds, allowed)
 
-            def moved(way: Numbering) -> StoredCertificate:
-                certificate = way.certificate(stored)
-                rounds = certificate.check(topology, demands)
-                return StoredCertificate(certificate, rounds, allowed)
-
-            return moved if no_more_than(seconds, allowed) else None
-
-        def repeat(kept: StoredCertificate) -> None:
-            self._put_certificate(question, kept.certificate, kept.allowed, repeats=True)
-
-        return self.find(_CERTIFICATES, question, read, repeat, alike=alike)
+        return self.find(_CERTIFICATES, bound_key(topology, demands, steps, effort), read)
 
     def keep_certificate(
         self,
@@ -228,9 +206,9 @@ class Store(Rows):
         """Keeps a certificate in place of one found within no more time; False if the store is
         disabled.  A run that its limit cut short has the seconds of that limit."""
         demands = DemandList.of(demands)  # certificates name them by position
-        question = bound_question(topology, demands, steps, effort)
+        key = bound_key(topology, demands, steps, effort)
         allowed = None if seconds is None else float(seconds)
-        return self._put_certificate(question, certificate, allowed, repeats=False)
+        return self.put(_CERTIFICATES, key, (allowed, pack_certificate(certificate)), ())
 
     def describe(self) -> StoreDescription:
         """The contents of the store.  Raises `UsageError` if it cannot be read, or is closed, and
@@ -269,27 +247,6 @@ class Store(Rows):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
                 raise explained(error, self.path) from error
-
-    def _put_answer(
-        self, question: CanonicalQuestion, answer: StoredAnswer, *, repeats: bool
-    ) -> bool:
-        data = None
-        if answer.algorithm is not None:
-            data = pack_algorithm(question.numbering.inverse().algorithm(answer.algorithm))
-        contents = str(answer.verdict), data, answer_details(answer)
-        ranks = _WEIGHT[answer.verdict], answer.limits.seconds
-        return self.put(_ANSWERS, question, contents, ranks, repeats=repeats)
-
-    def _put_certificate(
-        self,
-        question: CanonicalQuestion,
-        certificate: Priced,
-        allowed: float | None,
-        *,
-        repeats: bool,
-    ) -> bool:
-        data = pack_certificate(question.numbering.inverse().certificate(certificate))
-        return self.put(_CERTIFICATES, question, (allowed, data), (), repeats=repeats)
 
 
 def _prepared(path: Path, patience: float) -> sqlite3.Connection:
