@@ -114,6 +114,35 @@ def _by_informed(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -
     return min((cost for have, cost in least.items() if not wanted & ~have), default=inf)
 
 
+def alike(written: Json, machine: Machine, shape: Shape) -> tuple[list[int], list[int]]:
+    """For each node and each link the least one of its orbit, under stated automorphisms."""
+    everyone = list(range(machine.nodes))
+    dear: dict[int, set[Any]] = defaultdict(set)
+    for one in written["prices"]:
+        if one["price"]:
+            dear[one["bound"]].add((one["step"], one["price"]))
+    known = Counter(
+        (frozenset(some), machine.room[j], machine.counting[j], frozenset(dear[j]))
+        for j, some in enumerate(machine.members)
+    )
+    orbits = everyone, list(range(len(machine.links)))
+    for goes in written["automorphisms"]:
+        require(sorted(goes) == list(range(machine.nodes)), "not a permutation of the nodes")
+        images = [machine.number[goes[a], goes[b]] for a, b in machine.links]
+        moved: Counter[Any] = Counter()
+        for (some, *rest), n in known.items():
+            moved[frozenset(images[i] for i in some), *rest] += n
+        require(moved == known, "an automorphism does not keep bounds and prices")
+        for nodes in {nodes for both in shape.counts for nodes in both}:
+            require({goes[n] for n in nodes} == set(nodes), "an automorphism moves chunks")
+        for own, targets in zip(orbits, (goes, images), strict=True):
+            for one, other in enumerate(targets):
+                low, high = sorted((own[one], own[other]))
+                if low < high:
+                    own[:] = [low if x == high else x for x in own]
+    return orbits
+
+
 class Certificate:
     """A correct certificate: no algorithm of at most S steps (None: any) has a lower R/C."""
 
@@ -226,34 +255,6 @@ class Certificate:
                 paid += n * max(costs)
         return _over(paid, sum(machine.room[i] * value for (i,), value in each.items()))
 
-    def _alike(self) -> tuple[list[int], list[int]]:
-        """For each node and each link the least one of its orbit."""
-        machine, everyone = self.machine, list(range(self.machine.nodes))
-        dear: dict[int, set[Any]] = defaultdict(set)
-        for one in self.written["prices"]:
-            if one["price"]:
-                dear[one["bound"]].add((one["step"], one["price"]))
-        known = Counter(
-            (frozenset(some), machine.room[j], machine.counting[j], frozenset(dear[j]))
-            for j, some in enumerate(machine.members)
-        )
-        alike = everyone, list(range(len(machine.links)))
-        for goes in self.written["automorphisms"]:
-            require(sorted(goes) == list(range(machine.nodes)), "not a permutation of the nodes")
-            images = [machine.number[goes[a], goes[b]] for a, b in machine.links]
-            moved: Counter[Any] = Counter()
-            for (some, *rest), n in known.items():
-                moved[frozenset(images[i] for i in some), *rest] += n
-            require(moved == known, "an automorphism does not keep bounds and prices")
-            for nodes in {nodes for both in self.shape.counts for nodes in both}:
-                require({goes[n] for n in nodes} == set(nodes), "an automorphism moves chunks")
-            for own, targets in zip(alike, (goes, images), strict=True):
-                for one, other in enumerate(targets):
-                    low, high = sorted((own[one], own[other]))
-                    if low < high:
-                        own[:] = [low if x == high else x for x in own]
-        return alike
-
     def _in_sends(self, price: Prices, costs: Mapping[int, Total]) -> Total:
         """The cost of classes together; a chunk's is a whole multiple of the prices' unit."""
         scale = lcm(*(one.denominator for one in price.values()))
@@ -264,7 +265,8 @@ class Certificate:
         )
 
     def _completions(self) -> Total:
-        price, (alike, _) = self._link_prices(), self._alike()
+        price = self._link_prices()
+        orbit, _ = alike(self.written, self.machine, self.shape)
         classes, least = list(self.shape.counts), dict[int, Fraction]()
         given: dict[tuple[int, int, int], dict[int, list[Any]]] = defaultdict(dict)
         for i, case in enumerate(self.written["cases"]):
@@ -274,12 +276,12 @@ class Certificate:
                 cost = self._case(case, classes[k], price)
                 if cost < inf:
                     least[k] = min(least.get(k, cost), cost)
-                given[k, alike[v], t].setdefault(v, []).append(case.get("sends", []))
+                given[k, orbit[v], t].setdefault(v, []).append(case.get("sends", []))
         for k in least:
             for v in range(self.machine.nodes):
                 first = max(self.machine.distances((u,))[v] for u in classes[k][0])
                 for t in range(1, self.steps + 1):
-                    some = given[k, alike[v], t].values()
+                    some = given[k, orbit[v], t].values()
                     there = t < first or any(map(is_all, some))
                     require(there, f"no case of class {k}, node {v}, after {t} steps")
         return self._in_sends(price, least)
@@ -328,7 +330,8 @@ class Certificate:
         return sum(costs) + sum(rest.get(place, 0) for place in made)
 
     def _gossip(self) -> Total:
-        price, (alike, links) = self._link_prices(), self._alike()
+        price = self._link_prices()
+        orbit, links = alike(self.written, self.machine, self.shape)
         machine, turned = self.machine, self.machine.reversed
         classes, costs = list(self.shape.counts), defaultdict[int, Fraction](Fraction)
         paid: dict[tuple[int, int, int], Fraction] = defaultdict(Fraction)
@@ -339,9 +342,9 @@ class Certificate:
                 here, there = classes[k][::-1] if into else classes[k]
                 others = tuple(n for n in there if n != v)
                 require(v in here and others, f"no tree of node {v}")
-                require((k, alike[v], into) not in seen, "trees of nodes that are alike")
-                seen.add((k, alike[v], into))
-                own, times, where = distinct(tree["prices"]), alike.count(alike[v]), machine
+                require((k, orbit[v], into) not in seen, "trees of nodes that are alike")
+                seen.add((k, orbit[v], into))
+                own, times, where = distinct(tree["prices"]), orbit.count(orbit[v]), machine
                 for (link, t), part in own.items():
                     require(t < self.steps, f"a share in step {t}")
                     paid[k, links[link], t] += part * times

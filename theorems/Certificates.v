@@ -1,7 +1,7 @@
-(** * Certificates: the three methods, checked by a program whose soundness is proved *)
+(** * Certificates: the methods, checked by a program whose soundness is proved *)
 
 From Coq Require Import List NArith ZArith QArith Lia Arith Bool.
-From Syncoll Require Import Definitions Sums Paths Prices Shares Counting.
+From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Trees Spanning.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -14,10 +14,13 @@ Inductive certificate :=
 | ByCut (inside : list node) (cover : list N) (leaving : list (node * list (chunk * node)))
 (** A part for each node, and prices for bounds: a send between parts costs [one] at least. With
     [moved], chunks with a single contributor pay for a path. *)
-| BySends (parts : list N) (moved : bool) (one : Z) (prices : list Z).
+| BySends (parts : list N) (moved : bool) (one : Z) (prices : list Z)
+(** Prices, and trees with parts of them. If all prices of links are multiples of [multiple], so is
+    what a chunk pays. *)
+| ByTrees (most : nat) (unit : Q) (multiple : Z) (prices : table) (trees : list tree).
 
 Definition steps_of (c : certificate) : option nat :=
-  match c with ByPrices most _ _ _ => most | _ => None end.
+  match c with ByPrices most _ _ _ => most | ByTrees most _ _ _ _ => Some most | _ => None end.
 
 Fixpoint distinct {A} (eqb : A -> A -> bool) (l : list A) : bool :=
   match l with [] => true | x :: l' => negb (existsb (eqb x) l') && distinct eqb l' end.
@@ -47,18 +50,27 @@ Section Check.
     - right. apply Qeq_bool_iff, H2.
   Qed.
 
-  Definition check_prices (most : option nat) (unit : Q) (prices : table) (shares : list share)
-    (r : Q) : bool :=
+  (** [paid] are payments, each under a part of the prices; [None] if one is wrong. *)
+  Definition check_paid (most : option nat) (unit : Q) (multiple : Z) (prices : table)
+    (paid : option (list paid)) (r : Q) : bool :=
     let of_links := link_prices m prices in
     (length prices =? match most with Some s => s | None => 1 end)%nat
     && rooms_fit m prices unit
-    && match all_some (map (pays_share m k nodes most) shares) with
+    && match paid with
        | None => false
-       | Some paid =>
-           let whole := concat paid in
+       | Some whole =>
            forallb (fun c => shares_fit whole of_links (fst c)) (classes k)
-           && settles unit r (payment (pay whole) k)
+           && settles unit r (payment (fun x => rounded of_links multiple (pay whole x)) k)
        end.
+
+  Definition check_prices (most : option nat) (unit : Q) (prices : table) (shares : list share)
+    (r : Q) : bool :=
+    check_paid most unit 0 prices
+      (option_map (@concat _) (all_some (map (pays_share m k nodes most) shares))) r.
+
+  Definition check_trees (most : nat) (unit : Q) (multiple : Z) (prices : table)
+    (trees : list tree) (r : Q) : bool :=
+    check_paid (Some most) unit multiple prices (all_some (map (pays_tree m k most) trees)) r.
 
   Definition cut_row (inside : list node) : list Z :=
     map (fun l => if mem (fst l) inside && negb (mem (snd l) inside) then 1 else 0) (links m).
@@ -112,6 +124,7 @@ Section Check.
     | ByPrices most unit prices shares => check_prices most unit prices shares r
     | ByCut inside cover leaving => check_cut inside cover leaving r
     | BySends parts moved one prices => check_sends parts moved one prices r
+    | ByTrees most unit multiple prices trees => check_trees most unit multiple prices trees r
     end.
 
   (** The classes of a collective are different, and [per] is not 0. *)
@@ -131,22 +144,38 @@ Section Check.
     intros x y. unfold same_chunk. destruct (chunk_eq x y); split; congruence.
   Qed.
 
+  Lemma check_paid_sound most unit multiple prices paid r :
+    check_paid most unit multiple prices paid r = true ->
+    (forall whole x tab z, paid = Some whole -> In (x, (tab, z)) whole -> is_paid m k most x tab z) ->
+    costs_at_least m k most (r / inject_Z (Z.of_N (per k))).
+  Proof.
+    unfold check_paid. intros H Hpaid. apply andb_true_iff in H as [H H2].
+    apply andb_true_iff in H as [_ Hfit]. destruct paid as [whole|]; [|discriminate].
+    apply andb_true_iff in H2 as [Hshares Hr]. apply settles_sound in Hr as [Hr Hunit].
+    rewrite forallb_forall in Hshares.
+    eapply priced with (prices := prices) (unit := unit); eauto using formed_per, formed_distinct.
+    intros chunks a Hok Hmost i x Hi Hx. apply in_map_iff in Hx as [c [<- Hc]].
+    apply rounded_le. apply (class_pays m k most whole) with (chunks := chunks); eauto.
+  Qed.
+
   Lemma check_prices_sound most unit prices shares r :
     check_prices most unit prices shares r = true ->
     costs_at_least m k most (r / inject_Z (Z.of_N (per k))).
   Proof.
-    unfold check_prices. intros H. apply andb_true_iff in H as [H H2].
-    apply andb_true_iff in H as [_ Hfit].
-    destruct (all_some _) as [paid|] eqn:Hall; [|discriminate].
-    apply andb_true_iff in H2 as [Hshares Hr]. apply settles_sound in Hr as [Hr Hunit].
-    rewrite forallb_forall in Hshares.
-    apply priced with (prices := prices) (unit := unit) (pay := pay (concat paid));
-      auto using formed_per, formed_distinct.
-    intros chunks a Hok Hmost i x Hi Hx. apply in_map_iff in Hx as [c [<- Hc]].
-    apply (class_pays m k most (concat paid)) with (chunks := chunks); auto.
-    intros y tab z Hin. apply in_concat in Hin as [l [Hl Hin]].
+    intros H. apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
+    destruct (all_some _) as [paid|] eqn:Hall; [|discriminate]. injection H as <-.
+    apply in_concat in Hin as [l [Hl Hin]].
     apply (all_some_in _ _ _ Hall) in Hl. apply in_map_iff in Hl as [sh [Hsh _]].
-    exact (proj2 (pays_share_sound m k nodes most sh l y tab z Hsh Hin)).
+    exact (proj2 (pays_share_sound m k nodes most sh l x tab z Hsh Hin)).
+  Qed.
+
+  Lemma check_trees_sound most unit multiple prices trees r :
+    check_trees most unit multiple prices trees r = true ->
+    costs_at_least m k (Some most) (r / inject_Z (Z.of_N (per k))).
+  Proof.
+    intros H. apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
+    apply (all_some_in _ _ _ H) in Hin. apply in_map_iff in Hin as [t [Ht _]].
+    exact (pays_tree_sound m k most t x tab z Ht).
   Qed.
 
   Lemma most_of_le ps z : 0 <= z -> (forall p, In p ps -> snd p <= z) -> most_of ps <= z.
@@ -197,10 +226,12 @@ Section Check.
   Theorem check_certificate_sound c r : check_certificate c r = true ->
     costs_at_least m k (steps_of c) (r / inject_Z (Z.of_N (per k))).
   Proof.
-    destruct c as [most unit prices shares|inside cover leaving|parts moved one prices]; cbn.
+    destruct c as [most unit prices shares|inside cover leaving|parts moved one prices|
+      most unit multiple prices trees]; cbn.
     - apply check_prices_sound.
     - unfold check_cut. intros H. apply andb_true_iff in H as [_ H]. apply check_prices_sound in H.
       exact H.
     - apply check_sends_sound.
+    - apply check_trees_sound.
   Qed.
 End Check.

@@ -186,7 +186,23 @@ let read_frontier () =
         let one = whole () in
         expect "prices";
         BySends (parts, moved, one, many whole)
-      | w -> fail (w ^ "; expected prices, cut or sends") in
+      | "trees" ->
+        expect "steps";
+        let most = count 65536 in
+        expect "unit";
+        let room = ratio () in
+        expect "multiple";
+        let multiple = whole () in
+        expect "prices";
+        let prices = table most (List.length bounds) bound in
+        expect "trees";
+        let trees = many (fun () ->
+          let spanning = kind () in
+          let root = node () in
+          let inward = count 1 = 1 in
+          { spanning; root; inward; portion = table most (Array.length link_at) link }) in
+        ByTrees (nat_of most, room, multiple, prices, trees)
+      | w -> fail (w ^ "; expected prices, cut, sends or trees") in
     (found, r) in
   expect "certificates";
   let certificates = many certificate in
@@ -305,6 +321,11 @@ let certificate_text = function
   | BySends (parts, moved, one, prices) ->
     Printf.sprintf "(BySends %s %b %s %s)" (nodes_text parts) moved (z_text one)
       (list_text z_text prices)
+  | ByTrees (most, room, multiple, prices, trees) ->
+    let tree t = Printf.sprintf "(Tree %s %s %b %s)" (chunk_text t.spanning) (node_text t.root)
+      t.inward (table_text t.portion) in
+    Printf.sprintf "(ByTrees %s %s %s %s %s)" (nat_text most) (q_text room) (z_text multiple)
+      (table_text prices) (list_text tree trees)
 
 let send_text s = Printf.sprintf "Send %s %s %s %s %s" (node_text s.what) (node_text s.from)
   (node_text s.to0) (nat_text s.step) (nodes_text s.carried)
@@ -325,7 +346,7 @@ let claim_term = function
 let print_theorem f claims =
   let bound b = Printf.sprintf "Bound %s %s" (list_text link_text b.over) (q_text b.capacity) in
   Printf.printf "From Coq Require Import List NArith ZArith QArith.\n\
-    From Syncoll Require Import Definitions Paths Shares Certificates Check.\n\
+    From Syncoll Require Import Definitions Paths Shares Spanning Certificates Check.\n\
     Import ListNotations.\nOpen Scope N_scope.\n\n\
     Definition the_machine : machine := Machine\n  %s\n  %s\n  %s.\n\n\
     Definition the_collective : collective := Collective %b %s\n  %s.\n\n"

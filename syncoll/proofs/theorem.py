@@ -2,26 +2,31 @@
 
 Certificates on the reversed machine become ones on the machine itself: a way from node a to node b
 there is a way from b to a here, and step t is step S - 1 - t.  Chunks are numbered by class.
+The text knows no automorphisms: where one tree stands for many, it has them all.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import gcd, lcm
 from typing import Any
 
 from syncoll.errors import UsageError, VerificationError
 from syncoll.wording import counted
 from syncoll_check.algorithms import Replay, bits
-from syncoll_check.certificates import distinct
+from syncoll_check.certificates import MOST_DESTINATIONS, alike, distinct
 from syncoll_check.layout import FileError, WrongError, at, parse, read, require
 from syncoll_check.machine import Machine, Shape
 
-COVERED = ("prices", "cut", "sends", "nothing")
+COVERED = ("prices", "cut", "sends", "nothing", "trees", "gossip")
 """The methods of certificates that the checker verifies."""
 
+_MOST_IMAGES = 1000
+"""Certificates with more images of a tree under their automorphisms are left out."""
+
 Rows = dict[tuple[int, int], Fraction]  # prices of a link or a bound in a step
+Tree = tuple[int, int, bool, Rows]  # class, root, whether it leads there, shares of links
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,16 @@ def _ends(sources: Sequence[int], goal: int, turned: bool) -> tuple[int, int]:
     return (goal, start) if turned else (start, goal)
 
 
+def _table(rows: Rows, unit: int, last: int, *, turned: bool = False) -> str:
+    """Prices as whole numbers, in the steps of the machine itself."""
+    require(all(0 <= t <= last for _, t in rows), "a price in a step that does not exist")
+    return _list(
+        f"{i} {last - t if turned else t} {int(price * unit)}"
+        for (i, t), price in rows.items()
+        if price
+    )
+
+
 class _Text:
     """The parts of a frontier's text."""
 
@@ -112,9 +127,10 @@ class _Text:
         for i, one in enumerate(evidence["certificates"]):
             with at("evidence", "certificates", i):
                 require(one["shape"] == 0, "a certificate about another shape")
-                if one["method"] in COVERED:
+                text = self._certificate(one) if one["method"] in COVERED else None
+                if text is not None:
                     known[i] = len(certificates)
-                    certificates.append(f"certificate {self._certificate(one)}")
+                    certificates.append(f"certificate {text}")
                 else:
                     left_out[f"by {one['method']}"] += 1
         points, optimal = [], []
@@ -170,7 +186,8 @@ class _Text:
                 found[sources, destinations].append(k)
         return [(*ends, found[ends]) for ends in sorted(found)]
 
-    def _certificate(self, one: Any) -> str:
+    def _certificate(self, one: Any) -> str | None:
+        """Its text; None if the verified checker would take too long."""
         method, steps = one["method"], one["steps"]
         if method == "nothing":
             return f"prices rounds {one['rounds']} steps any unit 1 0\nshares 0"
@@ -184,11 +201,22 @@ class _Text:
             moved = int("moved" in one)
             parts = f"parts {_list(one['parts'])} moved {moved} one {unit} prices {_list(row)}"
             return f"sends rounds {one['rounds']} {parts}"
+        if method == "gossip":
+            require(self.shape.combining, "a proof about sums, but the collective does not combine")
+            return self._trees(one, self._shared(one), False)
         turned = one["reading"] in ("inverse", "collect")
         demands = self._members(one["reading"], one["node"])
         if method == "cut":
             require(steps is None, "a cut with steps")
             return f"cut rounds {one['rounds']} {self._cut(one, demands, turned)}"
+        if method == "trees":
+            rows = self._of_links(one, turned)
+            trees = [
+                (k, _ends(sources, 0, False)[0], turned, rows)
+                for sources, _, classes in demands
+                for k in classes
+            ]
+            return self._trees(one, trees, turned)
         return f"prices rounds {one['rounds']} {self._prices(one, demands, turned)}"
 
     def _cut(self, one: Any, demands: Sequence[Any], turned: bool) -> str:
@@ -232,16 +260,79 @@ class _Text:
         unit = lcm(*(price.denominator for rows in every for price in rows.values()))
 
         def table(rows: Rows) -> str:
-            require(all(0 <= t <= last for _, t in rows), "a price in a step that does not exist")
-            return _list(
-                f"{i} {last - t if turned else t} {int(price * unit)}"
-                for (i, t), price in rows.items()
-                if price
-            )
+            return _table(rows, unit, last, turned=turned)
 
         texts = [f"{end} {_list(users)} {table(own)}" for end, users, own in shares]
         most = "any" if steps is None else steps
         return f"steps {most} unit {unit} {table(prices)}\nshares {_lines(texts)}"
+
+    def _of_links(self, one: Any, turned: bool) -> Rows:
+        """The prices of links."""
+        last, found = one["steps"] - 1, defaultdict[tuple[int, int], Fraction](Fraction)
+        for row in one["prices"]:
+            for link in self.machine.members[row["bound"]]:
+                found[link, last - row["step"] if turned else row["step"]] += row["price"]
+        return found
+
+    def _trees(self, one: Any, trees: Sequence[Tree] | None, turned: bool) -> str | None:
+        if trees is None or any(self._is_large(*tree[:3]) for tree in trees):
+            return None
+        last = one["steps"] - 1
+        prices: Rows = distinct((row["bound"], row["step"], row["price"]) for row in one["prices"])
+        unit = lcm(
+            *(
+                price.denominator
+                for rows in (prices, *(tree[3] for tree in trees))
+                for price in rows.values()
+            )
+        )
+        multiple = gcd(*(int(price * unit) for price in self._of_links(one, turned).values()))
+        texts = [f"{k} {root} {into:d} {_table(own, unit, last)}" for k, root, into, own in trees]
+        head = f"trees rounds {one['rounds']} steps {one['steps']} unit {unit} multiple {multiple}"
+        rows = _table(prices, unit, last, turned=turned)
+        return f"{head} prices {rows}\ntrees {_lines(texts)}"
+
+    def _is_large(self, k: int, root: int, into: bool) -> bool:
+        """Whether a cheapest tree takes the verified checker long."""
+        pre, post = self.classes[k]
+        sources = (root,) if self.shape.combining else pre
+        return len({*(pre if into else post)} - {*sources}) > MOST_DESTINATIONS
+
+    def _shared(self, one: Any) -> list[Tree] | None:
+        """All images of trees, each with its part of the shares of the trees that are alike; None
+        if there are too many."""
+        machine = self.machine
+        orbits, _ = alike(one, machine, self.shape)
+        maps = [
+            (goes, [machine.number[goes[a], goes[b]] for a, b in machine.links])
+            for goes in one["automorphisms"]
+        ]
+        trees, seen = list[Tree](), set[tuple[int, int, bool]]()
+        for i, tree in enumerate(one["trees"]):
+            with at("trees", i):
+                k, v, into = tree["chunks"], tree["node"], tree["into"]
+                here, there = self.classes[k][::-1] if into else self.classes[k]
+                require(v in here and {*there} - {v}, f"no tree of node {v}")
+                require((k, orbits[v], into) not in seen, "trees of nodes that are alike")
+                seen.add((k, orbits[v], into))
+                own = distinct(tree["prices"])
+                require(all(link < len(machine.links) for link, _ in own), "a link")
+                images = [(v, frozenset(own.items()))]
+                known = set(images)
+                for root, rows in images:
+                    for goes, moved in maps:
+                        image = frozenset(((moved[link], t), part) for (link, t), part in rows)
+                        if (goes[root], image) not in known:
+                            known.add((goes[root], image))
+                            images.append((goes[root], image))
+                    if len(images) > _MOST_IMAGES:
+                        return None
+                part = Fraction(orbits.count(orbits[v]), len(images))
+                trees += [
+                    (k, root, into, {place: share * part for place, share in sorted(rows)})
+                    for root, rows in images
+                ]
+        return trees
 
     def _proof(self, point: Any, known: dict[int, int]) -> str:
         """The certificate that proves that the point is optimal, or ``open``."""

@@ -38,6 +38,9 @@ COMMANDS = {
     "ring(4) allreduce": "bounds --max-steps 3",
     "ring(4) allreduce+alltoall": "bounds",
     "dgx1 gather": "bounds --max-steps 3",
+    "hypercube(3) broadcast": "bounds --max-steps 5",
+    "hypercube(3) reduce": "bounds --max-steps 3",
+    "hypercube(3) allreduce": "bounds --max-steps 3",
 }
 """Files by topology and collective, and how they are made."""
 
@@ -132,16 +135,29 @@ def test_certificates_on_the_reversed_machine_are_turned(documents: Documents) -
     assert f"inside {len(inside)} {' '.join(map(str, inside))} cover" in line
 
 
+def test_one_tree_stands_for_its_images(documents: Documents) -> None:
+    """The nodes of a cube are alike: each has an image of the tree of one, and in each step the
+    shares of a link add up to its price."""
+    text = text_of(documents["hypercube(3) allreduce"])
+    head, _, rest = text.partition("certificate trees ")[2].partition("\ntrees 8\n")
+    assert head.startswith("rounds 1 steps 3 unit 24 multiple 1 prices 72 ")
+    rows = [[int(word) for word in line.split()] for line in rest.splitlines()[:8]]
+    assert sorted(row[1] for row in rows) == list(range(8))
+    taken = [tuple(row[i : i + 2]) for row in rows for i in range(4, len(row), 3)]
+    assert len(set(taken)) == len(taken) == 72
+    assert all(row[:3:2] == [0, 0] and row[3] == 9 and set(row[6::3]) == {1} for row in rows)
+
+
 def test_claims_that_are_left_out_are_named(documents: Documents) -> None:
     document = copy.deepcopy(documents["ring(3) allgather"])
     assert theorem_text(json.dumps(document).encode()).left_out == ()
     evidence = document["evidence"]
     evidence["certificates"].append(
         {"shape": 0, "steps": 2, "rounds": "1", "reading": "moving", "node": None}
-        | {"method": "trees", "prices": []}
+        | {"method": "switches", "prices": []}
     )
     found = theorem_text(json.dumps(document).encode())
-    assert found.left_out == ("1 certificate by trees",)
+    assert found.left_out == ("1 certificate by switches",)
 
 
 def test_a_machine_that_is_not_covered_is_refused(tmp_path: Path) -> None:
