@@ -216,6 +216,7 @@ class PlanRecord(ClosedRecord, frozen=True):
             have several.
         never_best: algorithms that are the fastest for no range of messages.
         exports: of a plan that was exported.
+        association: of all algorithms of the ranges, in words, if sums are reproducible.
     """
 
     schema: Literal["syncoll/plan/3", "syncoll/plan/4"]
@@ -229,3 +230,4 @@ class PlanRecord(ClosedRecord, frozen=True):
     ranges: Annotated[tuple[RangeRecord, ...], Meta(min_length=1)]
     never_best: tuple[NeverBestRecord, ...]
     exports: ExportsRecord | UnsetType = UNSET
+    association: str | UnsetType = UNSET

@@ -57,6 +57,7 @@ class RecommendationRecord(ClosedRecord, frozen=True):
         interrupted: whether Ctrl-C ended the search.
         exports: of a recommendation that was exported.
         runtime: whose costs count; left out for none.
+        association: of all recommended algorithms, in words, if sums are reproducible.
     """
 
     schema: Literal["syncoll/recommendation/1"]
@@ -71,3 +72,4 @@ class RecommendationRecord(ClosedRecord, frozen=True):
     interrupted: bool
     exports: ExportsRecord | UnsetType = UNSET
     runtime: RuntimeRecord | UnsetType = UNSET
+    association: str | UnsetType = UNSET

@@ -11,7 +11,7 @@ tree needs to be stated: a partial sum that no send carries is formed and used a
 Sets are bit masks in Python integers, as in `syncoll.trust.holdings`.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,10 +114,18 @@ def in_words(results: Iterable[tuple[int, int, int]]) -> str:
                 for c, n, one in (known, (chunk, node, mask))
             ]
             return f"not reproducible: {ends[0]}, {ends[1]}"
-    texts = sorted({one.text: 0 for _, _, one in first.values()}, key=len)
-    listed = ", ".join(_short(text[1:-1]) for text in texts)
+    texts = sorted({one.text[1:-1]: 0 for _, _, one in first.values()}, key=len)
+    return f"reproducible: {_listed(texts)}" if texts else ""
+
+
+def all_in_words(found: Iterable[Association]) -> str:
+    """Associations of chunks with several contributors, in words."""
+    return _listed(sorted({str(one): 0 for one in found if one.parts}, key=len))
+
+
+def _listed(texts: Sequence[str]) -> str:
     noun = "associations" if len(texts) > 1 else "association"
-    return f"reproducible: {noun} {listed}" if texts else ""
+    return f"{noun} {', '.join(map(_short, texts))}"
 
 
 def _short(text: str) -> str:

@@ -17,6 +17,7 @@ Here steps are in lockstep; `plan_sizes(algorithms, model, simulated)` compares 
 runtimes: an export for each algorithm, with size ranges that touch.
 """
 
+from syncoll.planning.associations import *
 from syncoll.planning.crossings import *
 from syncoll.planning.exports import *
 from syncoll.planning.members import *

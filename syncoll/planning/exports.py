@@ -17,7 +17,7 @@ from syncoll.documents import StoredAlgorithm, plan as records
 from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
 from syncoll.planning.crossings import Seconds
-from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
+from syncoll.planning.plan import PLANNED_SIZES, CostModel, NeverBest, Plan, SizeRange, plan_sizes
 from syncoll.plugins import ExportCounts, ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.progress import tracked
@@ -100,14 +100,15 @@ def export_plan(
     in_place: bool = False,
     skip_refused: bool = False,
     simulated: Seconds | None = None,
+    sizes: Sequence[int] = PLANNED_SIZES,
     optional: Collection[StoredAlgorithm] = (),
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
     The best algorithms are counted first.  One that the runtime cannot carry is left out, and so is
     one with too large files, unless no other is left.  With `skip_refused`, so are others that the
-    format cannot express; `optional` algorithms always are.  For `simulated` see `plan_sizes`.
-    Ctrl-C ends it with the exports so far.
+    format cannot express; `optional` algorithms always are.  For `simulated` and `sizes` see
+    `plan_sizes`.  Ctrl-C ends it with the exports so far.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -121,7 +122,7 @@ def export_plan(
     counts, large = dict[int, ExportCounts | None](), False
     done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
-        plan = plan_sizes(left, model, simulated)
+        plan = plan_sizes(left, model, simulated, sizes)
         new = {id(one): one for one, _, _ in _chosen(plan) if id(one) not in counts}
         _, out, found = carried([*new.values()], record, options, in_place=in_place, large=large)
         if out:
@@ -156,9 +157,9 @@ def export_plan(
             left.remove(one)
             if not skip_refused and one not in optional:
                 hint = f"\nto plan with the others, use {argument('skip_refused')}" if left else ""
-                sizes = f"from {least} bytes" if most is None else f"of {least} to {most} bytes"
+                which = f"from {least} bytes" if most is None else f"of {least} to {most} bytes"
                 raise ExportError(
-                    f"{one.where}, the best for messages {sizes}, cannot be exported: {error}{hint}"
+                    f"{one.where}, the best for messages {which}, cannot be exported: {error}{hint}"
                 ) from error
             if not left:
                 raise ExportError(
@@ -328,6 +329,7 @@ def plan_document(
             sizes,
             tuple(_range(plan, one, sizes) for one in plan.ranges),
             tuple(_never_best(one) for one in plan.never_best),
+            association=plan.association or UNSET,
         )
     )
     if made is not None:

@@ -14,10 +14,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.planning.plan import CostModel, message_of
 from syncoll.results import Family, Frontier
 
-__all__ = ["MOST_MEMBER_SENDS", "PLANNED_SIZES", "fastest_member", "members_for", "stored_member"]
-
-PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
-"""Sizes of messages that every plan has the fastest members for."""
+__all__ = ["MOST_MEMBER_SENDS", "fastest_member", "members_for", "stored_member"]
 
 MOST_MEMBER_SENDS = 1 << 16
 """Most sends of a planned member: runtimes cannot load larger ones."""

@@ -32,11 +32,13 @@ from syncoll.arrays import BoolArray
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Instance, Topology
+from syncoll.planning.associations import in_one_association
 from syncoll.planning.crossings import FAR, Envelope, Seconds, envelope
 from syncoll.runtime import Kind, StandardCollective, kind_of
 from syncoll.runtime.layout import kind_of_tables
 
 __all__ = [
+    "PLANNED_SIZES",
     "CostModel",
     "MessageMeasure",
     "NeverBest",
@@ -47,6 +49,9 @@ __all__ = [
     "plan_sizes",
     "unit_bandwidth",
 ]
+
+PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
+"""Sizes of messages that every plan has the fastest members for."""
 
 _WORDS = {
     Kind.ALLGATHER: "the output of one node",
@@ -256,6 +261,7 @@ class Plan:
         ranges: of messages, from 0 to no end.  Simulated, an algorithm may have several.
         never_best: the others, by steps.
         simulated: times by L; None for times of the model, in lockstep.
+        association: of all ranges, in words; empty unless sums are reproducible.
     """
 
     model: CostModel
@@ -263,6 +269,7 @@ class Plan:
     ranges: tuple[SizeRange, ...]
     never_best: tuple[NeverBest, ...]
     simulated: Seconds | None
+    association: str
 
     @property
     def timing(self) -> Literal["asynchronous", "lockstep"]:
@@ -312,21 +319,27 @@ class Plan:
 
 
 def plan_sizes(
-    algorithms: Sequence[StoredAlgorithm], model: CostModel, simulated: Seconds | None = None
+    algorithms: Sequence[StoredAlgorithm],
+    model: CostModel,
+    simulated: Seconds | None = None,
+    sizes: Sequence[int] = PLANNED_SIZES,
 ) -> Plan:
     """Chooses the fastest algorithm for each size of a message, by `simulated` times for some L or
     by the model.  Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
-    Raises `UsageError` if there are no algorithms."""
+    Reproducible algorithms have one association, chosen for some `sizes` of messages.  Raises
+    `UsageError` if there are no algorithms."""
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
     ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, one.bandwidth))
     message = message_of(one.instance for one in ordered)
+    every = Plan(model, message, (), (), simulated, "")
+    ordered, words = in_one_association(ordered, lambda one: every.curve(one, sizes))
     if simulated is None:
         scaled = replace(model, bandwidth=model.bandwidth * message.per_node)  # of messages
         ranges = _ranges(_lines(ordered, scaled))
         chosen = {id(one.algorithm) for one in ranges}
         rest = tuple(_never_best(one, ranges, scaled) for one in ordered if id(one) not in chosen)
-        return Plan(model, message, ranges, rest, None)
+        return Plan(model, message, ranges, rest, None, words)
 
     def timed(one: StoredAlgorithm, sizes: Sequence[Fraction | int]) -> Sequence[Fraction]:
         return simulated(one, [message.node_bytes(size) for size in sizes])
@@ -334,7 +347,7 @@ def plan_sizes(
     found = envelope(ordered, timed)
     ranges = _ranges([(ordered[number], Fraction(low)) for number, low in found.starts])
     rest = tuple(_apart(ordered, number, found) for number in found.others)
-    return Plan(model, message, ranges, rest, simulated)
+    return Plan(model, message, ranges, rest, simulated, words)
 
 
 def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> NeverBest:

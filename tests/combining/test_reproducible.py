@@ -26,6 +26,7 @@ from syncoll.deadline import NEVER
 from syncoll.documents import StoredAlgorithm, algorithm_document, frontier_document, load_text
 from syncoll.errors import ExportError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.model.associations import Association, associations
+from syncoll.planning import CostModel, plan_sizes
 from syncoll.plugins import ExporterRecord, SeedLimits
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime.export import export_verified, request_of
@@ -421,3 +422,30 @@ def test_classics_of_other_associations_are_not_chosen() -> None:
     ranges = syncoll.plan(found.frontier, **costs).ranges
     assert ranges
     assert all(one.algorithm.instance.reproducible for one in ranges)
+    assert found.association in str(found.page())
+    assert found.document()["association"].startswith("association (0+")
+
+
+def test_one_association_is_planned_for_all_sizes() -> None:
+    """Of three algorithms the two fastest add up in different associations."""
+    alike, other = halving(8, [[4, 2, 1]]), halving(8, [[1, 2, 4]])
+    small, other_large, large = (
+        StoredAlgorithm(*one, name)
+        for one, name in ((alike, "small"), (other, "other_large"), (alike, "large"))
+    )
+    lines = {id(small): (1, 4), id(other_large): (9, 1), id(large): (10, 2)}
+
+    def seconds(one: StoredAlgorithm, sizes: Any) -> list[Fraction]:
+        return [lines[id(one)][0] + lines[id(one)][1] * Fraction(size) for size in sizes]
+
+    model = CostModel(Fraction(1), Fraction(1))
+    for sizes, names, words in (
+        ([1, 8], ["small", "large"], "((0+4)+(2+6))+((1+5)+(3+7))"),
+        ([1000, 2000], ["other_large"], "((0+1)+(2+3))+((4+5)+(6+7))"),
+    ):
+        plan = plan_sizes([small, other_large, large], model, seconds, sizes)
+        assert [one.algorithm.where for one in plan.ranges] == names
+        assert plan.association == f"association {words}"
+    plain = [replace(one, instance=replace(one.instance, reproducible=False)) for one in (small,)]
+    lines[id(plain[0])] = 1, 4
+    assert plan_sizes(plain, model, seconds).association == ""

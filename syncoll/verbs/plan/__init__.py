@@ -112,7 +112,8 @@ def plan(
         overhead: of each call of any algorithm; None for that of the runtime.
         timing: see `simulate`.
         size: of a message, such as ``64MiB``, for which to name the fastest; repeatable.  Of a
-            pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.
+            pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.  Reproducible
+            sums have one association for all sizes: the best for these, or for 1 KiB to 1 GiB.
         classics: whether all classics take part, or the names of some; the ones that are the
             fastest for some message, and that the runtime of the exports carries, are planned.
             None takes part if sums are reproducible.
@@ -148,6 +149,7 @@ def plan(
     rivals: list[StoredAlgorithm] = []
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(values.bytes_of, asked))
+    sizes = wanted or PLANNED_SIZES
     if algorithms is None:
         models = runs.models(network, semantics)
         members = members_for(frontier, models, [*PLANNED_SIZES, *wanted])
@@ -160,7 +162,7 @@ def plan(
     if how is Timing.ASYNCHRONOUS or runs.accuracy:
         times = SimulatedSeconds(network, semantics, len(algorithms) + len(rivals), runs)
         try:
-            plan_sizes(algorithms, model, times)  # fills the cache of `times`
+            plan_sizes(algorithms, model, times, sizes)  # fills the cache of `times`
         except UsageError as error:
             hint = f"{argument('timing', 'lockstep')} plans without a simulation"
             raise UsageError(f"{error}; {hint}") from error
@@ -175,9 +177,9 @@ def plan(
         rivals, won = [one for one in rivals if id(one) not in refused], []
     algorithms = [*algorithms, *won]
     if record is not None:
-        given |= {"skip_refused": skip_refused, "simulated": times, "optional": won}
+        given |= {"skip_refused": skip_refused, "simulated": times, "sizes": sizes, "optional": won}
         made = export_plan(algorithms, model, record, **given)
-    chosen = plan_sizes(algorithms, model, times) if made is None else made.plan
+    chosen = plan_sizes(algorithms, model, times, sizes) if made is None else made.plan
     from_user: dict[str, Any] = {"given": beta is not None, "alpha_given": alpha is not None}
     about = {"frontier": frontier, "made": made, "wanted": wanted, "runtime": runs}
     result = PlanResult.of(chosen, **about, **from_user)

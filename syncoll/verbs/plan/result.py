@@ -80,6 +80,8 @@ class PlanResult(Tabular, Plan):
                 f"The fastest for {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
                 f"R/C = {best.bandwidth}, {time}."
             )
+        if self.association:
+            yield f"Sums are reproducible for all sizes: {self.association}."
         yield from (f"Never the best: {_never_best(one)}." for one in self.never_best)
         if self.frontier.open:
             yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.documents.recommendation import VariantRecord
 from syncoll.errors import SyncollError, UsageError
-from syncoll.planning import carried
+from syncoll.planning import carried, in_one_association
 from syncoll.plugins import ExportCounts
 from syncoll.results import Frontier
 from syncoll.simulating import WIRE, Runtime, floors_by_cuts, given_network, recommended
@@ -106,6 +107,19 @@ def recommendation_for(
         multiples = f"multiples of {counts.multiple_of} bytes, from {counts.min_bytes} on"
         return f"takes only {multiples}, with {to}"
 
+    times = {
+        id(one.algorithm): [
+            None if misfit(size, one.algorithm) else seconds
+            for size, seconds in zip(compared.sizes, one.seconds, strict=True)
+        ]
+        for one in compared.algorithms
+        if one.algorithm.instance.reproducible
+    }
+    stored = [one.algorithm for one in compared.algorithms]
+    kept, association = in_one_association(stored, lambda one: times[id(one)])
+    places = {id(one) for one in kept}
+    one_sum = tuple(one for one in compared.algorithms if id(one.algorithm) in places)
+    compared = replace(compared, algorithms=one_sum)
     best = tuple(recommended(compared, lambda size, one: not misfit(size, one.algorithm)))
     misfits = {}
     for number, row in enumerate(best):
@@ -117,7 +131,8 @@ def recommendation_for(
         name = source
     variants = tuple(_variants(name, frontier, compared, model))
     optimal = compared.optimal_classic
-    return RecommendationResult(frontier, compared, best, optimal, variants, model, misfits)
+    about = frontier, compared, best, optimal, variants, model
+    return RecommendationResult(*about, association, misfits)
 
 
 def _variants(

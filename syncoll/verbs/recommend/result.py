@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 import syncoll
 from syncoll.documents import frontier_document, require_new_folder, to_text, write_new_folder
@@ -63,6 +63,7 @@ class RecommendationResult(Tabular):
         optimal: a classic whose times are proved optimal for all these messages, or None.
         variants: of the machine, with better bounds.
         model: the values of alpha and beta that were given.
+        association: of the recommended algorithms, in words; empty unless sums are reproducible.
         misfits: by bytes and place, why a message does not fit a recommended or faster algorithm.
     """
 
@@ -72,6 +73,7 @@ class RecommendationResult(Tabular):
     optimal: str | None
     variants: tuple[VariantRecord, ...]
     model: Mapping[str, Any]
+    association: str
     misfits: Mapping[tuple[int, str], str]
 
     columns: ClassVar = columns_of(
@@ -115,6 +117,8 @@ class RecommendationResult(Tabular):
                     f"{least.name} (C = {least.algorithm.chunks}) would take "
                     f"{microseconds(least.seconds[number])} us for {size}, but {why}."
                 )
+        if self.association:
+            yield f"Sums are reproducible for all these sizes: {self.association}."
         yield ""
         if self.optimal is not None:
             yield f"Nothing can be gained: {self.optimal} is proved optimal here."
@@ -146,6 +150,7 @@ class RecommendationResult(Tabular):
             *answer,
             interrupted=frontier.interrupted,
             runtime=runtime_record(self.compared.runtime),
+            association=self.association or UNSET,
         )
         return written(record)
 
