@@ -12,14 +12,12 @@ when the command began, unless ``--memory-limit`` sets another.  Three mechanism
   ending, or the command stays over its limit nevertheless.
 
 Free memory is as the system reports it, or less if a control group (a container, a batch job) or
-``ulimit`` allows less.  On another machine, as in a cluster, the same limit holds for each process
-that decides questions there, with the processes that it has started.
+``ulimit`` allows less.
 """
 
 import contextlib
 import os
 import signal
-import socket
 import sys
 import threading
 import time
@@ -52,13 +50,11 @@ class MemoryBudget:
         limit: bytes of resident memory, of all its processes together.
         named: the limit that the user named; None for the default share.
         pid: process id of the command's own process.
-        host: the machine where it runs.
     """
 
     limit: int
     named: int | None
     pid: int
-    host: str
 
     @classmethod
     def of_this_process(cls, named: int | None = None) -> "MemoryBudget":
@@ -66,18 +62,7 @@ class MemoryBudget:
         pid, limit = os.getpid(), named
         if limit is None:
             limit = _sample(pid).total + int(free_bytes() * _DEFAULT_SHARE)
-        return cls(limit, named, pid, socket.gethostname())
-
-    def here(self) -> "MemoryBudget":
-        """The same for this process, which may be of another command, or on another machine."""
-        import psutil
-
-        if self.host == socket.gethostname():
-            with contextlib.suppress(psutil.Error):
-                me = psutil.Process()
-                if self.pid in {me.pid, *(parent.pid for parent in me.parents())}:
-                    return self
-        return MemoryBudget.of_this_process(self.named)
+        return cls(limit, named, pid)
 
     def used(self) -> int:
         """Bytes that the command's processes have now, at most a fraction of a second ago."""
@@ -260,7 +245,6 @@ def _left_in_group(group: Path, most: str, current: str, cache: str) -> int | No
 
 _current: MemoryBudget | None = None
 _began = False
-_resumed: MemoryBudget | None = None
 _tell: Callable[[str], None] | None = None
 _said: set[str] = set()
 _refusals = 0
@@ -320,10 +304,10 @@ def require_address_space() -> None:
 
 
 def resume(given: MemoryBudget) -> None:
-    """Makes this process answer for a command that may have begun in another one."""
-    global _current, _resumed
-    if given != _resumed:
-        _current, _resumed = given.here(), given
+    """Makes this process answer for a command that began in another one."""
+    global _current
+    if given.pid != os.getpid():
+        _current = given
 
 
 def budget() -> MemoryBudget:

@@ -1,16 +1,8 @@
-"""Proves bounds in this process, in several, or on the workers of a Dask cluster."""
+"""Proves bounds in this process or in several."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from syncoll.deadline import Deadline
@@ -30,34 +22,20 @@ _BROKEN = (
 )
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Parallel workers.  The executor pickles functions and results; `check` raises `UsageError` if
-    no worker is left.  A task whose worker has died raises one of `losses`, with the message
-    `lost`."""
-
-    executor: Executor
-    losses: tuple[type[BaseException], ...]
-    lost: str
-    check: Callable[[], None] = lambda: None
-
-
 def answers(
     work: Callable[[_Given], _Answer], tasks: Sequence[_Given], named: ExecutorName, until: Deadline
 ) -> Iterator[tuple[_Given, _Answer]]:
     """The results of a function at the top level of a module for each task, in order of completion.
-    Raises `OutOfTimeError` if time runs out before all are finished, and `UsageError` if a worker
-    has died, or no worker exists."""
-    width, on_cluster = min(named.width, len(tasks)), named.kind == "dask"
-    if not tasks or (width < 2 and not on_cluster):
+    Raises `OutOfTimeError` if time runs out before all are finished, and `UsageError` if a process
+    has died."""
+    width = min(named.width, len(tasks))
+    if width < 2:
         for one in tasks:
             until.check()
             yield one, work(one)
         return
-    with _cluster(named.address) if on_cluster else _processes(width) as workers:
-        futures: dict[Future[_Answer], _Given] = {
-            workers.executor.submit(work, one): one for one in tasks
-        }
+    with _processes(width) as executor:
+        futures: dict[Future[_Answer], _Given] = {executor.submit(work, one): one for one in tasks}
         left = set(futures)
         try:
             while left:
@@ -66,12 +44,11 @@ def answers(
                 ready, left = wait(left, patience, FIRST_COMPLETED)
                 if not ready:
                     until.check()
-                    workers.check()
                 for future in ready:
                     try:
                         answer = future.result()
-                    except workers.losses as error:
-                        raise UsageError(workers.lost) from error
+                    except BrokenExecutor as error:
+                        raise UsageError(_BROKEN) from error
                     yield futures[future], answer
         finally:
             for future in left:
@@ -79,34 +56,13 @@ def answers(
 
 
 @contextmanager
-def _processes(width: int) -> Iterator[Workers]:
+def _processes(width: int) -> Iterator[Executor]:
     pool = spawned_processes(width)
     try:
-        yield Workers(pool, (BrokenExecutor,), _BROKEN)
+        yield pool
     except BaseException:
         for process in list((pool._processes or {}).values()):
             process.terminate()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[Workers]:
-    from syncoll.solving.dask_pool import DaskCluster
-
-    cluster = DaskCluster(address)
-    kept = "bounds in a folder (output) are kept, and the same command continues from there"
-
-    def check() -> None:
-        if why := cluster.is_lost():
-            raise UsageError(f"{why}; {kept}")
-
-    lost = (
-        f"a task of the Dask cluster at {address} is lost, as its workers died, or the scheduler "
-        f"is gone; {kept}"
-    )
-    try:
-        yield Workers(cluster.executor, (*cluster.losses, CancelledError), lost, check)
-    finally:
-        cluster.close()

@@ -44,9 +44,7 @@ def open_answers(
         pool = None
         if settings.executor is not None or jobs > 1:
             solvers, where = settings.solver(encoding, backend, jobs), settings.executor or "local"
-            pool = stack.enter_context(
-                open_pool(where, solvers, jobs=jobs, manager=plugins, tell=session.tell)
-            )
+            pool = stack.enter_context(open_pool(where, solvers, jobs=jobs, manager=plugins))
         bounds = None if store is None else CachedBounds(store)
         memory = None if store is None else CachedSolutions(store, solver.asked, solver.limits)
         source = AnswerSource(

@@ -36,8 +36,8 @@ class SolverOptions(TypedDict, total=False):
         backend_options: options by name, or by ``backend.name`` where there are several backends.
         threads: of the solver, or of all solvers together; None for the cores, from 2 to 8.
         seed: of the random choices of the solver.
-        memory_limit: of all processes of a command together, such as ``4GiB``; on a cluster of
-            each process; None for half of the free memory.
+        memory_limit: of all processes of a command together, such as ``4GiB``; None for half
+            of the free memory.
     """
 
     encoding: str | None
@@ -58,8 +58,7 @@ class SettingsOptions(SolverOptions, total=False):
         seeds: names of seeds with commas between them, see ``syncoll plugins``, ``none`` or
             ``auto``; None for auto.
         jobs: number of (S, R, C) at the same time, each with its own solver; None for 1.
-        executor: the place of the solvers: ``local``, ``processes``, or a Dask cluster as
-            ``dask://HOST:PORT``; None for local.
+        executor: the place of the solvers: ``local`` or ``processes``; None for local.
     """
 
     store: str | Path | None
@@ -88,7 +87,7 @@ class Settings:
         for name, kind, expected in (
             ("encoding", str, "a name"),
             ("backend", str, "a name, or names joined with +"),
-            ("executor", str, "local, processes or dask://HOST:PORT"),
+            ("executor", str, "local or processes"),
             ("encoding_options", Mapping, "values by name"),
             ("backend_options", Mapping, "values by name"),
             ("seeds", (str, Iterable), "names, auto or none"),

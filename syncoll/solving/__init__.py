@@ -1,7 +1,7 @@
 """Runs backends in worker processes, which can be limited and interrupted, and may crash.
 
 `Solver` decides one instance at a time, with one backend or several at once; `SolverPool` many at
-once, with threads, processes or a cluster.
+once, with threads or processes.
 """
 
 from typing import TYPE_CHECKING

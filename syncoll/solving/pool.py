@@ -1,12 +1,11 @@
 """SolverPool: decides many instances at once with any `concurrent.futures.Executor`.
 
-Every task ends with a `Solution`, and a running task can be stopped.  If a process or machine of
-the executor dies, its tasks end as unknown, with the reason in words, and the search goes on.
+Every task ends with a `Solution`, and a running task can be stopped.  If a process of the executor
+dies, its tasks end as unknown, with the reason in words, and the search goes on.
 
 `open_pool` opens one by name.  ``local`` is best on one machine: threads, each with worker
 processes that end with this one.  ``processes:N`` encodes and lowers in processes too, which pays
-if these take most of the time.  ``dask://HOST:PORT`` (or ``tcp://``, ``tls://``) is a scheduler of
-Dask; it and its workers must have syncoll installed.
+if these take most of the time.
 """
 
 import multiprocessing
@@ -72,11 +71,10 @@ class SolverPool:
     second, or leave the ``with`` block.
 
     Args:
-        executor: threads, processes or a cluster.  If it pickles tasks, plugins are found by name
-            where they run.
+        executor: threads or processes, which `close` shuts down.  If it pickles tasks, plugins are
+            found by name where they run.
         settings: settings of the solvers that decide the tasks; the threads are per task.
         width: the number of tasks that the executor runs at once.
-        own: whether `close` shuts the executor down.
         decide: called by the executor with each task; must be at the top level of a module if the
             executor pickles it.
     """
@@ -87,15 +85,13 @@ class SolverPool:
         settings: SolverSettings,
         *,
         width: int,
-        own: bool = False,
         decide: Callable[[SolveTask], Solution] = decide,
     ) -> None:
         if width < 1:
             raise UsageError(f"a pool of {width} solvers; it must be at least 1")
         self.settings = settings.named()
         self._executor = executor
-        self._width = width
-        self._own = own
+        self.width = width
         self._decide = decide
         self._lock = threading.Lock()
         self._submitted: dict[Future[Solution], Submitted] = {}
@@ -108,11 +104,6 @@ class SolverPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def width(self) -> int:
-        """Number of concurrent tasks; that of a cluster may change."""
-        return self._width
 
     def submit(
         self, instance: Instance, seconds: float | None = None, *, how: How = solve_plainly
@@ -159,13 +150,12 @@ class SolverPool:
             self.cancel(future)
 
     def close(self) -> None:
-        """Cancels everything, waits if it owns the executor, and ends idle workers."""
+        """Cancels everything, waits, and ends idle workers."""
         with self._lock:
             self._closed = True
         self.cancel_all()
         try:
-            if self._own:
-                self._executor.shutdown(wait=True, cancel_futures=True)
+            self._executor.shutdown(wait=True, cancel_futures=True)
         finally:
             for one in self._outstanding():
                 self._end(one, StopReason.INTERRUPTED, "the pool of solvers was closed")
@@ -207,16 +197,12 @@ class SolverPool:
             self._settle(one, error)
         elif isinstance(error, MemoryError):
             self._end(one, StopReason.MEMORY_LIMIT, f"no memory for the formula: {error}")
-        elif self._is_loss(error):
+        elif isinstance(error, BrokenExecutor | CancelledError):
             why = " ".join(f"{type(error).__name__}: {error}".split())
             text = f"the process that should decide it is gone: {why}"
             self._end(one, StopReason.CRASHED, text)
         else:
             self._settle(one, error)
-
-    def _is_loss(self, error: BaseException) -> bool:
-        """Whether an exception means that the executor lost a task."""
-        return isinstance(error, BrokenExecutor | CancelledError)
 
     def _end(self, one: Submitted, reason: StopReason, message: str) -> None:
         settings, instance = self.settings, one.task.instance
@@ -240,15 +226,13 @@ def open_pool(
     *,
     jobs: int = 1,
     manager: PluginManager | None = None,
-    tell: Callable[[str], None] = lambda _: None,
 ) -> SolverPool:
     """The pool of a name.  Wrong settings raise errors here, as by `Solver`.  Raises `UsageError`
-    for an invalid name, and as `DaskCluster`.
+    for an invalid name.
 
     Args:
-        jobs: the default N; ignored by a cluster, which knows its own size.
+        jobs: the default N.
         manager: the plugins; None for the installed ones.  Only ``local`` can use others.
-        tell: called with a message for the user when a cluster loses workers.
     """
     solvers = SolverCache(manager)
     settings = settings.named(manager)
@@ -258,11 +242,7 @@ def open_pool(
     if named.kind == "local":
         return _ThreadPool(settings, named.width, solvers)
     solvers.release(settings)
-    if named.kind == "processes":
-        return _ProcessPool(settings, named.width)
-    from syncoll.solving.dask_pool import DaskPool
-
-    return DaskPool(named.address, settings, tell=tell)
+    return _ProcessPool(settings, named.width)
 
 
 class _ThreadPool(SolverPool):
@@ -270,7 +250,7 @@ class _ThreadPool(SolverPool):
 
     def __init__(self, settings: SolverSettings, width: int, solvers: SolverCache) -> None:
         threads = ThreadPoolExecutor(width, thread_name_prefix="syncoll solver")
-        super().__init__(threads, settings, width=width, own=True, decide=solvers.decide)
+        super().__init__(threads, settings, width=width, decide=solvers.decide)
         self._solvers = solvers
 
     def _release(self) -> None:
@@ -282,7 +262,7 @@ class _ProcessPool(SolverPool):
     lost then, though at most one is to blame: each gets a second try."""
 
     def __init__(self, settings: SolverSettings, width: int) -> None:
-        super().__init__(spawned_processes(width), settings, width=width, own=True)
+        super().__init__(spawned_processes(width), settings, width=width)
         self._renewing = threading.Lock()
         try:
             self._first = self._executor.submit(os.getpid)
@@ -297,7 +277,7 @@ class _ProcessPool(SolverPool):
             with self._renewing:
                 if getattr(self._executor, "_broken", True):  # another task may have been first
                     self._executor.shutdown(wait=False)
-                    self._executor = spawned_processes(self._width)
+                    self._executor = spawned_processes(self.width)
             self._ask(one)
         else:
             super()._failed(one, error)

@@ -1,4 +1,4 @@
-"""SolveTask: an instance that may be decided in any process, on this machine or another.
+"""SolveTask: an instance that may be decided in any process of this machine.
 
 A task names its plugins, options and limits instead of holding them, so it is small and can be
 pickled.  A process keeps its solvers with their warm workers, one for each of its threads and
@@ -9,7 +9,6 @@ solver polls.
 """
 
 import contextlib
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -35,18 +34,16 @@ class StopSignal:
     """Signals to the process of a task that the answer is no longer wanted.
 
     It is given by creating a file, seen by every process of the machine; it also counts as given if
-    the folder disappears or the giver, the process that asked, ends.  It has no effect on other
-    machines.
+    the folder disappears or the giver, the process that asked, ends.
     """
 
     file: str
-    host: str
     giver: LivingProcess
 
     @classmethod
     def of_this_process(cls, file: Path) -> "StopSignal":
         """A signal given by creating a file."""
-        return cls(str(file), socket.gethostname(), LivingProcess.this())
+        return cls(str(file), LivingProcess.this())
 
     def give(self) -> None:
         """Gives the signal."""
@@ -55,8 +52,6 @@ class StopSignal:
 
     def is_given(self) -> bool:
         """Whether to stop."""
-        if self.host != socket.gethostname():
-            return False
         file = Path(self.file)
         if file.exists() or not file.parent.exists():
             return True
@@ -114,15 +109,12 @@ class SolverCache:
         for solver in solvers:
             solver.close()
 
-    def decide(self, task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
+    def decide(self, task: SolveTask) -> Solution:
         """Like the function `decide`, with solvers of this cache."""
         if task.settings.memory is not None:
             resume(task.settings.memory)
         with self.borrow(task.settings) as solver:
-            signals = [] if task.stop is None else [task.stop.is_given]
-            if also_stop is not None:
-                signals.append(also_stop)
-            solver.stop_when = _now_and_then(signals) if signals else None
+            solver.stop_when = None if task.stop is None else _now_and_then(task.stop)
             try:
                 return task.how(solver, task.instance, task.seconds)
             finally:
@@ -134,10 +126,10 @@ class SolverCache:
 _CACHE = SolverCache()
 
 
-def decide(task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
+def decide(task: SolveTask) -> Solution:
     """Decides a task in this process, with a solver that is kept for the next one; raises as
     `Solver`."""
-    return _CACHE.decide(task, also_stop)
+    return _CACHE.decide(task)
 
 
 def release(settings: SolverSettings) -> None:
@@ -145,8 +137,8 @@ def release(settings: SolverSettings) -> None:
     _CACHE.release(settings)
 
 
-def _now_and_then(signals: list[Callable[[], bool]]) -> Callable[[], bool]:
-    """Whether any signal has been given, polled at most every `_LOOK_SECONDS`."""
+def _now_and_then(signal: StopSignal) -> Callable[[], bool]:
+    """Whether a signal has been given, polled at most every `_LOOK_SECONDS`."""
     given, next_look = False, 0.0
 
     def is_given() -> bool:
@@ -154,7 +146,7 @@ def _now_and_then(signals: list[Callable[[], bool]]) -> Callable[[], bool]:
         now = time.monotonic()
         if not given and now >= next_look:
             next_look = now + _LOOK_SECONDS
-            given = any(signal() for signal in signals)
+            given = signal.is_given()
         return given
 
     return is_given

@@ -404,7 +404,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (wrong(seed="a"), "seed is 'a'"),
     (wrong(seeds=5), "seeds is 5"),
     (wrong(store=""), "store is ''"),
-    (wrong(executor=ThreadPoolExecutor()), "expected local, processes or dask://"),
+    (wrong(executor=ThreadPoolExecutor()), "expected local or processes"),
     (wrong(backend=["cpsat", "pysat"]), "names joined with +"),
     (wrong(backend_options=["a=1"]), "values by name"),
     (wrong(max_steps="4"), "max_steps is '4'"),

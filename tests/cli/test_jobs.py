@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psutil
@@ -140,16 +139,13 @@ def test_no_worker_survives(
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("nonsense", ["`nonsense`", "dask://HOST:PORT"]),
+        ("nonsense", ["`nonsense`", "processes:N"]),
         ("", ["executor"]),
         ("processes:", ["N"]),
         ("processes:0", ["from 1"]),
         ("processes:many", ["N"]),
         ("local:5000", ["1024"]),
-        ("dask://", ["dask://HOST:PORT"]),
-        ("dask://127.0.0.1", ["dask://HOST:PORT"]),
-        ("dask://127.0.0.1:99999", ["99999"]),
-        ("http://127.0.0.1:80", ["dask://HOST:PORT"]),
+        ("http://127.0.0.1:80", ["processes:N"]),
     ],
 )
 def test_invalid_executors(where: str, words: list[str], run: Run) -> None:
@@ -204,51 +200,3 @@ def test_solvers_share_the_cores(
     monkeypatch.setattr("os.cpu_count", lambda: 24)
     assert run(*SEARCHES["broadcast"], "--max-steps", "2", *how).code == 0
     assert given == [(jobs, min(8, 24 // jobs))]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """The address of a local cluster of two workers."""
-    distributed = pytest.importorskip("distributed")
-    import dask
-
-    with (
-        dask.config.set({"distributed.worker.daemon": True}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-        ) as cluster,
-    ):
-        yield str(cluster.scheduler_address).replace("tcp:", "dask:")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["broadcast", "combining"])
-def test_a_cluster(name: str, cluster: str, run: Run, alone: dict[str, list[object]]) -> None:
-    require_the_same(name, run, alone, "--executor", cluster)
-
-
-@pytest.mark.slow
-def test_a_cluster_from_a_process_of_its_own(cluster: str, process: Run) -> None:
-    result = process(*SEARCHES["broadcast"], *ONE, "--executor", cluster, "--format", "json")
-    assert (result.code, result.err) == (0, "")
-    assert result.json["complete"]
-    assert len(result.json["points"]) == 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("answers", [False, True])
-def test_no_scheduler_at_the_address(answers: bool, process: Run) -> None:
-    """Nothing listens there, or a server that does not answer."""
-    pytest.importorskip("distributed")
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        port = server.getsockname()[1]
-        if answers:
-            server.listen()
-        else:
-            server.close()
-        result = process(*SEARCHES["broadcast"], "--executor", f"dask://127.0.0.1:{port}")
-    assert (result.code, result.out) == (2, "")
-    assert len(result.err.splitlines()) == 1
-    assert result.err.startswith("syncoll: ")
-    assert f"127.0.0.1:{port}" in result.err

@@ -14,7 +14,7 @@ from .conftest import ROOT, blocks
 README = ROOT / "README.md"
 
 
-OPTIONAL = ("dask", "distributed", "gurobipy", "matplotlib", "mpi4py", "pyarrow")
+OPTIONAL = ("gurobipy", "matplotlib", "mpi4py", "pyarrow")
 """Packages that `pip install syncoll` does not install."""
 
 

@@ -1,4 +1,4 @@
-"""Many instances at once, on threads, processes and a cluster; answers come even if some die."""
+"""Many instances at once, on threads and processes; answers come even if some die."""
 
 from __future__ import annotations
 
@@ -16,39 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import syncoll
-from syncoll.designing import assessing
 from syncoll.errors import BackendError, OptionError, PluginError, UsageError
 from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
 from syncoll.solving import SolverPool, SolverSettings, SolveTask, decide, open_pool
-from syncoll.solving.task import StopSignal, release
+from syncoll.solving.task import release
 from syncoll.trust import violations
 
 FAKES = Path(__file__).parent / "fakes"
 SETTINGS = SolverSettings(backend="pysat", limits=Limits(threads=2))
 
 pytestmark = pytest.mark.usefixtures("no_children")
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
-    """Two workers of one thread on the loopback interface, which are replaced when they die."""
-    distributed = pytest.importorskip("distributed")
-    import dask
-
-    sys.path.insert(0, str(FAKES))  # the workers inherit it
-    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.daemon": True}
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-        ) as cluster,
-    ):
-        yield cluster
-    sys.path[:] = [entry for entry in sys.path if entry != str(FAKES)]
 
 
 @pytest.fixture
@@ -63,27 +43,24 @@ def _spawned() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
 
 
-KINDS = ("local:2", "processes:2", "threads", "spawned", "dask")
-PROCESSES = ("processes:2", "spawned", "dask")
+KINDS = ("local:2", "processes:2", "threads", "spawned")
+PROCESSES = ("processes:2", "spawned")
 
 
-def make(kind: str, request: pytest.FixtureRequest) -> SolverPool:
+def make(kind: str) -> SolverPool:
     """A pool of one of the kinds."""
-    if kind == "dask":
-        address: str = request.getfixturevalue("cluster").scheduler_address
-        return open_pool(address.replace("tcp:", "dask:"), SETTINGS)
     passed: dict[str, Callable[[], Executor]] = {
         "threads": lambda: ThreadPoolExecutor(2),
         "spawned": _spawned,
     }
     if kind in passed:
-        return SolverPool(passed[kind](), SETTINGS, width=2, own=True)
+        return SolverPool(passed[kind](), SETTINGS, width=2)
     return open_pool(kind, SETTINGS)
 
 
 @pytest.fixture
 def pool(request: pytest.FixtureRequest, asking: Any) -> Iterator[SolverPool]:
-    with make(request.param, request) as pool:
+    with make(request.param) as pool:
         yield pool
 
 
@@ -155,20 +132,6 @@ def test_closing_ends_everything(pool: SolverPool, allgather: Instance, asking: 
     pool.close()
 
 
-def test_closing_stops_tasks_in_a_foreign_executor(
-    asking: Any, allgather: Instance, tmp_path: Path
-) -> None:
-    marking = [replace(allgather, collective=str(tmp_path / name)) for name in "ab"]
-    with ThreadPoolExecutor(1) as executor:
-        with SolverPool(executor, SETTINGS, width=1) as pool:
-            futures = [pool.submit(one, how=asking.hang_and_mark) for one in marking]
-            until((tmp_path / "a").exists)
-        assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
-        assert executor.submit(os.getpid).result(timeout=10) == os.getpid()
-    assert (tmp_path / "a").read_text() == "it was told"
-    assert not (tmp_path / "b").exists()  # it was still in the queue
-
-
 @every()
 def test_wrong_answers_and_bugs_are_raised(
     pool: SolverPool, allgather: Instance, asking: Any
@@ -216,107 +179,17 @@ def test_a_dead_process_costs_the_others_nothing(
     )
 
 
-class TestCluster:
-    def test_an_abandoned_task_notices_it(
-        self,
-        cluster: Any,
-        asking: Any,
-        allgather: Instance,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        """A signal by a file does not reach another machine."""
-        here = StopSignal.of_this_process
-        monkeypatch.setattr(
-            StopSignal, "of_this_process", lambda file: replace(here(file), host="elsewhere")
-        )
-        mark = tmp_path / "mark"
-        marking = replace(allgather, collective=str(mark))
-        with open_pool(cluster.scheduler_address, SETTINGS) as pool:
-            future = pool.submit(marking, how=asking.hang_and_mark)
-            until(mark.exists)
-            pool.cancel(future)
-            assert future.result(timeout=60).outcome.reason is StopReason.INTERRUPTED
-            until(mark.read_text)
-            assert mark.read_text() == "it was told"
-
-    @pytest.mark.slow
-    def test_no_worker_is_left(self, cluster: Any, asking: Any, allgather: Instance) -> None:
-        from distributed import LocalCluster
-
-        from syncoll.solving.dask_pool import DaskPool
-
-        lines: list[str] = []
-        with (
-            LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-            ) as lonely,
-            DaskPool(
-                lonely.scheduler_address, SETTINGS, lone_seconds=1.0, tell=lines.append
-            ) as pool,
-        ):
-            running = pool.submit(allgather, how=asking.hang)
-            time.sleep(0.3)
-            lonely.scale(0)
-            assert running.result(timeout=60).outcome.reason is StopReason.CRASHED
-            waiting = pool.submit(allgather).result(timeout=60)
-            assert waiting.outcome.reason is StopReason.CRASHED
-            assert "has had no worker" in waiting.outcome.message
-            assert ["lost 1 worker" in line for line in lines] == [True]
-            assert lines[0].endswith("0 workers left")
-            with pytest.raises(UsageError, match=r"has no worker; start one"):
-                open_pool(lonely.scheduler_address, SETTINGS)
-
-    @pytest.mark.slow
-    def test_the_scheduler_is_gone(self, asking: Any, allgather: Instance) -> None:
-        distributed = pytest.importorskip("distributed")
-        from syncoll.solving.dask_pool import DaskPool
-
-        brief = distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-        )
-        with DaskPool(brief.scheduler_address, SETTINGS, lone_seconds=1.0) as pool:
-            future = pool.submit(allgather, how=asking.hang)
-            time.sleep(0.3)
-            brief.close()
-            lost = [future.result(timeout=60), pool.submit(allgather).result(timeout=60)]
-            assert [s.outcome.reason for s in lost] == [StopReason.CRASHED] * 2
-
-    def test_it_proves_bounds_of_machines(
-        self, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        where = cluster.scheduler_address.replace("tcp:", "dask:")
-        asked = (["ring(n)", "dgx1"], ["allgather", "alltoall"])
-        folder, more = tmp_path / "made", {"most": 5, "steps": 2}
-        found = syncoll.design(*asked, **more, output=folder, executor=where)
-        alone = syncoll.design(*asked, **more)
-        assert found.document() == alone.document()
-        monkeypatch.setattr(assessing, "lower_bounds", None)  # all of it is there
-        assert syncoll.design(*asked, **more, output=folder).document() == alone.document()
-
-    def test_without_dask(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "distributed", None)
-        with pytest.raises(UsageError, match=r"pip install 'syncoll\[dask\]'"):
-            open_pool("dask://127.0.0.1:1", SETTINGS)
-
-    @pytest.mark.slow
-    def test_a_silent_scheduler_is_an_error(self) -> None:
-        pytest.importorskip("distributed")
-        with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 "):
-            open_pool("tcp://127.0.0.1:1", SETTINGS)
-
-
 class TestRequests:
     @pytest.mark.parametrize(
         "text",
-        ["", "lokal", "local:0", "local:-1", "local:x", "processes:", "dask://", "dask://host",
-         "tcp://host:port", "http://host:80", "local://host:1", "local:1:2"],
+        ["", "lokal", "local:0", "local:-1", "local:x", "processes:", "dask://host:80",
+         "http://host:80", "local://host:1", "local:1:2"],
     )  # fmt: skip
     def test_unknown_executors(self, text: str) -> None:
         with pytest.raises(UsageError, match=r"executor"):
             open_pool(text, SETTINGS)
 
-    @pytest.mark.parametrize("text", ["local", "processes", "dask://127.0.0.1:1"])
+    @pytest.mark.parametrize("text", ["local", "processes"])
     def test_wrong_settings(self, text: str) -> None:
         with pytest.raises(PluginError, match="did you mean pysat"):
             open_pool(text, replace(SETTINGS, backend="pysatt"))

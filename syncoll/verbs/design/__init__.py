@@ -103,8 +103,7 @@ def design(
         output: a folder that keeps each bound with its proof, for ``syncoll check FOLDER``, and the
             table as index.json; bounds that are there already are checked and not proved again.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
-        settings: see `Settings`; `jobs` processes, or with a Dask cluster its workers, prove the
-            bounds.
+        settings: see `Settings`; `jobs` processes prove the bounds.
 
     Raises:
         SyncollError: on names that do not exist, invalid conditions, and if no machine is left.

@@ -26,16 +26,6 @@ def hang(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
     return _unknown(instance, StopReason.TIME_LIMIT, "it was never told")
 
 
-def hang_and_mark(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
-    """As `hang`, but a file named as the collective is created before and written afterwards,
-    since the caller does not wait."""
-    open(instance.collective, "w").close()  # noqa: PTH123
-    solution = hang(solver, instance, seconds)
-    with open(instance.collective, "w") as file:  # noqa: PTH123
-        file.write(solution.outcome.message)
-    return solution
-
-
 def die(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
