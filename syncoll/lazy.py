@@ -1,8 +1,8 @@
 """Packages whose names are imported at their first use (PEP 562).
 
 Code that only resolves a name, or registers a record, must not pay for numpy and everything built
-on it.  Each name is written once: in the imports that type checkers read, or in the ``__all__`` of
-a module whose names are all exported::
+on it.  Each name is written once: in the imports that type checkers read, or where it is defined,
+in a module whose public names are all exported (with an ``__all__``, only its names)::
 
     if TYPE_CHECKING:
         from syncoll.model.algorithm import Algorithm as Algorithm
@@ -38,6 +38,7 @@ def displays() -> Any:
 _BLOCK = re.compile(r"^if TYPE_CHECKING:\n((?: .*\n|\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^    from (\S+) import ([^(\n]+|\([^)]+\))", re.MULTILINE)
 _ALL = re.compile(r"^__all__ = [\[(]([^\])]*)[\])]", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:class|def) ([A-Za-z]\w*)|^([A-Za-z]\w*)(?:: .+)? = ", re.MULTILINE)
 
 
 def lazily(package: str) -> Callable[[str], object]:
@@ -49,7 +50,9 @@ def lazily(package: str) -> Callable[[str], object]:
         for module, names in _IMPORT.findall("".join(_BLOCK.findall(source_of(package)))):
             listed = re.findall(r"(\w+) as \1", names)
             if names == "*":
-                listed = re.findall(r"\w+", "".join(_ALL.findall(source_of(module))))
+                source = source_of(module)
+                listed = re.findall(r"\w+", "".join(_ALL.findall(source)))
+                listed = listed or ["".join(one) for one in _DEFINED.findall(source)]
             found |= dict.fromkeys(listed, module)
         return found
 

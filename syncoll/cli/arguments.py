@@ -15,8 +15,6 @@ from syncoll.values import swept_sizes
 if TYPE_CHECKING:
     from syncoll.spec import Kind, SpecLibrary
 
-__all__ = ["STANDARD_OUTPUT", "json_for_dash", "resolve_names", "settings_of", "take_sweep"]
-
 STANDARD_OUTPUT = Path("-")
 """The value of ``-o -``."""
 

@@ -8,8 +8,6 @@ from syncoll.errors import OptionError
 from syncoll.plugins import ExporterRecord, PluginManager, parse_options, resolve_options
 from syncoll.runtime.exported import ours_first
 
-__all__ = ["add_exporter_options", "exporter_options", "flags_given", "options_given"]
-
 _FLAG = "flag "
 """The prefix of the names that flags of exporters set."""
 

@@ -17,18 +17,6 @@ from syncoll import documents
 from syncoll.errors import SyncollError, UsageError
 from syncoll.pages.page import Page, visible
 
-__all__ = [
-    "flush",
-    "note",
-    "print_json",
-    "print_page",
-    "print_text",
-    "print_value",
-    "width",
-    "write",
-    "write_bytes",
-]
-
 _LEAST_WIDTH = 20
 """The width for narrower terminals, and for terminals without a number of columns."""
 _PLAIN = str.maketrans({"…": "...", "─": "-", "—": "-", "≥": ">=", "≤": "<="})

@@ -10,16 +10,6 @@ from pathlib import Path
 from syncoll.documents.json_text import to_text
 from syncoll.errors import UsageError
 
-__all__ = [
-    "remove_empty",
-    "require_new_folder",
-    "require_writable",
-    "write_atomically",
-    "write_document",
-    "write_folder",
-    "write_new_folder",
-]
-
 
 def write_document(path: Path, document: Mapping[str, object]) -> None:
     """Writes a document as JSON.  Raises `UsageError` if the file cannot be written there."""

@@ -10,8 +10,6 @@ from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.grains import Rounds
 from syncoll.results import Costs, Family, Frontier
 
-__all__ = ["StoredAlgorithm", "StoredFile", "chosen"]
-
 
 @dataclass(frozen=True, eq=False)
 class StoredAlgorithm(Costs):

@@ -23,20 +23,6 @@ import numpy.typing as npt
 from syncoll.arrays import IntArray
 from syncoll.formula.features import Feature, FormulaSize
 
-__all__ = [
-    "NO_HIGH",
-    "NO_LOW",
-    "Assignment",
-    "CardinalityRow",
-    "ClauseRow",
-    "DifferenceRow",
-    "Formula",
-    "Labels",
-    "LinearRow",
-    "added_up",
-    "row_sums",
-]
-
 NO_LOW = -(1 << 60)
 """The low bound of a linear row without one."""
 NO_HIGH = 1 << 60

@@ -8,8 +8,6 @@ from typing import Any
 
 from syncoll.formula.formula import Assignment
 
-__all__ = ["Limits", "Outcome", "StopReason", "Verdict"]
-
 
 class Verdict(StrEnum):
     """Three answers; `UNKNOWN` is never reported as `UNSAT`."""

@@ -17,8 +17,6 @@ from syncoll.plugins import Imported, ImporterRecord, OptionValue, parse_options
 from syncoll.spec import SpecLibrary, limits
 from syncoll.wording import counted
 
-__all__ = ["import_machine", "import_spec", "readers", "recognised"]
-
 _MOST_NAMES_SHOWN = 12
 
 

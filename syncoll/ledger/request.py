@@ -19,8 +19,6 @@ from syncoll.results.frontier import TOLERANCE, Point
 if TYPE_CHECKING:
     from syncoll.ledger.events import EngineRecord, Entry
 
-__all__ = ["Candidate", "Observer", "SearchRequest", "Size", "Strategy", "is_small", "size_of"]
-
 
 class Strategy(StrEnum):
     """How candidates (R, C) are chosen for each S."""

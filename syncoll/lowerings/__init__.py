@@ -5,11 +5,18 @@ rewritings without running it.  A lowering is a function with `registered` above
 that is imported here or by a plugin.
 """
 
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
 # isort: off
 # In this order where costs are equal.
 from syncoll.lowerings import order as order, big_m as big_m, rows as rows, clauses as clauses
 
 # isort: on
-from syncoll.lowerings.chain import *
-from syncoll.lowerings.lowering import *
-from syncoll.lowerings.quotient import *
+if TYPE_CHECKING:
+    from syncoll.lowerings.chain import *
+    from syncoll.lowerings.lowering import *
+    from syncoll.lowerings.quotient import *
+else:
+    __getattr__ = lazily(__name__)

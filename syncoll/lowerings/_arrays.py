@@ -12,21 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.formula import Formula, row_sums
+from syncoll.formula import Formula
 from syncoll.model import ranges
-
-__all__ = [
-    "add",
-    "gather",
-    "ints",
-    "join",
-    "keep",
-    "offsets",
-    "ranges",
-    "row_of",
-    "row_sums",
-    "with_rows_of",
-]
 
 
 def ints(values: npt.ArrayLike) -> IntArray:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.formula import Formula
-from syncoll.lowerings._arrays import gather, ints, join, ranges, row_of, row_sums
+from syncoll.formula import Formula, row_sums
+from syncoll.lowerings._arrays import gather, ints, join, row_of
 from syncoll.lowerings._sums import Sums, normalised, plain_clauses, sums_of
+from syncoll.model import ranges
 
 SINGLE, CHAIN, AT_MOST_ONE, EXACTLY_ONE = range(4)
 """The relation that a literal has to others."""

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.formula import NO_HIGH, NO_LOW, Formula
-from syncoll.lowerings._arrays import gather, offsets, row_of, row_sums
+from syncoll.formula import NO_HIGH, NO_LOW, Formula, row_sums
+from syncoll.lowerings._arrays import gather, offsets, row_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ each enforced cardinality or linear row, one for each bound that can be broken, 
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula
-from syncoll.lowerings._arrays import add, gather, keep, offsets, row_of, row_sums
+from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, row_sums
+from syncoll.lowerings._arrays import add, gather, keep, offsets, row_of
 from syncoll.lowerings._sums import Sums, merged, sums_of
 from syncoll.lowerings.lowering import registered
 

@@ -29,8 +29,6 @@ from syncoll.errors import PluginError
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize
 from syncoll.lowerings.lowering import LOWERINGS, AnswerMap, Lowering, go_on, stoppable
 
-__all__ = ["Lowered", "Stage", "lower", "plan"]
-
 _WHOLE = 16
 """The work of a feature; a lowering that rewrites some of it moves half of the rest."""
 

@@ -16,17 +16,6 @@ from typing import Protocol
 
 from syncoll.formula import Assignment, Feature, Formula
 
-__all__ = [
-    "LOWERINGS",
-    "AnswerMap",
-    "Applied",
-    "KeepFirst",
-    "Lowering",
-    "go_on",
-    "registered",
-    "stoppable",
-]
-
 
 class AnswerMap(Protocol):
     """Takes assignments back through a lowering."""

@@ -16,9 +16,10 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import UsageError
-from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder
-from syncoll.lowerings._arrays import add, ints, offsets, ranges, row_of, row_sums, with_rows_of
+from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder, row_sums
+from syncoll.lowerings._arrays import add, ints, offsets, row_of, with_rows_of
 from syncoll.lowerings.lowering import Applied, registered
+from syncoll.model import ranges
 
 MOST_ORDER_LITERALS = 20_000_000
 """Largest number of Booleans for the integers of a formula."""

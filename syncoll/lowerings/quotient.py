@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray, KeyArray
-from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up
-from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, row_sums
+from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up, row_sums
+from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of
 from syncoll.lowerings.lowering import Applied
-
-__all__ = ["Split", "merged"]
 
 
 @dataclass(frozen=True)

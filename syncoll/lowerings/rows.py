@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, FormulaBuilder
-from syncoll.lowerings._arrays import add, ints, keep, offsets, row_sums, with_rows_of
+from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, FormulaBuilder, row_sums
+from syncoll.lowerings._arrays import add, ints, keep, offsets, with_rows_of
 from syncoll.lowerings._sums import normalised, plain_clauses, sums_of
 from syncoll.lowerings.lowering import registered
 

@@ -17,7 +17,8 @@ from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.planning import message_of_collective
 from syncoll.results import LowerBounds
 from syncoll.runtime import Kind
-from syncoll.simulating import PhysicalNetwork, bus_factor, floors
+from syncoll.simulating import PhysicalNetwork, bus_factor
+from syncoll.simulating.floors import floors
 
 __all__ = ["ABOVE", "Ceiling", "Measurement", "RunCeilings", "ceiling_of", "with_sums"]
 

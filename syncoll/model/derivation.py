@@ -30,16 +30,6 @@ from syncoll.model.node_sets import common_numbers, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import RelationTable
 
-__all__ = [
-    "compose",
-    "invert",
-    "overlay",
-    "refine",
-    "renumber",
-    "same_chunks",
-    "tree_contributions",
-]
-
 
 def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:
     """Cuts each chunk into `parts`, which multiplies C, R and all rounds; S and R/C stay.

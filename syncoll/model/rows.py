@@ -11,8 +11,6 @@ import numpy.typing as npt
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.node_sets import NodeSets, paired
 
-__all__ = ["MOST_CELLS", "RelationTable", "ranges", "rows_within"]
-
 MOST_CELLS = 20_000_000
 """Cells of the largest table that is made only for a comparison."""
 

@@ -17,9 +17,16 @@ Here steps are in lockstep; `plan_sizes(algorithms, model, simulated)` compares 
 runtimes: an export for each algorithm, with size ranges that touch.
 """
 
-from syncoll.planning.associations import *
-from syncoll.planning.crossings import *
-from syncoll.planning.exports import *
-from syncoll.planning.members import *
-from syncoll.planning.plan import *
-from syncoll.planning.plot import *
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.planning.associations import *
+    from syncoll.planning.crossings import *
+    from syncoll.planning.exports import *
+    from syncoll.planning.members import *
+    from syncoll.planning.plan import *
+    from syncoll.planning.plot import *
+else:
+    __getattr__ = lazily(__name__)

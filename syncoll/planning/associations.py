@@ -7,8 +7,6 @@ from math import log
 from syncoll.documents import StoredAlgorithm
 from syncoll.model.associations import Association, all_in_words, associations
 
-__all__ = ["in_one_association"]
-
 _LEAST_SECONDS = 1e-12
 """Shorter times count as this one."""
 

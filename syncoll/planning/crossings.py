@@ -15,8 +15,6 @@ from typing import TypeAlias
 
 from syncoll.documents import StoredAlgorithm
 
-__all__ = ["FAR", "Envelope", "Nearest", "Seconds", "envelope", "fastest"]
-
 Seconds: TypeAlias = Callable[[StoredAlgorithm, Sequence[Fraction | int]], Sequence[Fraction]]
 """The times of an algorithm, in seconds, for some sizes, in bytes."""
 

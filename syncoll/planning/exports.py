@@ -26,8 +26,6 @@ from syncoll.runtime import HandedOut, counts_of, export_verified, label, reques
 from syncoll.version import __version__
 from syncoll.wording import argument, counted
 
-__all__ = ["PlannedExport", "PlannedExports", "carried", "ends", "export_plan", "plan_document"]
-
 ALGORITHMS = "algorithms"
 """The folder with the exports, next to the index."""
 

@@ -14,8 +14,6 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.planning.plan import CostModel, message_of
 from syncoll.results import Family, Frontier
 
-__all__ = ["MOST_MEMBER_SENDS", "fastest_member", "members_for", "stored_member"]
-
 MOST_MEMBER_SENDS = 1 << 16
 """Most sends of a planned member: runtimes cannot load larger ones."""
 

@@ -37,19 +37,6 @@ from syncoll.planning.crossings import FAR, Envelope, Seconds, envelope
 from syncoll.runtime import Kind, StandardCollective, kind_of
 from syncoll.runtime.layout import kind_of_tables
 
-__all__ = [
-    "PLANNED_SIZES",
-    "CostModel",
-    "MessageMeasure",
-    "NeverBest",
-    "Plan",
-    "SizeRange",
-    "message_of",
-    "message_of_collective",
-    "plan_sizes",
-    "unit_bandwidth",
-]
-
 PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
 """Sizes of messages that every plan has the fastest members for."""
 

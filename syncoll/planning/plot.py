@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Picture",
-    "PictureFormat",
-    "cost_label",
-    "draw",
-    "draw_frontier",
-    "label",
-    "picture_format",
-    "require_matplotlib",
-    "show_sizes",
-    "show_times",
-]
-
 PictureFormat = Literal["png", "svg"]
 
 _SETTINGS: dict[Any, Any] = {

@@ -33,19 +33,6 @@ if TYPE_CHECKING:
     from syncoll.model import Algorithm, Instance
     from syncoll.model.grains import Rounds
 
-__all__ = [
-    "MESSAGE_OPTIONS",
-    "CheckedExport",
-    "ExportChecker",
-    "ExportCounts",
-    "ExportRequest",
-    "Exported",
-    "Exporter",
-    "ExporterRecord",
-    "RankedCall",
-    "Ranks",
-]
-
 MESSAGE_OPTIONS = (
     Option(
         "size",

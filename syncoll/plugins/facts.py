@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.errors import PluginError
+from syncoll.plugins.guard import Answer
 from syncoll.plugins.manager import PluginManager
-from syncoll.plugins.records import Answer, SpecLibraryRecord
+from syncoll.plugins.records import SpecLibraryRecord
 from syncoll.spec import SpecLibrary
 
 _REGISTRIES = {

@@ -22,15 +22,6 @@ from syncoll.plugins.record import Record
 if TYPE_CHECKING:
     from syncoll.model import Fabric, Topology
 
-__all__ = [
-    "CLUSTER_OPTIONS",
-    "NETWORK_OPTION",
-    "Imported",
-    "Importer",
-    "ImporterRecord",
-    "NetworkCard",
-]
-
 CLUSTER_OPTIONS = (
     Option(
         "boxes", 1, "how many such machines; more than one are joined by their network cards", low=1

@@ -36,8 +36,6 @@ from syncoll.plugins.records import (
 )
 from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry, did_you_mean
 
-__all__ = ["PROJECT", "HookSpecs", "PluginManager", "hookimpl"]
-
 PROJECT = "syncoll"
 """The project name for pluggy, and the entry point group."""
 

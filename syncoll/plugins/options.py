@@ -10,15 +10,6 @@ from dataclasses import dataclass
 from syncoll.errors import OptionError, PluginError
 from syncoll.plugins import fields
 
-__all__ = [
-    "ORDERED_CHUNKS",
-    "Option",
-    "OptionValue",
-    "check_table",
-    "parse_options",
-    "resolve_options",
-]
-
 _FLAG = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -38,29 +38,6 @@ if TYPE_CHECKING:
     from syncoll.results.family import Family
     from syncoll.results.forest import ForestCollective, PackedForest
 
-__all__ = [
-    "Answer",
-    "Backend",
-    "BackendRecord",
-    "Bound",
-    "BoundRecord",
-    "Encoded",
-    "Encoding",
-    "EncodingRecord",
-    "EstimatesSize",
-    "ForestPacker",
-    "LabelsVariables",
-    "Proposal",
-    "Rank",
-    "Seed",
-    "SeedLimits",
-    "SeedRecord",
-    "SpecLibraryRecord",
-    "TakesHints",
-    "installed_distribution",
-    "up_to",
-]
-
 
 def up_to(measure: str, most: int, too_many: str, few: str) -> Callable[[FormulaSize], Answer]:
     """Whether a formula is small enough to be worth a run, for `BackendRecord.should_run`.

@@ -9,8 +9,6 @@ from typing import Protocol, TypeVar
 
 from syncoll.errors import PluginError, UnknownPluginError
 
-__all__ = ["BrokenPlugin", "Provenance", "Registry", "did_you_mean"]
-
 
 class _Named(Protocol):
     @property

@@ -13,16 +13,6 @@ from syncoll.model import Instance, Topology
 from syncoll.model.reach import Reach
 from syncoll.results.proof import Proof, Refuted
 
-__all__ = [
-    "BY_CUTTING",
-    "Distance",
-    "Evidence",
-    "ScaledShape",
-    "refuted_instance",
-    "undefined_chunks",
-    "with_files",
-]
-
 BY_CUTTING = "a larger C cuts every chunk of the least C"
 """Why the shape of a regular collective stands for every C."""
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from syncoll.model import Fabric, Forest
 
-__all__ = ["ForestCollective", "Forests", "PackedForest"]
-
 
 class ForestCollective(StrEnum):
     """The collectives that forests are packed for."""

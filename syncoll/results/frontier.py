@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from syncoll.formula import FormulaSize
     from syncoll.results.family import Family, Part
 
-__all__ = [
-    "TOLERANCE",
-    "Costs",
-    "Frontier",
-    "OpenClaim",
-    "Point",
-    "better_left",
-    "known_cost",
-    "near",
-    "open_regions",
-    "staircase",
-    "thinned",
-]
-
 TOLERANCE = Fraction(1, 20)
 """Share by which the R/C of a simple point may exceed the least one that is known for its S."""
 

@@ -13,8 +13,6 @@ from syncoll.certificates import Certificate
 from syncoll.model.grains import Rounds, exact
 from syncoll.wording import counted
 
-__all__ = ["Method", "Proof", "Refuted", "Scope", "covers", "most_covered"]
-
 
 class Scope(StrEnum):
     """For which algorithms a point is proved optimal."""

@@ -11,8 +11,6 @@ import numpy as np
 from syncoll.formula import Assignment, FormulaSize, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Instance
 
-__all__ = ["NO_FORMULA", "Restriction", "Solution", "undecided", "without_caches"]
-
 NO_FORMULA = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
 """The size of a formula that was never built."""
 

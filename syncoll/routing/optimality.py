@@ -17,16 +17,6 @@ from syncoll.model.fabric import Fabric
 from syncoll.routing.network import Network, require_small
 from syncoll.routing.reduction import bypass_two_port_switches, find_groups, wide_parts
 
-__all__ = [
-    "Bottleneck",
-    "bottleneck",
-    "check_collective",
-    "cut_ratio",
-    "imbalance",
-    "network_of",
-    "require_balanced",
-]
-
 
 @dataclass(frozen=True)
 class Bottleneck:

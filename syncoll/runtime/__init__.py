@@ -41,11 +41,19 @@ The result of `lower` follows these rules:
 checker, and only then returns them.
 """
 
-from syncoll.runtime.export import *
-from syncoll.runtime.graphs import *
-from syncoll.runtime.groups import *
-from syncoll.runtime.layout import *
-from syncoll.runtime.lowering import *
-from syncoll.runtime.streams import *
-from syncoll.runtime.tables import *
-from syncoll.runtime.values import bit_masks as bit_masks, distance as distance, in_turn as in_turn
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.model.associations import bit_masks as bit_masks
+    from syncoll.runtime.export import *
+    from syncoll.runtime.graphs import *
+    from syncoll.runtime.groups import *
+    from syncoll.runtime.layout import *
+    from syncoll.runtime.lowering import *
+    from syncoll.runtime.streams import *
+    from syncoll.runtime.tables import *
+    from syncoll.runtime.values import distance as distance, in_turn as in_turn
+else:
+    __getattr__ = lazily(__name__)

@@ -20,17 +20,6 @@ from syncoll.plugins.exporters import PLACE, UNLIMITED
 from syncoll.runtime.exported import require_in_boxes, require_reproducible
 from syncoll.trust import require_valid
 
-__all__ = [
-    "HandedOut",
-    "SavedExport",
-    "counts_of",
-    "counts_on_switches",
-    "export_verified",
-    "label",
-    "request_of",
-    "save",
-]
-
 _SWITCH = "switch"
 """The value of an exporter's option for runtimes that can make switches copy and reduce."""
 

@@ -22,8 +22,6 @@ from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, Slot
 from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation
 
-__all__ = ["GraphNode", "MessageRuns", "MessageSizes", "chunk_numbers", "lanes_out", "rank_nodes"]
-
 _DEFAULT_CHUNK = 1 << 20
 
 

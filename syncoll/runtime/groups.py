@@ -17,8 +17,6 @@ from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime.layout import Kind, kind_of
 
-__all__ = ["request_within"]
-
 
 def request_within(request: ExportRequest, number: int) -> ExportRequest:
     """The part of a request for one group; sizes become sizes of the group's messages.

@@ -29,8 +29,6 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ExportError
 from syncoll.model import Instance
 
-__all__ = ["Buffer", "Kind", "Layout", "Slot", "StandardCollective", "kind_of", "layout_of"]
-
 
 class Kind(StrEnum):
     """The collectives of runtimes, by their usual names."""

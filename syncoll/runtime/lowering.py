@@ -18,17 +18,6 @@ from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment
 from syncoll.runtime.values import Sent, Value, values_of
 from syncoll.trust import require_valid
 
-__all__ = [
-    "Action",
-    "Dependency",
-    "Hazard",
-    "LoweredAlgorithm",
-    "Message",
-    "Operation",
-    "RankOperations",
-    "lower",
-]
-
 
 class Action(StrEnum):
     """The kind of an operation."""

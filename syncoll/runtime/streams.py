@@ -17,8 +17,6 @@ from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, StandardCollective, kind_of, layout_of
 
-__all__ = ["Streams", "streams_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Streams:

@@ -27,8 +27,6 @@ from syncoll.runtime.layout import Buffer, Kind, Layout, Slot, layout_of
 from syncoll.runtime.lowering import LoweredAlgorithm, lower
 from syncoll.wording import counted
 
-__all__ = ["MessageRow", "MessageTable", "PlaceRow", "SumRow", "TableExporter", "table_of"]
-
 _WIDTH = 96
 """Letters of a line of a head."""
 

@@ -26,17 +26,6 @@ from syncoll.model import Algorithm, Instance
 from syncoll.model.associations import PartialSum, associations, bit_masks, in_words
 from syncoll.trust.holdings import disjoint_parts
 
-__all__ = [
-    "Sent",
-    "Value",
-    "Values",
-    "added_in_words",
-    "bit_masks",
-    "distance",
-    "in_turn",
-    "values_of",
-]
-
 
 def distance(source: int, destination: int, num_nodes: int) -> int:
     """The distance from source to destination in cyclic order."""

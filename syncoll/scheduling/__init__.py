@@ -19,7 +19,14 @@ sends to steps.  In reading order:
 - ``waves``: starts the same again in every step, for every number of times.
 """
 
-from syncoll.scheduling.packing import StepTree as StepTree
-from syncoll.scheduling.schedule import *
-from syncoll.scheduling.streams import StreamClass as StreamClass, Streams as Streams
-from syncoll.scheduling.waves import *
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.scheduling.packing import StepTree as StepTree
+    from syncoll.scheduling.schedule import *
+    from syncoll.scheduling.streams import StreamClass as StreamClass, Streams as Streams
+    from syncoll.scheduling.waves import *
+else:
+    __getattr__ = lazily(__name__)

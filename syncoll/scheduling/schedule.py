@@ -25,16 +25,6 @@ from syncoll.scheduling.streams import SendPlan, Streams
 from syncoll.scheduling.timetable import Timetable
 from syncoll.wording import counted
 
-__all__ = [
-    "MOST_SENDS",
-    "SEGMENTS",
-    "PathSchedules",
-    "ScheduleLimits",
-    "Scheduled",
-    "algorithm_of",
-    "schedule_trees",
-]
-
 SEGMENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
 """Default numbers of segments of a part."""
 

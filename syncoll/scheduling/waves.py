@@ -18,8 +18,6 @@ from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.schedule import algorithm_of
 from syncoll.scheduling.streams import SendPlan, Streams
 
-__all__ = ["family_of_waves", "waves_of_streams"]
-
 
 def family_of_waves(
     wave: Part,

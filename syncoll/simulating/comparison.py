@@ -26,8 +26,6 @@ from syncoll.simulating.simulation import (
     simulated_seconds,
 )
 
-__all__ = ["Comparison", "Measurement", "Timed", "bus_factor", "compare"]
-
 _COUNTED_BY_RANK = (Kind.ALLGATHER, Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.GATHER, Kind.SCATTER)
 """For these collectives nccl-tests counts the elements of one rank's part of the buffer."""
 

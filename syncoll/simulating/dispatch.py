@@ -33,8 +33,6 @@ from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload, workload_of
 from syncoll.trust import require_valid
 
-__all__ = ["TimedLanes", "dispatched", "in_few_steps", "stepped", "with_sends"]
-
 _TURNS = 3
 """Runs forward, each after a run backward; limits work."""
 

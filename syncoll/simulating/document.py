@@ -13,8 +13,6 @@ from syncoll.simulating.comparison import Comparison, Timed
 from syncoll.simulating.runtimes import Runtime
 from syncoll.version import __version__
 
-__all__ = ["recommended", "runtime_record", "simulation_document"]
-
 _SAME = 1.001
 """Times that differ by at most this factor count as equal."""
 

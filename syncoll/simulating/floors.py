@@ -35,8 +35,6 @@ from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Sharing, Timing
 
-__all__ = ["floor_proofs", "floors", "floors_by_cuts", "timed_network", "with_floors"]
-
 _MOST_CLASSES = 1 << 14
 """With more kinds of chunks, latencies only count by the least number of steps."""
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.simulating.network import PhysicalNetwork
 
-__all__ = ["LaneState", "Movements", "Passages"]
-
 _AT_ONCE = 2.0**40
 """Arrivals within a trillionth of their time are simultaneous, and keep the order of exports.
 

@@ -24,8 +24,6 @@ from syncoll.model import Counting, Topology, ranges
 from syncoll.planning import unit_bandwidth
 from syncoll.wording import argument
 
-__all__ = ["Lane", "PhysicalNetwork", "Strand", "given_network", "physical_network"]
-
 
 @dataclass(frozen=True)
 class Lane:

@@ -16,8 +16,6 @@ from syncoll.simulating.runtimes import WIRE, Hop, Protocol, Reach, Runtime
 from syncoll.units import format_bandwidth, format_time, parse_bandwidth, parse_time
 from syncoll.wording import argument
 
-__all__ = ["RUNTIMES", "given_runtime", "runtime", "runtime_text"]
-
 FORMAT = "syncoll runtime/1"
 
 RUNTIMES = ("wire", "nccl", "rccl", "msccl", "mscclpp", "mpi")

@@ -21,8 +21,6 @@ from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.units import format_time
 
-__all__ = ["WIRE", "Hop", "Protocol", "Reach", "Runtime", "Setting"]
-
 
 class Reach(StrEnum):
     """Kinds of links."""

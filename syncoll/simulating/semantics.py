@@ -10,19 +10,6 @@ from syncoll.simulating.network import PhysicalNetwork
 from syncoll.units import format_bandwidth, format_time, parse_time
 from syncoll.wording import argument, few
 
-__all__ = [
-    "Injection",
-    "Late",
-    "Order",
-    "Semantics",
-    "Sharing",
-    "Slow",
-    "Switching",
-    "Timing",
-    "parse_late",
-    "parse_slow",
-]
-
 
 class Timing(StrEnum):
     """When a send leaves."""

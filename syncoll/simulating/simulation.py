@@ -33,8 +33,6 @@ from syncoll.simulating.semantics import Injection, Order, Semantics, Sharing, T
 from syncoll.simulating.workload import Workload, workload_of
 from syncoll.wording import counted
 
-__all__ = ["SimulatedSeconds", "Simulation", "simulate_algorithm", "simulated_seconds"]
-
 Sizes = Sequence[Fraction | int]
 
 _CELLS_AT_ONCE = 1 << 23

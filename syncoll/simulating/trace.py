@@ -22,8 +22,6 @@ from syncoll.planning import message_of
 from syncoll.protobuf import message_classes
 from syncoll.simulating.simulation import Simulation
 
-__all__ = ["MOST_PASSAGES", "trace_content"]
-
 MOST_PASSAGES = 400_000
 """Most slices of a trace: a few hundred megabytes while it is written."""
 

@@ -27,8 +27,6 @@ from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
 from syncoll.trust import require_valid
 
-__all__ = ["by_urgency", "points_by_urgency"]
-
 _TURNS = 2
 _MOST_SENDS = 200_000
 _WORTH = 1e-6

@@ -28,16 +28,6 @@ from syncoll.spec.source import Source
 from syncoll.spec.syntax import Expr, names_bound, names_used
 from syncoll.spec.values import NameScope, NotVectorisable
 
-__all__ = [
-    "Condition",
-    "SingleTopology",
-    "TopologyFamily",
-    "Values",
-    "applying",
-    "conditions_of",
-    "members",
-]
-
 _MOST_VALUES = 1 << 22
 """Combinations of values before any condition."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.spec.instantiate import SearchSpec
     from syncoll.spec.values import NameScope
 
-__all__ = ["DefinitionSummary", "Kind", "SpecLibrary", "summarise"]
-
 Kind = OneOf["topology", "collective", "relation", "search"]
 
 _SUFFIX = ".syncoll"

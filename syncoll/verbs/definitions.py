@@ -6,8 +6,6 @@ from syncoll.model import Collective, Fabric, Topology
 from syncoll.plugins import PluginManager
 from syncoll.verbs.asking import What, Where, session_for, verb
 
-__all__ = ["collective", "discover", "fabric", "topology"]
-
 
 @verb
 def topology(what: Where) -> Topology:

@@ -20,11 +20,11 @@ from syncoll.model import Algorithm, Topology
 from syncoll.simulating import (
     Semantics,
     Sharing,
-    floors,
     physical_network,
     simulated_seconds,
     timed_network,
 )
+from syncoll.simulating.floors import floors
 from syncoll.simulating.network import Lane, PhysicalNetwork, Strand
 from syncoll.trust import require_valid
 from tests.oracles.timed_schedules import least_time

@@ -15,8 +15,6 @@ from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.result import Tabular, columns_of, picked
 from syncoll.wording import argument, counted, nearness, runs_in_words
 
-__all__ = ["RepairResult", "SurveyResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RepairResult(Tabular, Repair):
