@@ -21,20 +21,34 @@ from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.cut import Cut
 from syncoll.certificates.parts import Parts, sends_between
-from syncoll.model import Counting, Topology
+from syncoll.model import BandwidthBound, Counting, Fabric, Topology
 from syncoll.model.width_clusters import boxes_by_width
 
 _MOST_WIDTHS = 3
 """Limit on the link widths by which nodes are grouped into boxes."""
 
 
-def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
+def physical(fabric: Fabric) -> Topology:
+    """A network as a topology whose last nodes are its switches: for bounds before routes are
+    known.  A send of the network passes one of these links or more."""
+    room = fabric.chunk_bandwidth
+    bounds = [
+        BandwidthBound((ends,), rate / room, "", fabric.counting(ends))
+        for ends, rate in fabric.bandwidths.items()
+    ]
+    return Topology(fabric.name, fabric.num_vertices, tuple(fabric.bandwidths), tuple(bounds))
+
+
+def bound_at_once(topology: Topology, shape: ChunkClasses, switches: int = 0) -> RoundsBound:
     """The best bound on R for any number of steps that takes no search.
 
     In a combining collective the contribution of one node must enter every other node, and their
     contributions must leave them.  So the readings of one node cover all nodes.
+
+    Args:
+        switches: the number of nodes, the last ones, that are switches, see `physical`.
     """
-    known = _node_sets(topology)
+    known = _node_sets(topology, switches)
     if not shape.combining:
         return known.cut(shape.demands(DemandView.MOVING))
     if shape.ends_alone:
@@ -60,6 +74,7 @@ class _NodeSets:
     """The sets of nodes of a topology around which a cut may be narrow."""
 
     topology: Topology
+    switches: int = 0
 
     @cached_property
     def covers(self) -> Covers:
@@ -73,12 +88,12 @@ class _NodeSets:
             found.append(label[None, :] == np.unique(label)[:, None])
         members = [one for one in self.topology.bound_links if len(one) > 1]
         some = [self.topology.ends[one, end] for one in members for end in (0, 1)]
-        if fabric := self.topology.fabric:  # the nodes at each switch
-            at: dict[int, list[int]] = {}
-            for ends in fabric.bandwidths:
-                if min(ends) < fabric.num_nodes <= max(ends):
-                    at.setdefault(max(ends), []).append(min(ends))
-            some += [np.array(one, dtype=np.int64) for one in at.values()]
+        fabric, own = self.topology.fabric, nodes - self.switches
+        at: dict[int, list[int]] = {}  # the nodes at each switch
+        for ends in fabric.bandwidths if fabric else self.topology.links:
+            if min(ends) < own <= max(ends):
+                at.setdefault(max(ends), [max(ends)] if self.switches else []).append(min(ends))
+        some += [np.array(one, dtype=np.int64) for one in at.values()]
         rows = np.repeat(np.arange(len(some)), [len(one) for one in some])
         table = np.zeros((len(some), nodes), dtype=bool)
         table[rows, np.concatenate(some) if some else rows] = True
@@ -152,7 +167,10 @@ class _NodeSets:
         covers = self.covers if counting.all() else Covers(self.topology, counting)
         source, target = self.topology.ends.T
         for parts in self._partitions():
-            links = np.flatnonzero(parts[source] != parts[target])
+            crossing = parts[source] != parts[target]
+            if len(np.unique(parts)) == len(parts):  # each send first leaves a compute node
+                crossing &= source < len(parts) - self.switches
+            links = np.flatnonzero(crossing)
             cover = covers.least(links)
             if not cover:
                 continue

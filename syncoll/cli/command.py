@@ -104,8 +104,6 @@ def run(
         more: see `ask`.
     """
     from syncoll.documents import require_writable
-    from syncoll.documents.tables import table_format
-    from syncoll.planning import picture_format
 
     verb: Verb = arguments.verb
     written = {one.name for one in verb.parameters}  # by the verb itself
@@ -113,8 +111,12 @@ def run(
     to_stream = given["output"] == STANDARD_OUTPUT
     paths = {k: path for k, path in given.items() if path is not None and path != STANDARD_OUTPUT}
     if "table" in paths:
+        from syncoll.documents.tables import table_format
+
         table_format(paths["table"])
     if "plot" in paths:
+        from syncoll.planning import picture_format
+
         picture_format(paths["plot"])
     for name in paths.keys() - written:
         require_writable(paths[name])

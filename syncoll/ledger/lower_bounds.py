@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 
-from syncoll.bounding import rounds_bound
-from syncoll.certificates import RoundsBound
+from syncoll.bounding import bound_at_once, physical, rounds_bound
+from syncoll.certificates import ChunkClasses, RoundsBound
 from syncoll.clock import is_counted
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.ledger.bounds_table import MORE, THOROUGH_SECONDS, BoundsTable
 from syncoll.ledger.candidates import STEPS_BEYOND, CandidateSource
 from syncoll.ledger.proof_state import evidence_of
 from syncoll.ledger.request import SearchRequest
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.results import Frontier, LowerBounds
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.wording import argument, counted
@@ -80,6 +81,45 @@ def lower_bounds(
         _in_words(late),
         interrupted,
         f"each bound had {share}at most {most:g} s",
+    )
+
+
+def network_bounds(
+    fabric: Fabric, collective: Collective, *, chunks: int | None = None, steps: int | None = None
+) -> LowerBounds:
+    """The bounds of cuts around nodes and switches, before routes are known; without evidence.
+
+    Args:
+        chunks: C; None for the least for which the collective is defined.
+        steps: bounds for S up to this; None for 3 beyond the least.
+
+    Raises:
+        ModelError: if the collective is not defined for this C.
+    """
+    collective.require_regular()
+    nodes = fabric.num_nodes
+    chunks = chunks or next(c for c in count(1) if collective.admits(nodes, c))
+    table = collective.tabulate(nodes, chunks)
+    shape = ChunkClasses.of(table, chunks, combining=collective.combining)
+    machine = physical(fabric)
+    bound = bound_at_once(machine, shape, fabric.num_switches)
+    least = int(bound.rounds > 0)
+    last = least + STEPS_BEYOND if steps is None else steps
+    every = tuple((s, bound) for s in range(least, last + 1))
+    late = _in_words({None, *(s for s, _ in every)})
+    why = "the time was over before the routes between all nodes were known"
+    return LowerBounds(
+        machine,
+        collective.name,
+        chunks,
+        least,
+        bound,
+        every,
+        last,
+        None,
+        late,
+        had=why,
+        switches=fabric.num_switches,
     )
 
 

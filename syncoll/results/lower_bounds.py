@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.certificates import RoundsBound
-from syncoll.errors import UsageError
+from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
 from syncoll.results.frontier import Frontier, OpenClaim
@@ -26,10 +26,11 @@ class LowerBounds:
         any_steps: bound on R with any number of steps.
         by_steps: bounds on R for at most S steps, for each S from the least to `max_steps`.
         max_steps: the largest S.
-        evidence: the proofs, to be saved and checked.
+        evidence: the proofs, to be saved and checked; None if the routes of sends are not known.
         late: the numbers of steps, in words, for which more time may prove more.
         interrupted: whether the user stopped it.
         had: the time of each bound, in words.
+        switches: the number of the last nodes of `topology` that are a network's switches.
     """
 
     topology: Topology
@@ -39,10 +40,11 @@ class LowerBounds:
     any_steps: RoundsBound
     by_steps: tuple[tuple[int, RoundsBound], ...]
     max_steps: int
-    evidence: Evidence
+    evidence: Evidence | None
     late: tuple[str, ...] = ()
     interrupted: bool = False
     had: str = "the time was over"
+    switches: int = 0
 
     @property
     def more(self) -> str:
@@ -71,7 +73,13 @@ class LowerBounds:
         return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 
     def frontier(self) -> Frontier:
-        """The bounds as a frontier without points, with all costs above them open."""
+        """The bounds as a frontier without points, with all costs above them open.
+
+        Raises:
+            OutOfTimeError: if there was no time to find the routes of sends.
+        """
+        if self.evidence is None:
+            raise OutOfTimeError("the time limit was reached before routes were known")
         claims = [
             OpenClaim(s, s, bound.rounds / self.chunks, None, _NOT_SEARCHED)
             for s, bound in self.by_steps

@@ -68,15 +68,16 @@ class Names:
         """See `syncoll.topology`.  Raises `ModelError` if a network of switches makes none."""
         from syncoll.routing import as_topology
 
-        return as_topology(self._network(what))
+        return as_topology(self.network(what))
 
     def fabric(self, what: str | Topology | Fabric) -> Fabric:
         """See `syncoll.fabric`."""
         from syncoll.model import Fabric
 
-        return Fabric.of(self._network(what))
+        return Fabric.of(self.network(what))
 
-    def _network(self, what: str | Topology | Fabric) -> Topology | Fabric:
+    def network(self, what: str | Topology | Fabric) -> Topology | Fabric:
+        """The machine before routes are found: a fabric if it has switches."""
         from syncoll.model import Fabric, Topology
 
         if isinstance(what, Topology | Fabric):

@@ -22,7 +22,10 @@ from syncoll.verbs.asking import What, Where, deadline_of, reading, session_for,
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from syncoll.ledger.lower_bounds import lower_bounds
+    from syncoll.deadline import interrupted_at
+    from syncoll.errors import OutOfTimeError
+    from syncoll.ledger.lower_bounds import lower_bounds, network_bounds
+    from syncoll.model import Fabric
     from syncoll.values import require_whole
     from syncoll.verbs.bounds.result import BoundsResult
 
@@ -37,6 +40,9 @@ SHELL = Shell(
     page="prices",
     document="prices",
 )
+
+_ROUTING_SECONDS = 0.2
+"""Under any limit this time is free for routes between all nodes, before cuts of the network."""
 
 
 @verb
@@ -57,8 +63,8 @@ def bounds(
         chunks: C, for each node; None for the least for which the collective is defined.
         max_steps: the largest S with a bound of its own; None for 3 more than the least possible.
         time_limit: of the whole command, such as ``30s``; at the limit, as after Ctrl-C, the result
-            has the bounds proved so far, and always the bounds by distances and cuts; None for
-            about 20 s for each bound.
+            has the bounds proved so far, and always those by cuts; a large network may then have no
+            certificates; None for about 20 s for each bound.
         work: see `pareto`.
 
     >>> bounds("torus(3,3)", "alltoall").bandwidth
@@ -69,7 +75,14 @@ def bounds(
         if value is not None:
             require_whole(name, value, least)
     with reading(until):
-        where, what = session.topology(topology), session.collective(collective)
+        network, what = session.network(topology), session.collective(collective)
+    try:
+        with interrupted_at(until.granting(_ROUTING_SECONDS)):
+            where = session.topology(network)
+    except OutOfTimeError:
+        if not isinstance(network, Fabric):
+            raise
+        return BoundsResult.of(network_bounds(network, what, chunks=chunks, steps=max_steps))
     limits: dict[str, Any] = {"chunks": chunks, "max_steps": max_steps}
     with session.limited():
         further = session.further_bounds()

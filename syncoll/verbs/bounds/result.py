@@ -85,7 +85,7 @@ class BoundsResult(Result, LowerBounds):
             "schema": "syncoll/bounds/1",
             "topology": self.topology.name,
             "collective": self.collective,
-            "nodes": self.topology.num_nodes,
+            "nodes": self.topology.num_nodes - self.switches,
             "chunks": self.chunks,
             "steps": self.steps,
             "by_steps": [{"steps": s, **entry(bandwidth, s)} for s, bandwidth in by_steps],
