@@ -68,7 +68,8 @@ class IbnetdiscoverImporter:
             raise TextError('no line begins with Switch or Ca and "S-…" or "H-…"', _WHOLE)
         left = [key for key, (_, name) in devices.items() if "Aggregation Node" in name]
         machine = Machine()
-        cabled = {end[0] for end in ports} - set(left)
+        cabled = {one for end, (other, *_) in ports.items() for one in (end[0], other[0])}
+        cabled -= set(left)
         loose = sum(kind == "Ca" for key, (kind, _) in devices.items() if key not in cabled)
         for key, (kind, name) in devices.items():
             if key in cabled:

@@ -37,7 +37,8 @@ class SlurmImporter:
         nodes: dict[str, list[str]] = {}
         upper: dict[str, tuple[list[str], int, str]] = {}
         kinds = set()
-        for number, line, entry in _entries(text):
+        entries = _entries(text)
+        for number, line, entry in entries:
             unknown = entry.keys() - {"switchname", "blockname", "nodes", "switches"} - _IGNORED
             names = {"switchname", "blockname"} & entry.keys()
             if unknown or (len(names) != 1 and entry.keys() - _IGNORED):
@@ -73,6 +74,8 @@ class SlurmImporter:
             for name in nodes:
                 machine.join(("switch", name), "network", speeds["uplink"])
             machine.note("The blocks are assumed to meet in one switch.")
+        if any("linkspeed" in entry for *_, entry in entries):
+            machine.note("Left out: LinkSpeed, a number without a unit (options link and uplink).")
         known = [f"{kind} {float(rate):g} GB/s" for kind, rate in speeds.items() if rate]
         if known:
             machine.note(f"Speeds in each direction as given: {' and '.join(known)}.")

@@ -274,8 +274,8 @@ class _Reader:
             "if they lead nowhere."
         )
         if self.given:
-            told = [f"{name} {float(rate):g} GB/s" for name, rate in self.given.items()]
-            machine.note(f"As given with the option speeds: {', '.join(told)}.")
+            speeds = [f"{name} {float(rate):g} GB/s" for name, rate in self.given.items()]
+            machine.note(f"As given with the option speeds: {', '.join(speeds)}.")
         machine.speeds(None, remedy)
         return machine.imported(thin=True)
 

@@ -79,7 +79,7 @@ class _Reader:
         elif kind == "Bridge" and element.get("bridge_type") != "0-1":
             self._below(element, f"PCIe {bus}", bus, above)
             above = bus
-        elif kind == "PCIDev":
+        elif "pci_type" in element.attrib:
             self._pci(element, key, bus, above)
         for child in element.findall("object"):
             self.object(child, above)

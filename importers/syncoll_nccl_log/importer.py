@@ -152,6 +152,10 @@ class _Reader:
         for key, owner, rate in self.cards:
             at, lanes = self.above.get(owner, (owner, None))
             machine.card(NetworkCard(key, (), rate, lanes=lanes), at)
+        joined = {owner for _, owner, _ in self.cards}
+        bare = [key for key in self.above if key.startswith("NIC/") and key not in joined]
+        if self.cards and bare:
+            machine.note(f"Left out: {', '.join(bare)}, without a line of its network (NET).")
         direct = "xGMI links" if "XGMI" in self.kinds else "NVLinks"
         host = machine.takes_host(direct, "NCCL leaves out GPUs that the job did not use")
         machine.note("Bandwidths are those by which NCCL chose its rings and trees, from its log.")

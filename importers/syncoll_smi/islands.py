@@ -41,10 +41,10 @@ class Island:
         mine = named([names[gpu] for gpu in self.gpus])
         if self.ports:
             ports = sorted(set(self.ports))
-            told = _links(ports[0]) if len(ports) == 1 else f"{ports[0]} to {ports[-1]} NVLinks"
+            links = _links(ports[0]) if len(ports) == 1 else f"{ports[0]} to {ports[-1]} NVLinks"
             text = (
                 f"{mine} are joined by NVSwitches, taken as one switch: each GPU sends and "
-                f"receives over its {told}, to and from any GPUs (option nvswitch)."
+                f"receives over its {links}, to and from any GPUs (option nvswitch)."
             )
             return [text]
         uniform = len(set(self.counts.values())) == 1

@@ -131,20 +131,20 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, pcie: Pcie) -> s
     if "NV#" in legend:
         return ""
     above = lines[: matrix.header.number]
-    told = next((line for line in above if _PCIE_ONLY.search(line.text)), None)
-    if told is None and not legend >= {"SYS", "PIX"}:
+    command = next((line for line in above if _PCIE_ONLY.search(line.text)), None)
+    if command is None and not legend >= {"SYS", "PIX"}:
         return (
             "No pair of GPUs has NVLinks here. If the machine has some, this was printed by "
             f"`nvidia-smi topo -mp`, which leaves them out; `{_COMMAND}` shows them."
         )
     if pcie.use == "always":
         return "Printed by `nvidia-smi topo -mp`, which leaves NVLinks out: only PCIe is taken."
-    why = "" if told else " (its legend does not explain NV#)"
+    why = "" if command else " (its legend does not explain NV#)"
     raise TextError(
         f"this is the output of `nvidia-smi topo -mp`{why}: only PCIe, without the machine's "
         "NVLinks, if any",
-        line=told.number if told else matrix.header.number,
-        text=told.text if told else matrix.header.text,
+        line=command.number if command else matrix.header.number,
+        text=command.text if command else matrix.header.text,
         expected=f"the output of `{_COMMAND}`; for PCIe alone its speed in GB/s such as "
         f"pcie={float(pcie.rate):g}",
     )

@@ -71,8 +71,8 @@ class MatrixImporter:
         machine.speeds(None, " and ".join(f"option {one}=28GB/s" for one in missing))
         for kind in kinds:
             if rate := rates[kind]:
-                told = f"{float(rate):g} GB/s in each direction (option {self.speeds[kind]})"
-                machine.note(f"{kind}: {told}.")
+                speed = f"{float(rate):g} GB/s in each direction (option {self.speeds[kind]})"
+                machine.note(f"{kind}: {speed}.")
         return machine.imported(host=host)
 
 

@@ -65,33 +65,33 @@ class ForeignFiles:
         match = _REFERENCE.fullmatch(reference)
         return match is not None and match["reader"] in self.readers
 
+    def parts(self, reference: str) -> tuple[str, str, list[str]]:
+        """Reader, file and settings of a reference that `names` knows; raises SpecError."""
+        match = _REFERENCE.fullmatch(reference)
+        assert match is not None
+        file = match["file"].strip()
+        if not file:
+            source = Source.typed(reference)
+            end = len(reference)
+            raise source.span(end, end).error(
+                f"`{match['reader']}:` without a file", "the path of a file"
+            )
+        settings = [part.strip() for part in (match["settings"] or "").split(",")]
+        behind = _OPTIONS_BEHIND.fullmatch(file)
+        if behind is not None and not _exists(file) and _exists(behind["file"]):
+            given = ",".join([*filter(None, settings), behind["settings"]])
+            span = Source.typed(reference).span(reference.rindex("("), len(reference.rstrip()))
+            raise span.error(
+                "the options of an importer stand before the colon",
+                f"`{match['reader']}({given}):{behind['file']}`",
+            )
+        return match["reader"], file, [one for one in settings if one]
+
     def module(self, reference: str, library: SpecLibrary) -> Module:
         """The file of a reference that `names` knows, as a spec; raises SyncollError."""
         if reference not in self._read:
-            match = _REFERENCE.fullmatch(reference)
-            assert match is not None
-            file = match["file"].strip()
-            if not file:
-                source = Source.typed(reference)
-                end = len(reference)
-                raise source.span(end, end).error(
-                    f"`{match['reader']}:` without a file", "the path of a file"
-                )
-            settings = [part.strip() for part in (match["settings"] or "").split(",")]
-            behind = _OPTIONS_BEHIND.fullmatch(file)
-            if behind is not None and not _exists(file) and _exists(behind["file"]):
-                given = ",".join([*filter(None, settings), behind["settings"]])
-                start = reference.rindex("(")
-                raise (
-                    Source.typed(reference)
-                    .span(start, len(reference.rstrip()))
-                    .error(
-                        "the options of an importer stand before the colon",
-                        f"`{match['reader']}({given}):{behind['file']}`",
-                    )
-                )
-            text = self.readers[match["reader"]](file, [one for one in settings if one])
-            spec = Source(f"{reference} (as a spec)", text)
+            reader, file, settings = self.parts(reference)
+            spec = Source(f"{reference} (as a spec)", self.readers[reader](file, settings))
             self._read[reference] = make_module(spec, None, library, parse_file(spec))
         return self._read[reference]
 

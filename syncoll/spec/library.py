@@ -272,6 +272,10 @@ class SpecLibrary:
         """Whether a reference is to a file in another format, for one of the readers."""
         return self._foreign.names(_unrouted(_head(reference)))
 
+    def read_with(self, reference: str) -> tuple[str, str, list[str]] | None:
+        """Reader, file and settings of a reference to a file in another format; None for others."""
+        return self._foreign.parts(reference) if self._foreign.names(reference) else None
+
     @staticmethod
     def is_routed(reference: str) -> bool:
         """Whether a reference is to a topology with routed steps."""

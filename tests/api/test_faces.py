@@ -34,7 +34,7 @@ SEARCHES: Mapping[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
-def told(document: Mapping[str, Any]) -> object:
+def shape(document: Mapping[str, Any]) -> object:
     """A frontier's file without the parts that differ from run to run."""
     kept = {k: v for k, v in document.items() if k not in ("seconds", "digest", "search")}
     points = [
@@ -61,7 +61,7 @@ def test_both_faces_find_the_same(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert main(["pareto", *question, *flags, "-o", "shell.json", "--progress", "none"]) == 0
     found = syncoll.pareto(*question, **options, progress="none")
     assert found
-    assert told(frontier_document(found)) == told(json.loads(Path("shell.json").read_text()))
+    assert shape(frontier_document(found)) == shape(json.loads(Path("shell.json").read_text()))
     for mine, theirs in zip(found, syncoll.load("shell.json"), strict=True):  # type: ignore[arg-type]
         assert (mine.steps, mine.rounds, mine.chunks) == (
             theirs.steps,
@@ -91,7 +91,7 @@ def test_a_search_of_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["search", "own.syncoll:small", "--format", "json"]) == 0
     shell = json.loads(capsys.readouterr().out)
     found = syncoll.search("own.syncoll:small", progress="none")
-    assert told(frontier_document(found)) == told(shell)
+    assert shape(frontier_document(found)) == shape(shell)
 
 
 @pytest.mark.parametrize("to", ["mscclpp", "msccl-xml", "csv"])

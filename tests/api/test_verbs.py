@@ -285,8 +285,8 @@ def test_bounds_are_checked_as_their_file_is(tmp_path: Path) -> None:
         for source in (bounds, bounds.frontier(), syncoll.load(file), read_file(file)):
             assert str(syncoll.check(source, collective)) == expected
         compared = str(bounds.check(collective, "ring(4)")).splitlines()
-        told = "  machine: as the file describes it; --topology compares it with the one you mean"
-        ours = ["  machine: ring(4)" if line == told else line for line in expected.splitlines()]
+        stated = "  machine: as the file describes it; --topology compares it with the one you mean"
+        ours = ["  machine: ring(4)" if line == stated else line for line in expected.splitlines()]
         assert compared == ours != expected.splitlines()
     with pytest.raises(VerificationError, match=r"is not ring\(5\)"):
         bounds.check(topology="ring(5)")

@@ -166,10 +166,10 @@ def test_printed_tables_are_read_off_rightly() -> None:
 
 
 def test_a_cluster_of_the_scaling_figure() -> None:
-    told: list[str] = []
-    one = grow(told.append, "A100", a100, 2)
+    notes: list[str] = []
+    one = grow(notes.append, "A100", a100, 2)
     assert (one.gpus, one.bound, one.forest) == (16, one.forest, float(Fraction(1040, 3)))
     assert one.ring == float(Fraction(640, 3))
     assert one.simulated is not None
     assert one.ring < one.simulated < one.bound
-    assert len(told) == 1
+    assert len(notes) == 1

@@ -256,9 +256,9 @@ def test_an_unchecked_result_is_reported(run: Run, files: Path, tmp_path: Path) 
     """A table of sends has no instance."""
     to = ("--to", "csv", "--point", "0", "-o", "sends.csv")
     assert run("export", files / "frontier.json", *to).code == 0
-    told = run("verify", "sends.csv")
-    assert told.code == 4
-    assert "its result was NOT checked" in told.out
+    received = run("verify", "sends.csv")
+    assert received.code == 4
+    assert "its result was NOT checked" in received.out
     assert (
         run("verify", "sends.csv", "--format", "json").json["verified"][0]["result_checked"]
         is False
@@ -364,13 +364,13 @@ class TestFlagsOfExporters:
     @pytest.fixture
     def strange(self, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         """Installs an exporter with flags; the list gets its options."""
-        told: list[object] = []
+        received: list[object] = []
 
         class Writer:
             def export(
                 self, request: ExportRequest, options: Mapping[str, OptionValue]
             ) -> Exported:
-                told.append(dict(options))
+                received.append(dict(options))
                 return Exported({"a.strange": b"strange"})
 
             def check(self, *_: object) -> CheckedExport:
@@ -390,7 +390,7 @@ class TestFlagsOfExporters:
         manager = PluginManager.discover()
         manager.register(Strangers(), "strangers")
         monkeypatch.setattr(PluginManager, "discover", lambda: manager)
-        return told
+        return received
 
     def test_they_reach_the_exporter_and_the_help(
         self, run: Run, files: Path, strange: list[object]

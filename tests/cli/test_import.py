@@ -64,6 +64,20 @@ def test_the_spec_on_standard_output(run: Run) -> None:
     assert (result.code, result.out, result.err) == (0, SPEC, "")
 
 
+def test_a_reference_is_read_as_elsewhere(run: Run) -> None:
+    result = run("import", "nvidia-smi:square.txt")
+    assert (result.code, result.out, result.err) == (0, SPEC, "")
+    given = run("import", "nvidia-smi(link=20,pcie=no):square.txt", "--option", "link=30")
+    options = ("--option", "link=30", "--option", "pcie=no")
+    assert given.out == run("import", "nvidia-smi", "square.txt", *options).out
+    same = run("import", "nvidia-smi(link=20):square.txt", "-o", "square.txt")
+    assert (same.code, Path("square.txt").read_text()) == (2, SQUARE)
+    assert "square.txt is the file that is imported" in same.err
+    assert "expected `nvidia-smi FILE` or `nvidia-smi:FILE`" in run("import", "nvidia-smi").err
+    assert "`nvidia-smi:` without a file" in run("import", "nvidia-smi:").err
+    assert "slum" in run("import", "slum:square.txt").err
+
+
 def test_from_standard_input_into_a_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     standard_input(monkeypatch, SQUARE)
     options = ("--name", "mine", "--option", "link=20", "--option", "pcie=no")

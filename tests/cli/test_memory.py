@@ -121,12 +121,12 @@ class TestBudget:
         assert memory._left_in_group(tmp_path, *names) is None
 
     def test_a_refusal_is_reported_once(self) -> None:
-        told: list[str] = []
-        with memory.command(None, told.append):
+        messages: list[str] = []
+        with memory.command(None, messages.append):
             memory.on_refusal("too large")
             memory.on_refusal("too large")
             assert memory.budget().pid == os.getpid()
-        assert told == ["too large"]
+        assert messages == ["too large"]
         with pytest.raises(UsageError, match="give it more"), memory.command(MIB):
             pass
 

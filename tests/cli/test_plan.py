@@ -245,8 +245,8 @@ def test_every_collective(run: Run, frontiers: Path, name: str, per_node: int) -
     kind = "custom" if name == "multi_broadcast" else name
     assert document["message"]["kind"] == kind
     assert document["message"]["per_node"] == str(per_node)
-    told = {one["where"] for key in ("ranges", "never_best") for one in document[key]}
-    assert told == {f"points[{i}]" for i in range(len(stored["points"]))}
+    places = {one["where"] for key in ("ranges", "never_best") for one in document[key]}
+    assert places == {f"points[{i}]" for i in range(len(stored["points"]))}
     for one in document["ranges"]:
         cost = Fraction(one["rounds"], one["chunks"])
         size = Fraction(one["message_from"])

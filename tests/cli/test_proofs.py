@@ -54,11 +54,11 @@ def test_the_refutations_are_checked(case: Path, run: Run) -> None:
     files = refutations(case)
     assert files
     assert all(json.loads(path.read_text())["proof"]["file"] for path in files)
-    told = check(run, case, "--format", "json")
-    assert told.code == 0, told.err
-    assert told.json["not_checked"] == []
-    assert told.json["refutations_checked"] == len(files)
-    assert told.json["refutations_on_word"] == []
+    checked = check(run, case, "--format", "json")
+    assert checked.code == 0, checked.err
+    assert checked.json["not_checked"] == []
+    assert checked.json["refutations_checked"] == len(files)
+    assert checked.json["refutations_on_word"] == []
     text = check(run, case)
     assert "checked step by step" in text.out
     assert "on the word of" not in text.out

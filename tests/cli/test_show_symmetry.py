@@ -89,7 +89,7 @@ def test_json_has_everything(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["ring(4)", "allgather"], "shows one thing"),
         (["--symmetry", "allgather"], "allgather is a collective; write"),
@@ -103,10 +103,10 @@ def test_json_has_everything(run: Run) -> None:
         (["--symmetry", "ring(4)", "--as", "ni-table"], "--as has no effect with --symmetry"),
     ],
 )
-def test_invalid_requests_are_refused(words: list[str], told: str, run: Run) -> None:
+def test_invalid_requests_are_refused(words: list[str], message: str, run: Run) -> None:
     result = run("show", *words)
     assert result.code == 2
-    assert told in result.err
+    assert message in result.err
     assert not result.out
 
 

@@ -36,7 +36,7 @@ def costs(document: dict[str, Any]) -> list[object]:
     return [*points, *(json.dumps(claim) for claim in document["open"])]
 
 
-def told(store: Path) -> StoreDescription:
+def described(store: Path) -> StoreDescription:
     """Describes the content of a store."""
     with Store.open(store) as opened:
         return opened.describe()
@@ -56,7 +56,7 @@ def test_asked_again_no_solver_is_asked(run: Run, counted: Any, tmp_path: Path) 
     first = run(*BROADCAST, "--store", store, "--format", "json")
     assert first.code == 0
     assert counted.questions() == 11
-    assert (told(store).sat, told(store).unsat) == (2, 9)
+    assert (described(store).sat, described(store).unsat) == (2, 9)
     again = run(*BROADCAST, "--store", store, "--format", "json")
     assert counted.questions() == 0
     assert costs(again.json) == costs(first.json)
@@ -118,12 +118,12 @@ def test_a_killed_search_goes_on_where_it_was(
     assert counted.questions() == 11
     running = background(*BROADCAST, *how, "--store", store, "-o", "saved.json", COUNTED_SLEEPS="1")
     saved = tmp_path / "saved.json"
-    running.wait_until(lambda: saved.exists() and told(store).answers >= 5)
+    running.wait_until(lambda: saved.exists() and described(store).answers >= 5)
     children = running.children()
     assert children  # of two at once, one may have been ended if its answer was not needed
     running.kill()
     all_end(children)
-    kept = told(store)
+    kept = described(store)
     assert 5 <= kept.answers <= 11  # all of them on a machine that is too slow to kill in time
     assert read_file(saved).algorithms
     counted.questions()
@@ -169,7 +169,7 @@ class TestWhatIsNotKnown:
         running.wait_until(counted.note.exists)
         result = running.interrupt()
         assert result.code == 130
-        assert told(store).answers == 0
+        assert described(store).answers == 0
         saved = read_file(tmp_path / "dgx1-broadcast.frontier.json")
         assert saved.frontier is not None
         assert saved.frontier.refuted == ()
@@ -194,7 +194,7 @@ class TestWhatIsNotKnown:
         low, high = result.json["open"][0]["bandwidth"]
         assert Fraction(low) < 1
         assert high is None
-        assert (told(store).unknown, told(store).answers) == (asked, asked)
+        assert (described(store).unknown, described(store).answers) == (asked, asked)
         assert run("check", "unknown.json").code == 0
         # The same time would have the same result; more time may help.
         monkeypatch.delenv("COUNTED_OUT_OF_TIME")
@@ -203,7 +203,7 @@ class TestWhatIsNotKnown:
         longer = run(*limited, "--point-limit", "5000")
         assert counted.questions() >= 1
         assert [p["bandwidth"] for p in longer.json["points"]] == ["1"]
-        assert told(store).unsat >= 1
+        assert described(store).unsat >= 1
 
     def test_crashed(
         self, run: Run, counted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,7 +216,7 @@ class TestWhatIsNotKnown:
         assert result.json["points"] == []
         ended = "the process of backend counted ended with exit code 1"
         assert ended in result.json["open"][0]["reason"]
-        assert told(store).answers == 0
+        assert described(store).answers == 0
 
 
 class TestWhichStore:
@@ -235,12 +235,12 @@ class TestWhichStore:
     def test_the_usual_one(self, cache: Path, run: Run) -> None:
         # Without a known point that meets a cut, bounds are computed and stored.
         assert run(*self.SMALL, "--seeds", "none").code == 0
-        assert told(cache / "store.sqlite").certificates > 0
+        assert described(cache / "store.sqlite").certificates > 0
         result = run("store", "--format", "json")
         assert result.json["file"] == str(cache / "store.sqlite")
-        assert result.json["certificates"] == told(cache / "store.sqlite").certificates
+        assert result.json["certificates"] == described(cache / "store.sqlite").certificates
         assert run("store", "--clear").code == 0
-        assert told(cache / "store.sqlite").certificates == 0
+        assert described(cache / "store.sqlite").certificates == 0
 
     @pytest.mark.parametrize("where", ["option", "variable"])
     def test_none(
@@ -253,9 +253,9 @@ class TestWhichStore:
         result = run(*self.SMALL, *option)
         assert (result.code, result.err) == (0, "")
         assert sorted(path.name for path in tmp_path.iterdir()) == []
-        told = run("store", *option)
-        assert told.code == 0
-        assert "there is no store" in told.out
+        described = run("store", *option)
+        assert described.code == 0
+        assert "there is no store" in described.out
         assert run("store", *option, "--format", "json").json["file"] is None
 
     def test_the_option_goes_before_the_variable(
@@ -379,7 +379,7 @@ def test_a_damaged_store_can_be_cleared(damage: str, run: Run, tmp_path: Path) -
     cleared = run("store", "--store", store, "--clear")
     assert cleared.code == 0
     assert cleared.err.count(f"{store} was deleted, since it could not be read") == 1
-    assert told(store).answers == 0
+    assert described(store).answers == 0
 
 
 def test_other_files_are_not_deleted(run: Run, tmp_path: Path) -> None:

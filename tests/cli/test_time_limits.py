@@ -62,10 +62,12 @@ def test_missing_bounds_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> 
     proving_with(monkeypatch, slow)
     result = run("bounds", "dgx1", "allgather", "--max-steps", "2", "--work", "100")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
-    told = "better bounds may be provable, but each bound had a share of --work, and at most 20 s: "
-    told += "2 steps"
-    assert told in result.out
-    assert told not in result.err  # once is enough
+    sentence = (
+        "better bounds may be provable, but each bound had a share of --work, and at most 20 s: "
+    )
+    sentence += "2 steps"
+    assert sentence in result.out
+    assert sentence not in result.err  # once is enough
 
 
 def test_the_limit_that_was_in_force_is_named(run: Any) -> None:
@@ -103,9 +105,9 @@ def test_bounds_proved_before_the_end_are_given(
     assert result.code == code
     rows = [line.split()[:2] for line in result.out.splitlines() if line[:12].strip().isdigit()]
     assert [steps for steps, _ in rows] == ["3", "4", "5", "6"]
-    told = f"better bounds may be provable, but {why}: {late}\n"
-    assert told in result.out
-    assert told not in result.err
+    sentence = f"better bounds may be provable, but {why}: {late}\n"
+    assert sentence in result.out
+    assert sentence not in result.err
     assert run("check", saved, "--collective", "allgather").code == 0
     shown = run("show", saved).out
     assert "verified point" not in shown

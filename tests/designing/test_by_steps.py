@@ -55,25 +55,25 @@ def test_bounds_by_steps_are_shown_and_stored(
     monkeypatch.setattr(assessing, "lower_bounds", counted)
     command = ["design", "dgx1", "ring(8)", "allgather", "-o", str(tmp_path), "--format", "json"]
 
-    def told(*more: str) -> dict[str, object]:
+    def bounds_shown(*more: str) -> dict[str, object]:
         asked.clear()
         assert main([*command, *more]) == 0
         found = json.loads(capsys.readouterr().out)["candidates"]
         return {one["topology"]: one["bounds"]["allgather"]["by_steps"] for one in found}
 
-    assert told() == {"dgx1": [], "ring(8)": []}
-    known = told("--steps", "2")
+    assert bounds_shown() == {"dgx1": [], "ring(8)": []}
+    known = bounds_shown("--steps", "2")
     assert sorted(asked) == ["dgx1", "ring(8)"], "what was there says nothing of single S"
     assert known["dgx1"] == [
         {"steps": 2, "bandwidth": "3/2"},
         {"steps": 3, "bandwidth": "7/6"},
     ]
     assert known["ring(8)"] == [{"steps": 4, "bandwidth": "7/2"}]
-    assert told("--steps", "2") == known
+    assert bounds_shown("--steps", "2") == known
     assert not asked
-    assert told("--steps", "3") == known
+    assert bounds_shown("--steps", "3") == known
     assert not asked, "the bound with any number of steps was met"
-    assert told() == {"dgx1": [], "ring(8)": []}
+    assert bounds_shown() == {"dgx1": [], "ring(8)": []}
     assert main(["check", str(tmp_path)]) == 0
     assert main(["design", "dgx1", "allgather", "--steps", "2"]) == 0
     assert "2: 3/2, 3: 7/6" in capsys.readouterr().out

@@ -248,8 +248,8 @@ def test_out_of_memory_the_hint_can_be_followed(
 
     monkeypatch.setattr("syncoll.designing.driver.find_candidates", too_much)
     assert main(["design", "ring(n)", "allgather", "--memory-limit", "8GiB"]) == 3
-    told = capsys.readouterr().err
-    assert "this command has 9 GiB; try a smaller --most, or a --where" in told
+    printed = capsys.readouterr().err
+    assert "this command has 9 GiB; try a smaller --most, or a --where" in printed
 
 
 def test_words_of_one_kind_are_not_enough(capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,9 +284,15 @@ def test_bounds_found_before_the_end_are_shown(
     monkeypatch.setattr(assessing, "lower_bounds", until_the_end)
     command = ["design", "ring(n)", "allgather", "--most", "5", "--format", "json"]
     assert main(command) == code
-    told = json.loads(capsys.readouterr().out)
-    assert [bool(one["bounds"]) for one in told["candidates"]] == [True, True, False, False, False]
-    assert not told["complete"]
+    printed = json.loads(capsys.readouterr().out)
+    assert [bool(one["bounds"]) for one in printed["candidates"]] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert not printed["complete"]
     calls.clear()
     assert main(command[:-2]) == code
     assert f"the comparison is incomplete: {why}" in capsys.readouterr().out
@@ -315,13 +321,13 @@ def test_machines_found_before_the_end_are_bounded(
     monkeypatch.setattr(candidates, "_PROGRESS_SECONDS", 0.0)
     command = ["design", "ring(n)", "line(n)", "allgather", "--most", "5", "--progress", "plain"]
     assert main([*command, "--where", "links >= 2"]) == code
-    told = capsys.readouterr()
-    assert "3/5 members of ring(n) examined, 2 machines found" in told.err
-    assert f"syncoll: {why}" in told.err
-    assert "continuing with the 2 machines" in told.err
-    assert "bounds of allgather on 2 machines" in told.out
-    assert "of ring(n) 3 of 5 members examined" in told.out
-    assert "of line(n) no member examined" in told.out
+    printed = capsys.readouterr()
+    assert "3/5 members of ring(n) examined, 2 machines found" in printed.err
+    assert f"syncoll: {why}" in printed.err
+    assert "continuing with the 2 machines" in printed.err
+    assert "bounds of allgather on 2 machines" in printed.out
+    assert "of ring(n) 3 of 5 members examined" in printed.out
+    assert "of line(n) no member examined" in printed.out
     made.clear()
     assert main([*command, "--where", "links > 40"]) == (code or 3)
 

@@ -65,10 +65,10 @@ def test_stored_bounds_are_checked_and_not_proved_again(
     assert main(["check", str(folder)]) == 2
     capsys.readouterr()
     assert main([*COMMAND, "-o", str(folder), "--format", "json"]) == 0
-    told = capsys.readouterr()
-    assert told.out == before
+    printed = capsys.readouterr()
+    assert printed.out == before
     assert asked == ["torus(2,4)"]
-    assert "alltoall-torus_2_4.json is unusable" in told.err
+    assert "alltoall-torus_2_4.json is unusable" in printed.err
     assert main(["check", str(folder)]) == 0
 
 

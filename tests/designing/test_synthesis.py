@@ -124,9 +124,9 @@ def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFi
     command += ["--store", "none", "--format", "json"]
     assert main(command) == 0
     before = capsys.readouterr().out
-    told = {one["topology"]: one["bounds"] for one in json.loads(before)["candidates"]}
-    assert told["ring(4)"]["allgather"]["points"] == [{"steps": 2, "bandwidth": "3/2"}]
-    assert told["line(4)"]["allgather"]["points"] == [{"steps": 3, "bandwidth": "3"}]
+    printed = {one["topology"]: one["bounds"] for one in json.loads(before)["candidates"]}
+    assert printed["ring(4)"]["allgather"]["points"] == [{"steps": 2, "bandwidth": "3/2"}]
+    assert printed["line(4)"]["allgather"]["points"] == [{"steps": 3, "bandwidth": "3"}]
     assert main(["check", folder]) in (0, 4)
     assert "Checked: 2 files with 2 points" in capsys.readouterr().out
     assert main(command) == 0  # from the stored files

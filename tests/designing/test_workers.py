@@ -44,11 +44,11 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_it_finds_the_same(
     threads: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = []
+    printed = []
     for where in ([], ["--executor", "processes:2"]):
         assert main([*COMMAND[:-2], *where, "--steps", "2", "--format", "json"]) == 0
-        told.append(json.loads(capsys.readouterr().out))
-    assert told[0] == told[1]
+        printed.append(json.loads(capsys.readouterr().out))
+    assert printed[0] == printed[1]
     assert threads == [2]
     assert main([*COMMAND, "-o", str(tmp_path / "made")]) == 0
     assert main([*COMMAND, "-o", str(tmp_path / "made")]) == 0
@@ -80,8 +80,8 @@ def test_bounds_proved_before_a_worker_died_are_kept(
     monkeypatch.setattr(assessing, "lower_bounds", dying)
     monkeypatch.setattr(DesignFolder, "keep", keep)
     assert main([*COMMAND, "-o", str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert "a process that proves bounds died" in told
+    printed = capsys.readouterr().err
+    assert "a process that proves bounds died" in printed
     assert sorted(asked) == [f"ring({n})" for n in range(1, 6)]
     asked.clear()
     monkeypatch.setattr(assessing, "lower_bounds", lower_bounds)

@@ -288,8 +288,8 @@ def test_an_example_is_as_in_a_file(block: Block, documents: dict[str, Json]) ->
 def contains(value: Any, part: Any) -> bool:
     """Whether objects have at least these entries; which solver was first is not compared."""
     if isinstance(part, dict):
-        told = {key: one for key, one in part.items() if key not in ("encoding", "backend")}
-        return all(key in value and contains(value[key], one) for key, one in told.items())
+        shown = {key: one for key, one in part.items() if key not in ("encoding", "backend")}
+        return all(key in value and contains(value[key], one) for key, one in shown.items())
     if isinstance(part, list):
         return len(value) == len(part) and all(map(contains, value, part))
     return bool(value == part)

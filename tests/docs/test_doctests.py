@@ -32,11 +32,11 @@ SHOWN = [
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told: list[str] = []
+    output: list[str] = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     for test in doctest.DocTestFinder().find(importlib.import_module(name)):
-        runner.run(test, out=told.append)
-    assert not runner.failures, "".join(told)
+        runner.run(test, out=output.append)
+    assert not runner.failures, "".join(output)
     assert runner.tries
 
 

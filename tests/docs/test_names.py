@@ -94,10 +94,10 @@ def test_names_with_arguments_can_be_used(
 
 def test_limits_of_the_language() -> None:
     text = (ROOT / "docs" / "language.md").read_text("utf-8")
-    told = " ".join(text[text.index("## Limits") :].split())
-    assert f"{limits.MAX_NODES} nodes" in told
-    assert f"2^{limits.MAX_LINKS.bit_length() - 1} links" in told
-    assert f"2^{limits.MAX_CHUNKS.bit_length() - 1} chunks" in told
-    assert f"{limits.MAX_CELLS // 1_000_000} million relation cells" in told
-    assert f"files of {limits.MAX_FILE_BYTES >> 20} MiB" in told
-    assert f"{limits.MAX_IMPORTS} imports" in told
+    section = " ".join(text[text.index("## Limits") :].split())
+    assert f"{limits.MAX_NODES} nodes" in section
+    assert f"2^{limits.MAX_LINKS.bit_length() - 1} links" in section
+    assert f"2^{limits.MAX_CHUNKS.bit_length() - 1} chunks" in section
+    assert f"{limits.MAX_CELLS // 1_000_000} million relation cells" in section
+    assert f"files of {limits.MAX_FILE_BYTES >> 20} MiB" in section
+    assert f"{limits.MAX_IMPORTS} imports" in section

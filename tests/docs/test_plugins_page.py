@@ -78,13 +78,13 @@ ALL_COMMANDS = """\
 import contextlib, io, json, sys
 from syncoll.cli.main import main
 
-told = []
+results = []
 for arguments in json.loads(sys.argv[1]):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         code = main(arguments)
-    told.append([int(code), out.getvalue()])
-print(json.dumps(told))
+    results.append([int(code), out.getvalue()])
+print(json.dumps(results))
 """
 
 

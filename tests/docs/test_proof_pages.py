@@ -137,8 +137,8 @@ def test_the_table_has_all_paths_and_their_costs(dgx1: Topology) -> None:
                 )
         cheapest[source] = min(found)
     rows = re.findall(r"^\| ([\d, ]+) \| .* \| (0|1/2) \|$", TEXT, re.MULTILINE)
-    told = {int(n): Fraction(cost) for nodes, cost in rows for n in nodes.split(", ")}
-    assert told == cheapest
+    stated = {int(n): Fraction(cost) for nodes, cost in rows for n in nodes.split(", ")}
+    assert stated == cheapest
 
 
 def test_allgather_scales_as_it_says(folder: Path) -> None:
@@ -149,11 +149,11 @@ def test_allgather_scales_as_it_says(folder: Path) -> None:
 
 def test_the_tables_name_every_key(folder: Path) -> None:
     document = json.loads((folder / "frontier.json").read_text("utf-8"))
-    told = set(re.findall(r"`(\w+)`", TEXT[TEXT.index("## In a frontier's file") :]))
-    assert set(document["points"][0]["proof"]) <= told
-    assert set(document["evidence"]) <= told
-    assert {str(method) for method in Method} <= told
-    assert {str(scope) for scope in Scope} - {"chunks"} <= told
+    stated = set(re.findall(r"`(\w+)`", TEXT[TEXT.index("## In a frontier's file") :]))
+    assert set(document["points"][0]["proof"]) <= stated
+    assert set(document["evidence"]) <= stated
+    assert {str(method) for method in Method} <= stated
+    assert {str(scope) for scope in Scope} - {"chunks"} <= stated
     assert {str(reading) for reading in DemandView} <= set(re.findall(r"`(\w+)`", TEXT))
 
 
@@ -170,6 +170,6 @@ def test_the_python_of_the_proofs_page_runs(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    *_, told = block.text.strip().splitlines()
-    assert done.stdout.strip() == told.removeprefix("# ")
+    *_, stated = block.text.strip().splitlines()
+    assert done.stdout.strip() == stated.removeprefix("# ")
     assert list((tmp_path / "proofs").glob("*.refutation.json"))

@@ -68,6 +68,6 @@ def test_the_table_names_every_seed() -> None:
 def test_the_seeds_of_every_search() -> None:
     usual = {name for name, record in MANAGER.seeds.items() if record.by_default}
     text = " ".join(PAGE.read_text("utf-8").split())
-    told = re.search(r"Every search starts from (.*?), the quick ones", text)
-    assert told is not None
-    assert set(re.findall(r"`(\w+)`", told[1])) == usual
+    sentence = re.search(r"Every search starts from (.*?), the quick ones", text)
+    assert sentence is not None
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == usual

@@ -27,8 +27,8 @@ def library() -> SpecLibrary:
 
 
 def test_every_topology_has_a_place(library: SpecLibrary) -> None:
-    told = [re.match(r"\w+", span)[0] for row in ROWS for span in re.findall(r"`(.+?)`", row[0])]
-    assert sorted(told) == [summary.name for summary in library.names("topology")]
+    listed = [re.match(r"\w+", span)[0] for row in ROWS for span in re.findall(r"`(.+?)`", row[0])]
+    assert sorted(listed) == [summary.name for summary in library.names("topology")]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])

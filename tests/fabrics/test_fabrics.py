@@ -94,9 +94,15 @@ def test_aggregation_nodes_and_loose_adapters_are_named() -> None:
     text += '\nCa\t2 "H-ff"\t\t# "spare mlx5_0"\n'
     machine, found = infiniband(text)
     assert machine.num_nodes == 3
-    told = " ".join(found.notes)
-    assert "Left out: 1 aggregation node" in told
-    assert "Left out: 1 adapter without a cable" in told
+    notes = " ".join(found.notes)
+    assert "Left out: 1 aggregation node" in notes
+    assert "Left out: 1 adapter without a cable" in notes
+
+
+def test_a_cable_that_stands_at_one_end() -> None:
+    text = discovered()
+    (line,) = [line for line in text.split("\n") if line.startswith("[1](a11)")]
+    assert infiniband(text.replace(line, ""))[0].bandwidths == infiniband(text)[0].bandwidths
 
 
 @pytest.mark.parametrize(
@@ -143,6 +149,12 @@ def test_a_tree() -> None:
     assert found.switch_names == ("leaf0", "leaf1", "top")
     leaves = {(n, 6 + n // 3): 12.5 for n in range(6)}
     assert machine.bandwidths == both(leaves | {(6, 8): 50, (7, 8): 50})
+    assert [note for note in found.notes if "LinkSpeed" in note] == [
+        "Left out: LinkSpeed, a number without a unit (options link and uplink)."
+    ]
+    assert not any(
+        "LinkSpeed" in note for note in slurm(TREE.replace(" LinkSpeed=100", ""))[1].notes
+    )
     plain = slurm(TREE)[0]
     assert plain.measure == "chunks per round"
     assert set(plain.bandwidths.values()) == {1}

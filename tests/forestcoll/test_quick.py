@@ -46,7 +46,7 @@ def test_without_time_for_better_ones(collective: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(packer, "plans", late)
     found = forest(fabric, collective, time_limit=1000)
     assert found.algbw <= found.bound == best.bound
-    told = "The time limit ended the search for better trees."
-    assert (told in str(found)) == (found.algbw < found.bound)
+    sentence = "The time limit ended the search for better trees."
+    assert (sentence in str(found)) == (found.algbw < found.bound)
     with pytest.raises(OutOfTimeError):
         forest(fabric, collective)  # without a limit there is nothing to fall back on

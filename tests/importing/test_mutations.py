@@ -414,12 +414,22 @@ DEVICES: dict[str, Callable[[str], int]] = {
     "msccl-topology": in_json(lambda data: len(data["links"])),
 }
 """A count of compute nodes by other means, for texts that are read."""
+CARDS: dict[str, Callable[[str], int]] = {
+    "nvidia-smi": distinct(ROW + r"(NIC\d+)[ \t|]+(?:X\b|NV\d|SYS|NODE)"),
+    "nccl-xml": lambda text: text.count("<net "),
+    "lstopo": lambda text: text.count('pci_type="0207 '),
+    "nccl-log": lambda text: distinct(r"\] - (NIC/\S+)")(text.partition("====" * 9)[0]),
+}
+"""The same of network cards."""
 
 
 def require_all(name: str, text: str, found: Imported) -> None:
     """No device of a text vanishes without a word."""
-    told = " ".join(found.notes)
-    assert found.machine.num_nodes >= DEVICES[name](text) or "Left out:" in told, told
+    notes = " ".join(found.notes)
+    left = re.search(r"Left out: \d+ (?:adapter|component)", notes)
+    assert found.machine.num_nodes >= DEVICES[name](text) or left, notes
+    shown = len(found.cards) + len(re.findall(r"Left out: (?:NIC/|mlx5_)", notes))
+    assert name not in CARDS or shown >= CARDS[name](text), notes
 
 
 @contextmanager

@@ -165,9 +165,9 @@ def test_displays_and_unknown_speeds() -> None:
     text = system(package(0, gpu(0, speed="0.000000"), gpu(1), gpu(5, kind="0300", name="card")))
     found = imported(text, pcie="12")
     assert len(found.names) == 2
-    told = " ".join(found.notes)
-    assert "displays without a compute device (0000:15:00.0)" in told
-    assert "12 GB/s for 1 PCIe links without a speed (option pcie)" in told
+    notes = " ".join(found.notes)
+    assert "displays without a compute device (0000:15:00.0)" in notes
+    assert "12 GB/s for 1 PCIe links without a speed (option pcie)" in notes
     assert set(fabric(text, pcie="12").bandwidths.values()) == {12}
 
 

@@ -222,13 +222,13 @@ def differing_ends(algo: ElementTree.Element) -> int:
         rank = gpu.get("id", "")
         for tb in gpu.findall("tb"):
             for step in tb.findall("step"):
-                kind, told = step.get("type", ""), tuple(step.get(key) for key in keys)
+                kind, slots = step.get("type", ""), tuple(step.get(key) for key in keys)
                 if kind in ("s", "rcs", "rrs", "rrcs"):
-                    sends[rank, tb.get("send", ""), tb.get("chan", "")].append(told)
+                    sends[rank, tb.get("send", ""), tb.get("chan", "")].append(slots)
                 if kind in ("r", "rcs", "rrc", "rrs", "rrcs"):
-                    receives[tb.get("recv", ""), rank, tb.get("chan", "")].append(told)
+                    receives[tb.get("recv", ""), rank, tb.get("chan", "")].append(slots)
                 if kind == "rcs":
-                    assert told[:2] == told[2:4], "it has one slot"
+                    assert slots[:2] == slots[2:4], "it has one slot"
     assert sends.keys() == receives.keys()
     pairs = (zip(sends[key], receives[key], strict=True) for key in sends)
     return sum(one != other for queue in pairs for one, other in queue)
@@ -411,8 +411,8 @@ def test_equal_ends_keep_forwarding_fused() -> None:
     assert 0 < fused[0] < fused[1]
     assert differing_ends(ElementTree.fromstring(own)) > 0
     content = {"x.xml": own.encode()}
-    told = RECORD.load_checker().check(content, {"dialect": "msccl"}).facts
-    assert "it receives a message from" in str(told["messages stated differently at their ends"])
+    slots = RECORD.load_checker().check(content, {"dialect": "msccl"}).facts
+    assert "it receives a message from" in str(slots["messages stated differently at their ends"])
     assert RECORD.load_checker().check(content, {"ends": "own"}).result_checked
     with pytest.raises(VerificationError, match="it receives a message from"):
         RECORD.load_checker().check(content, {"ends": "same"})

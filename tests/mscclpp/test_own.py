@@ -222,13 +222,13 @@ def test_an_instance_is_compared_chunk_by_chunk() -> None:
 def test_without_stated_places_the_usual_order_is_checked() -> None:
     case = case_of("unequal groups")
     plan, _, _ = export(case)
-    told = plan.pop("syncoll")
+    own = plan.pop("syncoll")
     assert "not checked" in str(check(plan).facts["result"])
     assert check(plan, case[0]).result_checked
     other = copy.deepcopy(plan)
     first(other, "put")["dst_buff"][0]["index"] ^= 1
     with pytest.raises(VerificationError):
-        check({**other, "syncoll": told})
+        check({**other, "syncoll": own})
     wrong = collective("allgather").within([[0, 1], [2, 3, 4]])
     asked = wrong.instantiate(hub(5), chunks=1, steps=3, rounds=50)
     with pytest.raises(UncheckedError, match="does not define the places of chunks"):

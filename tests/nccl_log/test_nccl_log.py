@@ -71,6 +71,18 @@ def test_pairs_and_pcie() -> None:
     assert machine.machine.bandwidths == both(links)
 
 
+def test_a_card_without_its_network_is_named() -> None:
+    lines = tree().split("\n")
+    (net,) = [line for line in lines if "NET/0-1" in line]
+    lines.remove(net)
+    assert (
+        "Left out: NIC/0-12000, without a line of its network (NET)."
+        in imported("\n".join(lines)).notes
+    )
+    alone = "\n".join(line for line in lines if "NET/" not in line)
+    assert not any("NIC/" in note for note in imported(alone).notes)  # as of a job on one host
+
+
 def test_ranks_whose_lines_mix() -> None:
     """The first whole system is taken; that of another host is named."""
     one, other = logged(tree(), 0), logged(tree(), 1)

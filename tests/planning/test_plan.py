@@ -68,9 +68,9 @@ def test_ranges_partition_all_sizes(costs: list[Costs], model: CostModel) -> Non
         assert one.low < after.low == one.high
         assert one.steps < after.steps
         assert one.bandwidth > after.bandwidth
-    told = [one.algorithm.where for one in plan.ranges]
-    told += [one.algorithm.where for one in plan.never_best]
-    assert sorted(told) == [f"points[{i}]" for i in range(len(costs))]
+    places = [one.algorithm.where for one in plan.ranges]
+    places += [one.algorithm.where for one in plan.never_best]
+    assert sorted(places) == [f"points[{i}]" for i in range(len(costs))]
 
 
 @settings(max_examples=60, deadline=None)

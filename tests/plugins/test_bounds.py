@@ -99,9 +99,9 @@ def finding(name: str, find: Callable[..., Any]) -> BoundRecord:
 
 
 def bounds(collective: str, where: Topology, *records: BoundRecord) -> tuple[Any, list[str]]:
-    told: list[str] = []
+    messages: list[str] = []
     with counting():
-        further = PluginBounds(records, told.append) if records else None
+        further = PluginBounds(records, messages.append) if records else None
         found = lower_bounds(
             where,
             LIBRARY.collective(collective),
@@ -109,13 +109,13 @@ def bounds(collective: str, where: Topology, *records: BoundRecord) -> tuple[Any
             until=Deadline.after(60),
             further=further,
         )
-    return found, told
+    return found, messages
 
 
 def test_a_better_bound_counts_and_passes_both_checkers(tmp_path: Path) -> None:
     alone, _ = bounds("allreduce", WEAK)
-    found, told = bounds("allreduce", WEAK, WAYS, PARTITION)
-    assert (alone.bandwidth, found.bandwidth, told) == (F(5, 18), F(3, 10), [])
+    found, messages = bounds("allreduce", WEAK, WAYS, PARTITION)
+    assert (alone.bandwidth, found.bandwidth, messages) == (F(5, 18), F(3, 10), [])
     assert found.any_steps.certificate.argument == Parts(PARTS)
     content = json.dumps(frontier_document(found.frontier())).encode()
     file = tmp_path / "bounds.json"
@@ -153,11 +153,11 @@ def test_an_oracle_and_an_argument_make_a_bound() -> None:
 )
 def test_wrong_bounds_are_left_out_and_reported_once(find: Callable[..., Any], why: str) -> None:
     alone, _ = bounds("broadcast", ring(4))
-    found, told = bounds("broadcast", ring(4), finding("bad", find))
+    found, messages = bounds("broadcast", ring(4), finding("bad", find))
     assert [(s, one.rounds) for s, one in found.by_steps] == [
         (s, one.rounds) for s, one in alone.by_steps
     ]
-    (text,) = told
+    (text,) = messages
     assert text.startswith("going on without bound bad: ")
     assert why in text
 
@@ -167,8 +167,8 @@ def test_a_slow_bound_is_stopped_and_the_others_are_asked() -> None:
         while True:
             question[-1].check()
 
-    found, told = bounds("allreduce", WEAK, finding("slow", forever), PARTITION)
-    assert (found.bandwidth, told) == (F(3, 10), [])
+    found, messages = bounds("allreduce", WEAK, finding("slow", forever), PARTITION)
+    assert (found.bandwidth, messages) == (F(3, 10), [])
 
 
 class TestKit:

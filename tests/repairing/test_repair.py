@@ -65,9 +65,9 @@ def test_seeds_alone_are_enough(whole: Path, tmp_path: Path) -> None:
     # The report names no search of a machine that only this file describes.
     page = tmp_path / "report.html"
     syncoll.report(out, page, classics=False)
-    told = page.read_text()
-    assert f"syncoll check {out.name}" in told
-    assert "syncoll pareto" not in told
+    text = page.read_text()
+    assert f"syncoll check {out.name}" in text
+    assert "syncoll pareto" not in text
 
 
 def test_json_has_the_losses(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:

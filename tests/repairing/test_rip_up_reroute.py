@@ -166,11 +166,11 @@ def proposals(
 ) -> list[tuple[str, int, int]]:
     rest = collective_of_the_rest(machine, whole, SESSION.collective)
     seeds = warm_start_seeds(machine, whole, rest, points)
-    told: list[str] = []
-    run = Heuristics(seeds, where, asked, told.append)
+    messages: list[str] = []
+    run = Heuristics(seeds, where, asked, messages.append)
     points = [p for p in run.turn(SeedLimits(seconds=5.0)) if isinstance(p, Point)]
     found = [(p.backend, p.steps, p.rounds) for p in points]
-    assert not told
+    assert not messages
     return found
 
 

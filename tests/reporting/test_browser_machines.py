@@ -93,9 +93,9 @@ def test_a_machine_that_is_chosen_shows_its_bounds(
         assert browser.value("document.getElementById('chosen-name').innerText") == (
             one.candidate.name
         )
-        told = browser.value("document.getElementById('chosen-words').innerText")
+        words = browser.value("document.getElementById('chosen-words').innerText")
         proved = one.bounds["allgather"]
-        assert f"S at least {proved.steps}, R/C at least {proved.bandwidth}." in told
+        assert f"S at least {proved.steps}, R/C at least {proved.bandwidth}." in words
         points = proved.frontier.points if proved.frontier else ()
         assert browser.value("document.querySelectorAll('#chosen-place .point').length") == len(
             points
@@ -148,8 +148,8 @@ def test_latencies_that_machines_state(browser: Browser, tmp_path: Path) -> None
         least = proved.steps * network.least_latency + proved.bandwidth * size / 8 / rate
         unit, factor = ("ns", 1e9) if least < 1e-6 else ("ms", 1e3)
         assert rows[name] == [h100.candidate.name, f"{float(least) * factor:.4g} {unit}"]
-    told = browser.value("document.getElementById('sizes-words').innerText")
-    assert "Latencies are as stated" in told
+    words = browser.value("document.getElementById('sizes-words').innerText")
+    assert "Latencies are as stated" in words
     use(browser, "#sizes-controls select", "8 nodes")
     rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
     assert rows["1 KiB"][0] == "ring(8)"

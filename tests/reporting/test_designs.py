@@ -137,8 +137,8 @@ def test_page_of_many_machines_drops_dominated_ones(monkeypatch: pytest.MonkeyPa
 def test_a_page_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "none" / "page.html"
     assert main(["design", "ring(4)", "allgather", "--report", str(page)]) == 2
-    told = capsys.readouterr().err
-    assert str(page) in told
+    output = capsys.readouterr().err
+    assert str(page) in output
     assert main(["design", "ring(4)", "allgather", "--report", "-"]) == 2
     assert "--report needs the name of a file" in capsys.readouterr().err
-    assert "Traceback" not in told
+    assert "Traceback" not in output

@@ -98,10 +98,10 @@ def compare(seeds: range, most: int) -> None:
             assert bound <= optimum <= ours
             assert assigner.least_rounds <= optimum
             excess[ours - optimum] += 1
-    told = f"rounds above the optimum: {dict(sorted(excess.items()))}"
-    assert excess.total() > 200, told
-    assert excess[0] >= 0.99 * excess.total(), told
-    assert max(excess) <= 1, told
+    counts = f"rounds above the optimum: {dict(sorted(excess.items()))}"
+    assert excess.total() > 200, counts
+    assert excess[0] >= 0.99 * excess.total(), counts
+    assert max(excess) <= 1, counts
 
 
 def test_programs_are_exact() -> None:

@@ -85,10 +85,10 @@ def test_rocm_pairs_of_one_hop_have_a_link(without: str | None, rocm: Import) ->
     imported = rocm(rocm_text({t: m for t, m in TITLES.items() if t != without}))
     assert bandwidths(imported.machine) == both(64)
     assert imported.names == tuple(f"GPU{g}" for g in SIX)
-    told = " ".join(imported.notes)
-    assert "8 of 15 pairs have no xGMI link of their own" in told
-    assert "Each xGMI link carries 64 GB/s" in told
-    assert "does not show their number" in told
+    notes = " ".join(imported.notes)
+    assert "8 of 15 pairs have no xGMI link of their own" in notes
+    assert "Each xGMI link carries 64 GB/s" in notes
+    assert "does not show their number" in notes
 
 
 def test_rocm_with_types_alone_all_pairs_count(rocm: Import) -> None:

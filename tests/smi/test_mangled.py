@@ -144,6 +144,11 @@ TYPES = rocm_text({"Link Type between two GPUs": HALVES}, numa=[0, 0, 0, 1, 1, 1
             "GPU0 GPU1\n\nGPU0 X NV4\n\nGPU1 NV4 X\n\nGPU2 NV4 NV4\n",
             [":7: a row of GPU2, but no column of that name\n7 | GPU2 NV4 NV4"],
         ),
+        (
+            NVIDIA_SMI,
+            "GPU0 GPU1\nGPU0 X NV4\nGPU1 NV4 X\nLegend:\nGPU2 NV4 NV4\n",
+            [":5: a row of GPU2, but no column of that name"],
+        ),
         (NVIDIA_SMI, FOUR.replace("NV4\tPIX", "NV4PIX", 1), [":2: GPU0 to GPU3 is 'NV4PIX'"]),
         (NVIDIA_SMI, FOUR.replace("PIX\tSYS", "PIXSYS", 1), [":2: GPU0 to NIC0 is 'PIXSYS'"]),
         (NVIDIA_SMI, APART.replace("32-63", "32-6", 1), [":4: the CPU affinity of GPU2 is '32-6'"]),

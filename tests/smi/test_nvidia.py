@@ -99,8 +99,8 @@ def test_direct_links(
     assert bandwidths(imported.machine) == {
         (a, b): rate for a in range(number) for b in range(number) if a != b
     }
-    told = " ".join(imported.notes)
-    assert ("set nvswitch=yes" in told) == (number > 2)
+    words = " ".join(imported.notes)
+    assert ("set nvswitch=yes" in words) == (number > 2)
 
 
 def test_a_gpu_with_fewer_ports(nvidia: Import) -> None:
@@ -117,9 +117,9 @@ def test_more_nvlinks_than_a_gpu_has_and_no_nvswitches(nvidia: Import) -> None:
     cells[1][2] = cells[2][1] = "NV3"
     with pytest.raises(ImportFormatError) as caught:
         nvidia(nvidia_text(cells))
-    told = str(caught.value)
-    assert told.startswith("topo.txt:3: GPU0 would have 84 NVLinks, more than any GPU, but NVSwi")
-    assert "would give GPU1 and GPU2 12 NVLinks, and they have 3\n3 | GPU1" in told
+    words = str(caught.value)
+    assert words.startswith("topo.txt:3: GPU0 would have 84 NVLinks, more than any GPU, but NVSwi")
+    assert "would give GPU1 and GPU2 12 NVLinks, and they have 3\n3 | GPU1" in words
     assert nvidia(nvidia_text(cells), nvswitch="no").machine.bandwidths[1, 2] == 75
     with pytest.raises(ImportFormatError, match="nvswitch=yes, but NVSwitches would give GPU0"):
         nvidia(nvidia_text(MESH), nvswitch="yes")
@@ -470,8 +470,8 @@ def test_a_matrix_that_hides_nvlinks(nvidia: Import) -> None:
     """``topo -mp`` is recognised by its legend, or by its command; without these it may be
     either."""
     whole, hidden = nvidia_text(PCIE, legend=LEGEND), LEGEND[: LEGEND.index("  NV#")]
-    told = " ".join(nvidia(whole).notes)
-    assert "topo -mp" not in told
+    words = " ".join(nvidia(whole).notes)
+    assert "topo -mp" not in words
     certain = [
         nvidia_text(PCIE, legend=hidden),
         "$ nvidia-smi topo -mp\n" + nvidia_text(PCIE, legend=""),

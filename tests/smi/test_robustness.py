@@ -73,16 +73,16 @@ def test_mutations(name: str) -> None:
     for _ in range(150):
         broken = mutated(text, rng)
         began = time.process_time()
-        told = ""
+        message = ""
         try:
             import_spec(record, broken, "t.txt", {}, others=RECORDS)
             imported += 1
         except ImportFormatError as error:
-            told = str(error)
+            message = str(error)
             refused += 1
         assert time.process_time() - began < 5
-        assert not told or told.startswith("t.txt")
-        assert len(told) < 1500
+        assert not message or message.startswith("t.txt")
+        assert len(message) < 1500
     assert min(imported, refused) > 5
 
 

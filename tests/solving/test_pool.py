@@ -86,14 +86,14 @@ def test_it_decides(
 ) -> None:
     assert pool.width == 2
     futures = [pool.submit(one) for one in (allgather, impossible, allreduce)]
-    told = pool.submit(allgather, 7.5, how=asking.tell_seconds)
+    future = pool.submit(allgather, 7.5, how=asking.tell_seconds)
     sat, unsat, reduced = results(futures)
     assert [s.verdict for s in (sat, unsat, reduced)] == [Verdict.SAT, Verdict.UNSAT, Verdict.SAT]
     for solution, instance in ((sat, allgather), (reduced, allreduce)):
         assert solution.algorithm is not None
         assert violations(instance, solution.algorithm) == []
         assert (solution.instance.steps, solution.backend) == (instance.steps, "pysat")
-    *words, pid = told.result(timeout=60).outcome.message.split()
+    *words, pid = future.result(timeout=60).outcome.message.split()
     assert words == ["7.5", "2", "pysat"]
     assert (int(pid) == os.getpid()) == (pool._executor.__class__ is ThreadPoolExecutor)
 

@@ -68,11 +68,11 @@ def test_relations_have_the_same_values(
 
     monkeypatch.setattr("syncoll.spec.limits.FEW_CELLS", 0)  # as in a large table
     monkeypatch.setattr(tables, "alike", counting)
-    told = collective(tmp_path, relation).tabulate(5, 5).post
+    post = collective(tmp_path, relation).tabulate(5, 5).post
     assert found == [kinds for kinds in (1, RELATIONS[relation]) if kinds]
     every = np.arange(25)
     monkeypatch.setattr(tables, "alike", lambda *_arguments: (every, every))
-    assert np.array_equal(told, collective(tmp_path, relation).tabulate(5, 5).post)
+    assert np.array_equal(post, collective(tmp_path, relation).tabulate(5, 5).post)
 
 
 def test_the_first_chunk_for_which_there_is_no_answer_is_named(tmp_path: Path) -> None:

@@ -511,8 +511,8 @@ def test_mistakes(case: str, library: SpecLibrary, spec_file: SpecFile) -> None:
         return
     reported = check_file(path, library).errors
     assert reported
-    told = "in terms of itself: " if "itself" in case else message.partition(" (4 nodes")[0]
-    assert any(told in e.message for e in reported)
+    part = "in terms of itself: " if "itself" in case else message.partition(" (4 nodes")[0]
+    assert any(part in e.message for e in reported)
     assert all(e.origin is not None for e in reported)
 
 

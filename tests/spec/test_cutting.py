@@ -312,16 +312,16 @@ def survey(seed: int, folder: Path, nodes: int) -> bool | None:
     It must be if and only if it is irregular; for collectives made of others only one direction is
     checked.  None if it is defined for no C.
     """
-    told = []
+    results = []
     text = random_collective(seed)
     for content in (text, text.replace("irregular ", "")):
-        path = folder / f"random{len(told)}.syncoll"
+        path = folder / f"random{len(results)}.syncoll"
         path.write_text(content, encoding="utf-8")
         try:
-            told.append(LIBRARY.collective(f"{path}:it"))
+            results.append(LIBRARY.collective(f"{path}:it"))
         except LocatedError:
             return None
-    says, collective = told
+    says, collective = results
     assert says.irregular
     assert not collective.irregular
     tables = tabulated(collective, nodes, 8)
@@ -358,7 +358,7 @@ def test_few_tables_are_made_to_compare_large_ones() -> None:
         asked.append(chunks)
         return base.tabulate(nodes, chunks)
 
-    cutting = Cutting("b", table, lambda *_: True, lambda _, *told: SpecError(*told), "")  # type: ignore[arg-type, return-value]
+    cutting = Cutting("b", table, lambda *_: True, lambda _, *words: SpecError(*words), "")  # type: ignore[arg-type, return-value]
     for chunks in (1, 1, 5):
         cutting.tabulate(40_000, chunks)
     assert asked == [1, 2, 5]

@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(node: Node) -> list[Any]:
+def structure(node: Node) -> list[Any]:
     """The contents of a tree and their places, node by node."""
     return [
         (type(one), one.span.origin, {k: v for k, v in vars(one).items() if isinstance(v, str)})
@@ -44,15 +44,15 @@ def test_a_tree_is_parsed_once(folder: Path) -> None:
     made = parse_once(source, parse_file)
     (path,) = folder.glob("spec-*")  # lark's grammar may be there too
     again = parse_once(Source("pair.syncoll", TEXT), never)
-    assert told(again) == told(made)
+    assert structure(again) == structure(made)
     with pytest.raises(AssertionError):
         parse_once(Source("pair.syncoll", TEXT + "\n"), never)
     with pytest.raises(AssertionError):
         parse_once(Source("other.syncoll", TEXT), never)
     for content in (path.read_bytes()[:-9], b"", b"\x80\x04N."):
         path.write_bytes(content)
-        assert told(parse_once(source, parse_file)) == told(made)
-        assert told(parse_once(source, never)) == told(made)
+        assert structure(parse_once(source, parse_file)) == structure(made)
+        assert structure(parse_once(source, never)) == structure(made)
 
 
 def test_an_error_is_not_kept(folder: Path) -> None:
@@ -77,7 +77,7 @@ def test_without_a_place_every_process_parses(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("platformdirs.user_cache_path", no_place)
     source = Source("pair.syncoll", TEXT)
-    assert told(parse_once(source, parse_file)) == told(parse_file(source))
+    assert structure(parse_once(source, parse_file)) == structure(parse_file(source))
 
 
 @pytest.mark.parametrize("text", ["dgx1", " dgx1", "dgx1()", "ring(8)"])

@@ -229,7 +229,7 @@ WRONG = {
         "nodes 2 switches 1\nlink (0, switch(0)) bandwidth 1\nlink (0, switch(0)) bandwidth 2",
         "(0, switch(0))", "link (0, switch(0)) is already given in line 3", "the sum",
     ),
-    "shared beside switches": (
+    "shared next to switches": (
         "nodes 2 switches 1\nlink (0, 1) bandwidth 1\nshared { links } bandwidth 1",
         "shared { links }", "a shared bound in a topology with switches", "a switch on the path",
     ),

@@ -201,8 +201,8 @@ def test_the_two_halves(store: Store, solver: Solver) -> None:
 
 
 def test_a_store_in_trouble_leaves_the_search_alone(path: Path, solver: Solver) -> None:
-    told: list[str] = []
-    store = Store.open(path, on_trouble=told.append)
+    messages: list[str] = []
+    store = Store.open(path, on_trouble=messages.append)
     counting = Counting(solver)
     asking = remembering(counting, store)
     store.close()

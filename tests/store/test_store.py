@@ -264,10 +264,10 @@ def test_a_closed_store_knows_nothing(path: Path, answer: Answer) -> None:
 
 
 def test_a_store_that_stays_locked_is_reported_once(path: Path, answer: Answer) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     instance = random_instance(0)
     with (
-        Store.open(path, on_trouble=told.append, patience=0.05) as store,
+        Store.open(path, on_trouble=messages.append, patience=0.05) as store,
         closing(sqlite3.connect(path, isolation_level=None)) as other,
     ):
         assert store.keep_answer(instance, "x", answer())
@@ -280,23 +280,23 @@ def test_a_store_that_stays_locked_is_reported_once(path: Path, answer: Answer) 
         assert not store.keep_answer(instance, "y", answer())
         with pytest.raises(UsageError, match="going on without"):
             store.describe()
-    assert len(told) == 1
-    assert str(path) in told[0]
-    assert "locked by another process" in told[0]
-    assert store.trouble == told[0]
+    assert len(messages) == 1
+    assert str(path) in messages[0]
+    assert "locked by another process" in messages[0]
+    assert store.trouble == messages[0]
 
 
 def test_a_full_disk_is_reported_once(path: Path, answer: Answer) -> None:
-    told: list[str] = []
-    with Store.open(path, on_trouble=told.append) as store:
+    messages: list[str] = []
+    with Store.open(path, on_trouble=messages.append) as store:
         connection = store.connection
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")  # as good as a full disk
         kept = [store.keep_answer(random_instance(0), f"{i}" * 500, answer()) for i in range(200)]
     assert not all(kept)
     assert kept == sorted(kept, reverse=True)  # after the first failure nothing is tried
-    assert len(told) == 1
-    assert "disk is full" in told[0]
+    assert len(messages) == 1
+    assert "disk is full" in messages[0]
     with Store.open(path) as store:  # and the kept rows are there
         assert store.describe().unsat == sum(kept)
 
@@ -318,12 +318,12 @@ def test_damage_while_open_ends_no_search(
     path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("syncoll.store.schema._CHECKED_BYTES", -1)  # else all of it is in memory
-    told: list[str] = []
+    messages: list[str] = []
     instance, algorithm = random_case(random.Random(1))
     with Store.open(path) as store:
         for i in range(200):
             store.keep_answer(instance, f"{i}", answer(algorithm))
-    with Store.open(path, on_trouble=told.append) as store:
+    with Store.open(path, on_trouble=messages.append) as store:
         size = path.stat().st_size
         with path.open("r+b") as file:
             file.seek(4096)
@@ -332,5 +332,5 @@ def test_damage_while_open_ends_no_search(
         assert None in found
         for each in found:
             assert each is None or each.algorithm is not None
-    assert len(told) <= 1
-    assert told or store.dropped
+    assert len(messages) <= 1
+    assert messages or store.dropped

@@ -124,9 +124,9 @@ def test_bounds_need_not_be_mapped_to_bounds() -> None:
 def test_other_sizes() -> None:
     instance, algorithm = ring()
     small = carriers_of([[1, 0]], [[1, 0]], [[0, 0]])
-    told = refusal(instance, OrbitAlgorithm(algorithm.representative, small))
-    assert "carriers of 2 nodes, not 4" in told
-    assert "carriers of 2 chunks, not 8" in told
+    reasons = refusal(instance, OrbitAlgorithm(algorithm.representative, small))
+    assert "carriers of 2 nodes, not 4" in reasons
+    assert "carriers of 2 chunks, not 8" in reasons
 
 
 def test_combining() -> None:
@@ -143,8 +143,8 @@ def test_combining() -> None:
     wrong = OrbitAlgorithm(replace(turned.representative, contributions=carried), turned.carriers)
     assert "it carries no contribution" in refusal(inverse, wrong)
     # Carriers do not keep the order of contributors: every send is then checked.
-    told = [v.kind for v in violations(inverse, turned, in_order=True)]
-    assert told == [v.kind for v in violations(inverse, turned.expanded(), in_order=True)]
+    reasons = [v.kind for v in violations(inverse, turned, in_order=True)]
+    assert reasons == [v.kind for v in violations(inverse, turned.expanded(), in_order=True)]
 
 
 def mutated(rng: random.Random, algorithm: OrbitAlgorithm) -> OrbitAlgorithm:

@@ -6,9 +6,9 @@ importers with their options.
   syncoll import nvidia-smi topo.txt --name dgx --option gpu=h100 > dgx.syncoll
   syncoll pareto my-machine.syncoll allgather
 
-Every command that takes a machine also takes NAME:FILE, with options in parentheses:
+Every command that takes a machine, and this one, also takes NAME:FILE, with options in parentheses:
 
-  syncoll pareto nvidia-smi:topo.txt allgather
+  syncoll import slurm:topology.conf
   syncoll pareto "nvidia-smi(gpu=b200,pcie=no):topo.txt" allgather
 """
 
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncoll.importing import import_spec, read_description
-    from syncoll.plugins import resolve_options
+    from syncoll.plugins import parse_options, resolve_options
 
 __all__ = ["import_topology"]
 
 SHELL = Shell(
-    {"importer": "importer NAME"},
+    {
+        "importer": ("importer NAME|NAME:FILE", "such as nvidia-smi; `syncoll plugins` lists them"),
+        "file": ("file [FILE]", "the output of the tool; - for standard input"),
+    },
     {
         "-o, --output FILE": "write the spec to a file (default: -, standard output)",
         "--plot PICTURE": "draw the machine; a name that ends in .png or .svg",
@@ -44,7 +47,7 @@ SHELL = Shell(
 @verb
 def import_topology(
     importer: str,
-    file: str | Path,
+    file: str | Path | None = None,
     *,
     name: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -52,16 +55,25 @@ def import_topology(
     """A machine's description from another tool as a spec.
 
     Args:
-        importer: such as ``nvidia-smi`` or ``nccl-xml``; ``syncoll plugins`` lists them.
-        file: the output of the tool; ``-`` for standard input.
+        importer: such as ``nvidia-smi`` or ``nccl-xml``, or a reference with a file, such as
+            ``slurm:topology.conf``; ``syncoll plugins`` lists them.
+        file: the output of the tool; ``-`` for standard input; None if the reference names it.
         name: of the topology; None for a name made from the file's.
         options: of the importer, by name.
 
     Raises:
         SyncollError: on a file of another tool, and on unknown options.
     """
-    importers = session_for().plugins.importers
-    record, given = importers[importer], dict(options or {})
+    session, given = session_for(), dict(options or {})
+    importers = session.plugins.importers
+    if file is None:
+        reference = session.specs.read_with(importer)
+        if reference is None:
+            name = importers[importer.partition(":")[0].partition("(")[0]].name
+            raise UsageError(f"no file is named; expected `{name} FILE` or `{name}:FILE`")
+        importer, file, settings = reference
+        given = {**parse_options(settings), **given}
+    record = importers[importer]
     resolve_options(record.options, given, f"importer {record.name}")
     if name == "":
         raise UsageError(f"the {argument('name')} of the topology is empty")

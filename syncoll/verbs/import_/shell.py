@@ -1,6 +1,7 @@
 """The shell's part of imports."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from syncoll.plugins import parse_options
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    file, path = arguments.file, arguments.output
+    path = arguments.output
+    file = arguments.file or re.sub(r"^[^(:]*(\([^()]*\)\s*)?:\s*", "", arguments.importer)
     spec = ask(arguments, options=parse_options(arguments.option))
     if arguments.plot is not None:
         _draw(spec, arguments.plot)
