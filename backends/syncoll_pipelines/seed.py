@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from syncoll.bounding import rounds_bound
+from syncoll.bounding.at_once import least_cut
 from syncoll.bounding.rationals import TOLERANCE
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.deadline import Deadline
@@ -25,7 +26,10 @@ from syncoll_pipelines.trees import Tree, TreeWaves, find_trees
 from syncoll_pipelines.waves import find_waves
 
 _MOST_FLOWS = 40_000
-"""Most links times nodes for which the rate is computed and trees are chosen together."""
+"""Most links times nodes for which flows give the rate; else cuts do, which trees may not attain."""
+
+_MOST_LINKS = 10_000
+"""Most links of which all trees of a wave are chosen together."""
 
 _MORE_LEVELS = 6
 """Most levels of a tree beyond the distance of the farthest node."""
@@ -61,7 +65,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     roots = collective.table_on(topology, least).roots
     if roots is None or len(roots) != least or len(set(roots.tolist())) != 1:
         return Answer(False, "not all chunks start at one node and are needed at every node")
-    if len(topology.links) * nodes > _MOST_FLOWS:
+    if len(topology.links) > _MOST_LINKS:
         return Answer(False, "there are too many links to choose all trees together")
     return Answer(True, "trees from one node, in waves of chunks")
 
@@ -124,14 +128,16 @@ class _Search:
 
     def _rate(self) -> Fraction | None:
         """The largest rate at which chunks reach every node; None if it is not computed."""
-        others = tuple(node for node in range(self._topology.num_nodes) if node != self._root)
-        skipped: list[bool] = []
-        bound = rounds_bound(
-            self._topology,
-            [Demand((self._root,), others, 1)],
-            seconds=self._turn.until.seconds,
-            left_out=lambda: skipped.append(True),
-        )
+        topology = self._topology
+        others = tuple(node for node in range(topology.num_nodes) if node != self._root)
+        demands, skipped = [Demand((self._root,), others, 1)], list[bool]()
+        if len(topology.links) * topology.num_nodes > _MOST_FLOWS:
+            bound = least_cut(topology, demands)
+        else:
+            seconds = self._turn.until.seconds
+            bound = rounds_bound(
+                topology, demands, seconds=seconds, left_out=lambda: skipped.append(True)
+            )
         if skipped or not bound.rounds:
             return None
         rate = 1 / bound.rounds
@@ -155,8 +161,7 @@ class _Search:
                 break
         if known is None:
             return
-        if not self._is_small(chunks, known.depth):
-            yield from self._improved(known)
+        yield from self._improved(known)
         for depth in range(known.depth, known.depth + _MORE_STEPS + 1):
             if not self._is_small(chunks, depth):
                 return

@@ -72,6 +72,17 @@ def cube() -> Family:
     return families(topology, collective)[-1]
 
 
+def test_large_tori_have_trees_at_the_rate_of_the_cut_at_once() -> None:
+    topology, collective = SESSION.topology("torus(10,11)"), SESSION.collective("broadcast")
+    values = resolve_options(RECORD.options, {"seconds": 2.0}, "pipelines")
+    with counting():
+        limits = SeedLimits(seconds=4.0)
+        proposal = next(iter(RECORD.load().propose(topology, collective, limits, values)))
+    assert proposal is not None and proposal.family is not None
+    assert (proposal.family.steps, proposal.family.chunks) == (Growth(10, 1), Growth(0, 4))
+    assert proposal.family.limit == Fraction(1, 4)
+
+
 def test_closed_form_and_members_agree_up_to_the_bandwidth_bound(cube: Family) -> None:
     assert (cube.steps, cube.rounds_needed) == (Growth(3, 1), Growth(3, 1))
     assert (cube.chunks, cube.limit) == (Growth(3, 3), Fraction(1, 3))
