@@ -26,7 +26,7 @@ from syncoll_pipelines.trees import Tree, TreeWaves, find_trees
 from syncoll_pipelines.waves import find_waves
 
 _MOST_FLOWS = 40_000
-"""Most links times nodes for which flows give the rate; else cuts do, which trees may not attain."""
+"""Most links times nodes for which flows give the rate; else a cut does, which trees may miss."""
 
 _MOST_LINKS = 10_000
 """Most links of which all trees of a wave are chosen together."""

@@ -78,7 +78,8 @@ def test_large_tori_have_trees_at_the_rate_of_the_cut_at_once() -> None:
     with counting():
         limits = SeedLimits(seconds=4.0)
         proposal = next(iter(RECORD.load().propose(topology, collective, limits, values)))
-    assert proposal is not None and proposal.family is not None
+    assert proposal is not None
+    assert proposal.family is not None
     assert (proposal.family.steps, proposal.family.chunks) == (Growth(10, 1), Growth(0, 4))
     assert proposal.family.limit == Fraction(1, 4)
 
