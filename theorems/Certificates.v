@@ -1,7 +1,7 @@
 (** * Certificates: the methods, checked by a program whose soundness is proved *)
 
 From Coq Require Import List NArith ZArith QArith Lia Arith Bool.
-From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Trees Spanning.
+From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Trees Spanning Completing.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -17,10 +17,17 @@ Inductive certificate :=
 | BySends (parts : list N) (moved : bool) (one : Z) (prices : list Z)
 (** Prices, and trees with parts of them. If all prices of links are multiples of [multiple], so is
     what a chunk pays. *)
-| ByTrees (most : nat) (unit : Q) (multiple : Z) (prices : table) (trees : list tree).
+| ByTrees (most : nat) (unit : Q) (multiple : Z) (prices : table) (trees : list tree)
+(** Prices, and for classes of chunks the cases of the first node with the sum. *)
+| ByCompletions (most : nat) (unit : Q) (multiple : Z) (prices : table)
+    (cases : list (chunk * list case)).
 
 Definition steps_of (c : certificate) : option nat :=
-  match c with ByPrices most _ _ _ => most | ByTrees most _ _ _ _ => Some most | _ => None end.
+  match c with
+  | ByPrices most _ _ _ => most
+  | ByTrees most _ _ _ _ | ByCompletions most _ _ _ _ => Some most
+  | ByCut _ _ _ | BySends _ _ _ _ => None
+  end.
 
 Fixpoint distinct {A} (eqb : A -> A -> bool) (l : list A) : bool :=
   match l with [] => true | x :: l' => negb (existsb (eqb x) l') && distinct eqb l' end.
@@ -71,6 +78,11 @@ Section Check.
   Definition check_trees (most : nat) (unit : Q) (multiple : Z) (prices : table)
     (trees : list tree) (r : Q) : bool :=
     check_paid (Some most) unit multiple prices (all_some (map (pays_tree m k most) trees)) r.
+
+  Definition check_completions (most : nat) (unit : Q) (multiple : Z) (prices : table)
+    (cases : list (chunk * list case)) (r : Q) : bool :=
+    combining k && check_paid (Some most) unit multiple prices
+      (all_some (map (pays_cases m most nodes (link_prices m prices)) cases)) r.
 
   Definition cut_row (inside : list node) : list Z :=
     map (fun l => if mem (fst l) inside && negb (mem (snd l) inside) then 1 else 0) (links m).
@@ -125,6 +137,8 @@ Section Check.
     | ByCut inside cover leaving => check_cut inside cover leaving r
     | BySends parts moved one prices => check_sends parts moved one prices r
     | ByTrees most unit multiple prices trees => check_trees most unit multiple prices trees r
+    | ByCompletions most unit multiple prices cases =>
+        check_completions most unit multiple prices cases r
     end.
 
   (** The classes of a collective are different, and [per] is not 0. *)
@@ -178,6 +192,16 @@ Section Check.
     exact (pays_tree_sound m k most t x tab z Ht).
   Qed.
 
+  Lemma check_completions_sound most unit multiple prices cases r :
+    check_completions most unit multiple prices cases r = true ->
+    costs_at_least m k (Some most) (r / inject_Z (Z.of_N (per k))).
+  Proof.
+    unfold check_completions. intros H. apply andb_true_iff in H as [Hk H].
+    apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
+    apply (all_some_in _ _ _ H) in Hin. apply in_map_iff in Hin as [c [Hc _]].
+    exact (pays_cases_sound m most nodes _ k c x tab z Hk Hc).
+  Qed.
+
   Lemma most_of_le ps z : 0 <= z -> (forall p, In p ps -> snd p <= z) -> most_of ps <= z.
   Proof.
     intros Hz. induction ps as [|p ps IH]; cbn; intros H; [exact Hz|].
@@ -227,11 +251,12 @@ Section Check.
     costs_at_least m k (steps_of c) (r / inject_Z (Z.of_N (per k))).
   Proof.
     destruct c as [most unit prices shares|inside cover leaving|parts moved one prices|
-      most unit multiple prices trees]; cbn.
+      most unit multiple prices trees|most unit multiple prices cases]; cbn.
     - apply check_prices_sound.
     - unfold check_cut. intros H. apply andb_true_iff in H as [_ H]. apply check_prices_sound in H.
       exact H.
     - apply check_sends_sound.
     - apply check_trees_sound.
+    - apply check_completions_sound.
   Qed.
 End Check.

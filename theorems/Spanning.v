@@ -78,12 +78,15 @@ Section Spanning.
 
   Definition others (vs except : list node) : list node := filter (fun v => negb (mem v except)) vs.
 
+  Definition starts (t : tree) : list node :=
+    if inward t then [root t] else origins k (spanning t) (root t).
+  Definition ends (t : tree) : list node :=
+    others (if inward t then pre (spanning t) else post (spanning t)) (starts t).
+
   Definition cost_of_tree (t : tree) : Z :=
-    let x := spanning t in
     if inward t
-    then tree_cost (map turned (links m)) (rev (portion t)) [root t] (others (pre x) [root t])
-    else let sources := origins k x (root t) in
-      tree_cost (links m) (portion t) sources (others (post x) sources).
+    then tree_cost (map turned (links m)) (rev (portion t)) (starts t) (ends t)
+    else tree_cost (links m) (portion t) (starts t) (ends t).
 
   Definition pays_tree (t : tree) : option paid :=
     let x := spanning t in
@@ -91,20 +94,20 @@ Section Spanning.
     if nonneg (portion t) && (length (portion t) =? s)%nat
       && (if inward t then combining k && mem (root t) (post x)
           else negb (combining k) || mem (root t) (pre x))
-      && (z <? far_of (portion t))
+      && negb (length (ends t) =? 0)%nat && (z <? far_of (portion t))
     then Some (x, (portion t, z)) else None.
 
   Lemma pays_tree_sound t x tab z : pays_tree t = Some (x, (tab, z)) -> is_paid m k (Some s) x tab z.
   Proof.
     unfold pays_tree. destruct (_ && _) eqn:E; [|discriminate]. intros H. injection H as <- <- <-.
-    rewrite !andb_true_iff in E. destruct E as [[[Hpos Hlen] Hend] _]. apply Nat.eqb_eq in Hlen.
+    rewrite !andb_true_iff in E. destruct E as [[[[Hpos Hlen] Hend] _] _]. apply Nat.eqb_eq in Hlen.
     intros chunks a Hok Hs i Hi. set (x := spanning t) in *.
     assert (Hx : is_chunk chunks (N.of_nat i) x) by (unfold is_chunk; rewrite Nat2N.id; exact Hi).
     assert (Hown : forall e, In e (own (sends a) i) ->
       In (from e, to e) (links m) /\ (step e < s)%nat).
     { intros e He. apply filter_In in He as [He _].
       destruct (sends_valid _ _ _ _ Hok e He) as [Hl Ht]. split; [exact Hl|lia]. }
-    unfold cost_of_tree. fold x. destruct (inward t).
+    unfold cost_of_tree, ends, starts. fold x. destruct (inward t).
     - apply andb_true_iff in Hend as [Hk Hd]. apply mem_in in Hd. rewrite Hk in Hok.
       set (d := root t) in *.
       rewrite <- (back_costs (own (sends a) i) s) by (assumption || intros e He; apply Hown, He).

@@ -49,6 +49,16 @@ Section Total.
   Lemma total_const z l : total (fun _ => z) l = z * Z.of_nat (length l).
   Proof. induction l; cbn [total length]; lia. Qed.
 
+  Lemma total_one (eqb : A -> A -> bool) (eqb_eq : forall x y, eqb x y = true <-> x = y) z x l :
+    NoDup l -> 0 <= z ->
+    total (fun y => if eqb x y then z else 0) l <= if existsb (eqb x) l then z else 0.
+  Proof.
+    intros Hd Hz. induction Hd as [|y l Hy Hd IH]; cbn; [lia|].
+    destruct (eqb x y) eqn:E; cbn [orb]; [|exact IH]. apply eqb_eq in E. subst y.
+    destruct (existsb (eqb x) l) eqn:Ex; [|lia]. exfalso. apply Hy.
+    apply existsb_exists in Ex as [y [H E]]. apply eqb_eq in E. subst y. exact H.
+  Qed.
+
   Lemma total_in f l x : (forall y, In y l -> 0 <= f y) -> In x l -> f x <= total f l.
   Proof.
     induction l as [|y l IH]; cbn; intros H Hx; [tauto|].

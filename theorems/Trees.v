@@ -221,15 +221,6 @@ Proof.
     destruct (N.eqb_spec w v) as [->|Hne]; [exact Hx|]. apply Hf. destruct Hw; [congruence|assumption].
 Qed.
 
-Lemma total_one z v vs : NoDup vs -> 0 <= z ->
-  total (fun w => if (v =? w)%N then z else 0) vs <= z.
-Proof.
-  intros Hd Hz. induction Hd as [|w vs Hw Hd IH]; cbn; [exact Hz|].
-  destruct (N.eqb_spec v w) as [->|]; [|exact IH].
-  rewrite (total_ext _ (fun _ => 0)); [rewrite total_const; lia|].
-  intros u Hu. destruct (N.eqb_spec w u) as [->|]; [contradiction|reflexivity].
-Qed.
-
 Lemma total_only f v vs : NoDup vs -> In v vs ->
   total (fun w => if (v =? w)%N then f w else 0) vs = f v.
 Proof.
@@ -328,7 +319,8 @@ Section Spread.
       destruct Hf as [He [Ht [Hto _]]].
       assert (En : In e now) by (apply filter_In; split; [exact He|apply Nat.eqb_eq, Ht]).
       pose proof (total_in _ now e P En) as H. cbn beta in H. rewrite Hto, N.eqb_refl in H. exact H. }
-    rewrite total_swap. apply total_le. intros e _. apply total_one; [exact Hd|apply price_nonneg].
+    rewrite total_swap. apply total_le. intros e _. etransitivity; [apply (total_one N.eqb N.eqb_eq); [exact Hd|apply price_nonneg]|].
+    destruct (existsb (N.eqb (to e)) vs); [lia|apply price_nonneg].
   Qed.
 
   Lemma tree_costs : first (repeat true k) <= total (cost price) moves.

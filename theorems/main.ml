@@ -150,6 +150,15 @@ let read_frontier () =
       if cells.(t).(i) <> Z0 then fail "a price twice";
       cells.(t).(i) <- whole ()) in
     List.map Array.to_list (Array.to_list cells) in
+  let priced () =
+    expect "steps";
+    let rows = count 65536 in
+    expect "unit";
+    let room = ratio () in
+    expect "multiple";
+    let multiple = whole () in
+    expect "prices";
+    (nat_of rows, rows, room, multiple, table rows (List.length bounds) bound) in
   let certificate () =
     expect "certificate";
     let method_ = word () in
@@ -187,22 +196,50 @@ let read_frontier () =
         expect "prices";
         BySends (parts, moved, one, many whole)
       | "trees" ->
-        expect "steps";
-        let most = count 65536 in
-        expect "unit";
-        let room = ratio () in
-        expect "multiple";
-        let multiple = whole () in
-        expect "prices";
-        let prices = table most (List.length bounds) bound in
+        let (most, rows, room, multiple, prices) = priced () in
         expect "trees";
         let trees = many (fun () ->
           let spanning = kind () in
           let root = node () in
           let inward = count 1 = 1 in
-          { spanning; root; inward; portion = table most (Array.length link_at) link }) in
-        ByTrees (nat_of most, room, multiple, prices, trees)
-      | w -> fail (w ^ "; expected prices, cut, sends or trees") in
+          { spanning; root; inward; portion = table rows (Array.length link_at) link }) in
+        ByTrees (most, room, multiple, prices, trees)
+      | "completions" ->
+        let (most, rows, room, multiple, prices) = priced () in
+        let way () =
+          let source = node () in
+          let destination = node () in
+          { source; destination; part = table rows (Array.length link_at) link } in
+        (* Cases that are divided by the same sends, in order, are a plan. *)
+        let rec plan cases = match List.partition (fun (sends, _, _) -> sends = []) cases with
+          | (_, ways, collects) :: more, [] ->
+            List.fold_left (fun p (_, ways, collects) -> Either (p, Direct (ways, collects)))
+              (Direct (ways, collects)) more
+          | [], ((l, t, _) :: _, _, _) :: _ ->
+            let side wanted = List.filter_map (function
+              | ((l', t', made) :: rest, ways, collects) when l' = l && t' = t ->
+                if made = wanted then Some (rest, ways, collects) else None
+              | _ -> fail "cases divided by different sends") cases in
+            Split (link_at.(l), nat_of t, plan (side true), plan (side false))
+          | _ -> fail "a case is missing, or one too many" in
+        expect "cases";
+        let found = many (fun () ->
+          let x = kind () in
+          let v = node () in
+          let t = count 65536 in
+          let sends = many (fun () ->
+            let l = link () in
+            let t = below "step" rows () in
+            (l, t, count 1 = 1)) in
+          let ways = many way in
+          ((x, v, t), (sends, ways, many way))) in
+        let keys = List.sort_uniq compare (List.map fst found) in
+        let plan_of key = plan (List.filter_map (fun (k, c) -> if k = key then Some c else None) found) in
+        let kinds = List.sort_uniq compare (List.map (fun (x, _, _) -> x) keys) in
+        let cases = List.map (fun x -> (x, List.filter_map (fun (y, v, t) ->
+          if y = x then Some ((v, nat_of t), plan_of (y, v, t)) else None) keys)) kinds in
+        ByCompletions (most, room, multiple, prices, cases)
+      | w -> fail (w ^ "; expected prices, cut, sends, trees or completions") in
     (found, r) in
   expect "certificates";
   let certificates = many certificate in
@@ -326,6 +363,18 @@ let certificate_text = function
       t.inward (table_text t.portion) in
     Printf.sprintf "(ByTrees %s %s %s %s %s)" (nat_text most) (q_text room) (z_text multiple)
       (table_text prices) (list_text tree trees)
+  | ByCompletions (most, room, multiple, prices, cases) ->
+    let way w = Printf.sprintf "(Way %s %s %s)" (node_text w.source) (node_text w.destination)
+      (table_text w.part) in
+    let rec plan = function
+      | Direct (ways, collects) ->
+        Printf.sprintf "(Direct %s %s)" (list_text way ways) (list_text way collects)
+      | Either (p, q) -> Printf.sprintf "(Either %s %s)" (plan p) (plan q)
+      | Split (over, step, made, never) ->
+        Printf.sprintf "(Split %s %s %s %s)" (link_text over) (nat_text step) (plan made) (plan never) in
+    let case = pair_text (pair_text node_text nat_text) plan in
+    Printf.sprintf "(ByCompletions %s %s %s %s %s)" (nat_text most) (q_text room) (z_text multiple)
+      (table_text prices) (list_text (pair_text chunk_text (list_text case)) cases)
 
 let send_text s = Printf.sprintf "Send %s %s %s %s %s" (node_text s.what) (node_text s.from)
   (node_text s.to0) (nat_text s.step) (nodes_text s.carried)
@@ -346,7 +395,7 @@ let claim_term = function
 let print_theorem f claims =
   let bound b = Printf.sprintf "Bound %s %s" (list_text link_text b.over) (q_text b.capacity) in
   Printf.printf "From Coq Require Import List NArith ZArith QArith.\n\
-    From Syncoll Require Import Definitions Paths Shares Spanning Certificates Check.\n\
+    From Syncoll Require Import Definitions Paths Shares Spanning Completing Certificates Check.\n\
     Import ListNotations.\nOpen Scope N_scope.\n\n\
     Definition the_machine : machine := Machine\n  %s\n  %s\n  %s.\n\n\
     Definition the_collective : collective := Collective %b %s\n  %s.\n\n"

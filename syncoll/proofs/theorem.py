@@ -2,10 +2,10 @@
 
 Certificates on the reversed machine become ones on the machine itself: a way from node a to node b
 there is a way from b to a here, and step t is step S - 1 - t.  Chunks are numbered by class.
-The text knows no automorphisms: where one tree stands for many, it has them all.
+The text knows no automorphisms: where one tree or case stands for many, it has them all.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,14 +19,15 @@ from syncoll_check.certificates import MOST_DESTINATIONS, alike, distinct
 from syncoll_check.layout import FileError, WrongError, at, parse, read, require
 from syncoll_check.machine import Machine, Shape
 
-COVERED = ("prices", "cut", "sends", "nothing", "trees", "gossip")
+COVERED = ("prices", "cut", "sends", "nothing", "trees", "gossip", "completions")
 """The methods of certificates that the checker verifies."""
 
-_MOST_IMAGES = 1000
-"""Certificates with more images of a tree under their automorphisms are left out."""
+_MOST_SYMMETRIES = 1000
+"""Certificates whose automorphisms have more products are left out."""
 
 Rows = dict[tuple[int, int], Fraction]  # prices of a link or a bound in a step
 Tree = tuple[int, int, bool, Rows]  # class, root, whether it leads there, shares of links
+Symmetry = tuple[Sequence[int], list[int]]  # where each node and each link goes
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,18 @@ def _table(rows: Rows, unit: int, last: int, *, turned: bool = False) -> str:
         for (i, t), price in rows.items()
         if price
     )
+
+
+def _of_bounds(one: Any) -> Rows:
+    return distinct((row["bound"], row["step"], row["price"]) for row in one["prices"])
+
+
+def _unit(every: Iterable[Rows]) -> int:
+    return lcm(*(price.denominator for rows in every for price in rows.values()))
+
+
+def _moved(rows: Rows, to: Sequence[int]) -> Rows:
+    return dict(sorted(((to[link], t), share) for (link, t), share in rows.items()))
 
 
 class _Text:
@@ -191,8 +204,9 @@ class _Text:
         method, steps = one["method"], one["steps"]
         if method == "nothing":
             return f"prices rounds {one['rounds']} steps any unit 1 0\nshares 0"
+        of_sums = method in ("sends", "gossip", "completions")
+        require(self.shape.combining or not of_sums, "a proof about sums, but nothing is combined")
         if method == "sends":
-            require(self.shape.combining, "a proof about sums, but the collective does not combine")
             require(steps is None, "sends with steps")
             each = distinct((row["bound"], row["price"]) for row in one["prices"])
             unit = lcm(*(price.denominator for price in each.values()))
@@ -201,9 +215,13 @@ class _Text:
             moved = int("moved" in one)
             parts = f"parts {_list(one['parts'])} moved {moved} one {unit} prices {_list(row)}"
             return f"sends rounds {one['rounds']} {parts}"
-        if method == "gossip":
-            require(self.shape.combining, "a proof about sums, but the collective does not combine")
-            return self._trees(one, self._shared(one), False)
+        if of_sums:
+            symmetries = self._symmetries(one)
+            if symmetries is None:
+                return None
+            if method == "completions":
+                return self._completions(one, symmetries)
+            return self._trees(one, self._shared(one, symmetries), False)
         turned = one["reading"] in ("inverse", "collect")
         demands = self._members(one["reading"], one["node"])
         if method == "cut":
@@ -236,7 +254,7 @@ class _Text:
     def _prices(self, one: Any, demands: Sequence[Any], turned: bool) -> str:
         steps, machine = one["steps"], self.machine
         last = 0 if steps is None else steps - 1
-        prices: Rows = distinct((row["bound"], row["step"], row["price"]) for row in one["prices"])
+        prices = _of_bounds(one)
         shares: list[tuple[int, list[str], Rows]] = []
         claimed = set[tuple[int, int]]()
         for i, share in enumerate(one["shares"]):
@@ -256,8 +274,7 @@ class _Text:
                     start, end = _ends(sources, goal, turned)
                     users[end] += _users(classes, start)
                 shares += [(end, some, own) for end, some in users.items()]
-        every = [prices, *(own for *_, own in shares)]
-        unit = lcm(*(price.denominator for rows in every for price in rows.values()))
+        unit = _unit([prices, *(own for *_, own in shares)])
 
         def table(rows: Rows) -> str:
             return _table(rows, unit, last, turned=turned)
@@ -274,23 +291,22 @@ class _Text:
                 found[link, last - row["step"] if turned else row["step"]] += row["price"]
         return found
 
-    def _trees(self, one: Any, trees: Sequence[Tree] | None, turned: bool) -> str | None:
-        if trees is None or any(self._is_large(*tree[:3]) for tree in trees):
-            return None
-        last = one["steps"] - 1
-        prices: Rows = distinct((row["bound"], row["step"], row["price"]) for row in one["prices"])
-        unit = lcm(
-            *(
-                price.denominator
-                for rows in (prices, *(tree[3] for tree in trees))
-                for price in rows.values()
-            )
-        )
+    def _priced(self, one: Any, unit: int, turned: bool) -> str:
+        """The prices, which count ``1/unit``."""
+        prices = _table(_of_bounds(one), unit, one["steps"] - 1, turned=turned)
         multiple = gcd(*(int(price * unit) for price in self._of_links(one, turned).values()))
-        texts = [f"{k} {root} {into:d} {_table(own, unit, last)}" for k, root, into, own in trees]
-        head = f"trees rounds {one['rounds']} steps {one['steps']} unit {unit} multiple {multiple}"
-        rows = _table(prices, unit, last, turned=turned)
-        return f"{head} prices {rows}\ntrees {_lines(texts)}"
+        head = f"{'completions' if 'cases' in one else 'trees'} rounds {one['rounds']}"
+        return f"{head} steps {one['steps']} unit {unit} multiple {multiple} prices {prices}"
+
+    def _trees(self, one: Any, trees: Sequence[Tree], turned: bool) -> str | None:
+        if any(self._is_large(*tree[:3]) for tree in trees):
+            return None
+        unit = _unit([_of_bounds(one), *(own for *_, own in trees)])
+        texts = [
+            f"{k} {root} {into:d} {_table(own, unit, one['steps'] - 1)}"
+            for k, root, into, own in trees
+        ]
+        return f"{self._priced(one, unit, turned)}\ntrees {_lines(texts)}"
 
     def _is_large(self, k: int, root: int, into: bool) -> bool:
         """Whether a cheapest tree takes the verified checker long."""
@@ -298,41 +314,53 @@ class _Text:
         sources = (root,) if self.shape.combining else pre
         return len({*(pre if into else post)} - {*sources}) > MOST_DESTINATIONS
 
-    def _shared(self, one: Any) -> list[Tree] | None:
-        """All images of trees, each with its part of the shares of the trees that are alike; None
-        if there are too many."""
-        machine = self.machine
-        orbits, _ = alike(one, machine, self.shape)
-        maps = [
-            (goes, [machine.number[goes[a], goes[b]] for a, b in machine.links])
-            for goes in one["automorphisms"]
-        ]
+    def _symmetries(self, one: Any) -> list[Symmetry] | None:
+        """All products of a certificate's automorphisms; None if there are too many."""
+        found = [tuple(range(self.machine.nodes))]
+        known = set(found)
+        alike(one, self.machine, self.shape)  # checks them
+        for goes in found:
+            new = {tuple(own[n] for n in goes) for own in one["automorphisms"]} - known
+            found += sorted(new)
+            known |= new
+            if len(found) > _MOST_SYMMETRIES:
+                return None
+        number, links = self.machine.number, self.machine.links
+        return [(goes, [number[goes[a], goes[b]] for a, b in links]) for goes in found]
+
+    def _shared(self, one: Any, symmetries: Sequence[Symmetry]) -> list[Tree]:
+        """All images of trees, each with its part of the shares of the trees that are alike."""
         trees, seen = list[Tree](), set[tuple[int, int, bool]]()
-        for i, tree in enumerate(one["trees"]):
-            with at("trees", i):
-                k, v, into = tree["chunks"], tree["node"], tree["into"]
-                here, there = self.classes[k][::-1] if into else self.classes[k]
-                require(v in here and {*there} - {v}, f"no tree of node {v}")
-                require((k, orbits[v], into) not in seen, "trees of nodes that are alike")
-                seen.add((k, orbits[v], into))
-                own = distinct(tree["prices"])
-                require(all(link < len(machine.links) for link, _ in own), "a link")
-                images = [(v, frozenset(own.items()))]
-                known = set(images)
-                for root, rows in images:
-                    for goes, moved in maps:
-                        image = frozenset(((moved[link], t), part) for (link, t), part in rows)
-                        if (goes[root], image) not in known:
-                            known.add((goes[root], image))
-                            images.append((goes[root], image))
-                    if len(images) > _MOST_IMAGES:
-                        return None
-                part = Fraction(orbits.count(orbits[v]), len(images))
-                trees += [
-                    (k, root, into, {place: share * part for place, share in sorted(rows)})
-                    for root, rows in images
-                ]
+        for tree in one["trees"]:
+            k, v, into = tree["chunks"], tree["node"], tree["into"]
+            nodes = {goes[v] for goes, _ in symmetries}
+            require((k, min(nodes), into) not in seen, "trees of nodes that are alike")
+            seen.add((k, min(nodes), into))
+            own = distinct(tree["prices"])
+            images = Counter((goes[v], tuple(_moved(own, to).items())) for goes, to in symmetries)
+            for (root, rows), n in images.items():
+                part = Fraction(len(nodes) * n, len(symmetries))
+                trees.append((k, root, into, {place: share * part for place, share in rows}))
         return trees
+
+    def _completions(self, one: Any, symmetries: Sequence[Symmetry]) -> str:
+        """Cases, and their images for all nodes that are alike."""
+        cases, last = one["cases"], one["steps"] - 1
+        ways = [way for case in cases for way in (*case["ways"], *case["collects"])]
+        unit = _unit([_of_bounds(one), *(distinct(way["prices"]) for way in ways)])
+        texts = []
+        for case in cases:
+            images = {goes[case["node"]]: (goes, to) for goes, to in symmetries}
+            for node, (goes, to) in images.items():
+                sends = _list(f"{to[link]} {t} {made:d}" for link, t, made in case.get("sends", ()))
+                texts.append(f"{case['chunks']} {node} {case['after']} {sends}")
+                for kind in ("ways", "collects"):
+                    texts[-1] += "\n" + _list(
+                        f"{goes[way['source']]} {goes[way['destination']]} "
+                        + _table(_moved(distinct(way["prices"]), to), unit, last)
+                        for way in case[kind]
+                    )
+        return f"{self._priced(one, unit, False)}\ncases {_lines(texts)}"
 
     def _proof(self, point: Any, known: dict[int, int]) -> str:
         """The certificate that proves that the point is optimal, or ``open``."""

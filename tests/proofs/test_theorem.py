@@ -41,6 +41,8 @@ COMMANDS = {
     "hypercube(3) broadcast": "bounds --max-steps 5",
     "hypercube(3) reduce": "bounds --max-steps 3",
     "hypercube(3) allreduce": "bounds --max-steps 3",
+    "ring(5) allreduce": "bounds --max-steps 3",
+    "ring(6) allreduce": "bounds --max-steps 4",
 }
 """Files by topology and collective, and how they are made."""
 
@@ -292,6 +294,20 @@ def python_accepts(content: bytes) -> bool:
     except (FileError, WrongError, ValueError):
         return False
     return True
+
+
+@needs_coq
+def test_cases_are_divided_by_sends(documents: Documents, judge: Judge) -> None:
+    """A case is divided by whether a send is made: neither half may be missing."""
+    document = copy.deepcopy(documents["ring(5) allreduce"])
+    certificates = document["evidence"]["certificates"]
+    (cases,) = [one["cases"] for one in certificates if one["method"] == "completions"]
+    whole = cases.pop()
+    for made in (True, False):
+        cases.append(whole | {"sends": [[0, 0, made]]})
+        assert python_accepts(json.dumps(document).encode()) is not made
+        done = judge(text_of(document))
+        assert ("a case is missing" in done.stderr, done.returncode) == (made, 2 if made else 0)
 
 
 @needs_coq
