@@ -1,7 +1,7 @@
 """The memory that a command may use, the part of it that is free, and the reaction at the limit.
 
 A command consists of its process and all processes that it has started: solver workers, processes
-of a pool.  Their resident memory together stays below one limit: half of the memory that was free
+of a design.  Their resident memory together stays below one limit: half of the memory that was free
 when the command began, unless ``--memory-limit`` sets another.  Three mechanisms enforce it:
 
 * Large objects are estimated before they are built (`MemoryBudget.lacks`), and skipped if they
@@ -301,13 +301,6 @@ def require_address_space() -> None:
             f"the libraries of a search reserve up to {amount_of(_LEAST_ADDRESS_SPACE)}: raise "
             "that limit, and limit the memory in use with --memory-limit"
         )
-
-
-def resume(given: MemoryBudget) -> None:
-    """Makes this process answer for a command that began in another one."""
-    global _current
-    if given.pid != os.getpid():
-        _current = given
 
 
 def budget() -> MemoryBudget:

@@ -132,7 +132,6 @@ _VALUES: dict[str, tuple[str, _Reader]] = {
         ("NAMES", None, "seeds"),
         ("POINT", _point, "point"),
         ("NAMES", _classics, "classics"),
-        ("WHERE", None, "executor"),
         ("CONDITION", None, "where"),
         ("FORMAT", None, "to"),
         ("NAME=VALUE", None, "backend-option encoding-option option"),

@@ -14,7 +14,6 @@ from syncoll.model import Collective, Topology
 from syncoll.progress import report
 from syncoll.results import LowerBounds
 from syncoll.searching.known_algorithms import Search
-from syncoll.solving.executor_name import ExecutorName
 
 
 class DesignFolder(FrontierFolder):
@@ -70,10 +69,10 @@ _SECONDS_A_STEP = 5.0
 
 @dataclass(frozen=True)
 class DesignWork:
-    """Settings of a design: the executor that proves bounds, the folder that stores and supplies
+    """Settings of a design: the processes that prove bounds, the folder that stores and supplies
     results, and a function for messages to the user."""
 
-    where: ExecutorName
+    jobs: int
     until: Deadline
     search: Search
     folder: DesignFolder | None = None
@@ -117,7 +116,7 @@ def assess(
                 else:
                     done += 1
                     result.take(i, collective.name, found)
-        for task, answer in answers(_bounds, waiting, work.where, until.granting(LEAST_SECONDS)):
+        for task, answer in answers(_bounds, waiting, work.jobs, until.granting(LEAST_SECONDS)):
             candidate, name = candidates[task.position], task.collective.name
             found = Proved.of(answer) if isinstance(answer, LowerBounds) else answer
             result.take(task.position, name, found)

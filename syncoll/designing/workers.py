@@ -1,14 +1,24 @@
 """Proves bounds in this process or in several."""
 
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from typing import TypeVar
 
 from syncoll.deadline import Deadline
 from syncoll.errors import UsageError
-from syncoll.solving.executor_name import ExecutorName
-from syncoll.solving.pool import spawned_processes
 
 _Given = TypeVar("_Given")
 _Answer = TypeVar("_Answer")
@@ -23,12 +33,12 @@ _BROKEN = (
 
 
 def answers(
-    work: Callable[[_Given], _Answer], tasks: Sequence[_Given], named: ExecutorName, until: Deadline
+    work: Callable[[_Given], _Answer], tasks: Sequence[_Given], jobs: int, until: Deadline
 ) -> Iterator[tuple[_Given, _Answer]]:
     """The results of a function at the top level of a module for each task, in order of completion.
     Raises `OutOfTimeError` if time runs out before all are finished, and `UsageError` if a process
     has died."""
-    width = min(named.width, len(tasks))
+    width = min(jobs, len(tasks))
     if width < 2:
         for one in tasks:
             until.check()
@@ -57,7 +67,10 @@ def answers(
 
 @contextmanager
 def _processes(width: int) -> Iterator[Executor]:
-    pool = spawned_processes(width)
+    """Processes that ignore Ctrl-C and end with this one.  They are spawned, since forked ones
+    would inherit locks held by threads of this process."""
+    spawned = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(width, mp_context=spawned, initializer=_begin)
     try:
         yield pool
     except BaseException:
@@ -66,3 +79,15 @@ def _processes(width: int) -> Iterator[Executor]:
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)

@@ -1,20 +1,14 @@
 """Solution: the outcome of an instance."""
 
-import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeVar
 
-import numpy as np
-
-from syncoll.formula import Assignment, FormulaSize, Outcome, StopReason, Verdict
+from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Instance
 
 NO_FORMULA = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
 """The size of a formula that was never built."""
-
-_T = TypeVar("_T", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -33,9 +27,6 @@ class Restriction:
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The outcome of an instance.
-
-    Pickling drops caches and the assignment, which means nothing without its formula: a sat outcome
-    from another process has an assignment of no variables, and the algorithm.
 
     Args:
         outcome: the backend's answer.
@@ -84,16 +75,6 @@ class Solution:
         """All phases except the start of the worker, which many instances share."""
         return sum(value for phase, value in self.seconds.items() if phase != "start")
 
-    def __getstate__(self) -> dict[str, object]:
-        state = dict(vars(self))
-        state["instance"] = without_caches(self.instance)
-        if self.outcome.assignment is not None:
-            state["outcome"] = replace(self.outcome, assignment=_NO_ASSIGNMENT)
-        return state
-
-
-_NO_ASSIGNMENT = Assignment(np.zeros(1, dtype=np.bool_), np.zeros(0, dtype=np.int64))
-
 
 def undecided(
     instance: Instance,
@@ -120,19 +101,3 @@ def undecided(
         NO_FORMULA,
         seconds or {},
     )
-
-
-def without_caches(instance: Instance) -> Instance:
-    """An equal instance without cached values, so that its pickle is small."""
-    bare = _bare(instance)
-    vars(bare)["topology"] = _bare(instance.topology)
-    return bare
-
-
-def _bare(original: _T) -> _T:
-    """A copy of a frozen dataclass without the values of its cached properties."""
-    result = copy.copy(original)
-    names = {f.name for f in fields(original)}
-    for name in [name for name in vars(result) if name not in names]:
-        del vars(result)[name]
-    return result

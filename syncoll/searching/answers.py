@@ -22,7 +22,7 @@ from syncoll.results import Solution, undecided
 from syncoll.searching.heuristics import Seeding
 from syncoll.searching.point import solve_directly, solve_symmetrically
 from syncoll.solving import Solver, SolverPool
-from syncoll.solving.task import How
+from syncoll.solving.pool import How
 from syncoll.symmetry import FreeGroup
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from syncoll.errors import PluginError
 from syncoll.plugins import resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
 from syncoll.session.session import Session
-from syncoll.solving import open_pool
+from syncoll.solving import SolverPool
 from syncoll.store import CachedBounds, CachedSolutions
 
 
@@ -35,16 +35,16 @@ def open_answers(
         yield AnswerSource(None, seeding=Seeding([*also, *alone], session.tell), further=further)
         return
     seeding = Seeding([*also, *_seeds(session, settings.seed_names, {})], session.tell)
-    jobs = settings.num_jobs
+    jobs = settings.jobs or 1
     with ExitStack() as stack:
         store = session.store()
         if store is not None:
             stack.enter_context(store)
         solver = stack.enter_context(session.solver(encoding, backend, jobs, start=False))
         pool = None
-        if settings.executor is not None or jobs > 1:
-            solvers, where = settings.solver(encoding, backend, jobs), settings.executor or "local"
-            pool = stack.enter_context(open_pool(where, solvers, jobs=jobs, manager=plugins))
+        if jobs > 1:
+            solvers = settings.solver(encoding, backend, jobs)
+            pool = stack.enter_context(SolverPool(solvers, jobs, plugins))
         bounds = None if store is None else CachedBounds(store)
         memory = None if store is None else CachedSolutions(store, solver.asked, solver.limits)
         source = AnswerSource(

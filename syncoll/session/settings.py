@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -23,6 +22,7 @@ STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
 
 _LARGEST_SEED = (1 << 31) - 1
+_MOST_JOBS = 1024
 
 
 class SolverOptions(TypedDict, total=False):
@@ -58,13 +58,11 @@ class SettingsOptions(SolverOptions, total=False):
         seeds: names of seeds with commas between them, see ``syncoll plugins``, ``none`` or
             ``auto``; None for auto.
         jobs: number of (S, R, C) at the same time, each with its own solver; None for 1.
-        executor: the place of the solvers: ``local`` or ``processes``; None for local.
     """
 
     store: str | Path | None
     seeds: str | Iterable[str] | None
     jobs: int | None
-    executor: str | None
 
 
 @dataclass(frozen=True)
@@ -81,13 +79,11 @@ class Settings:
     store: str | Path | None = None
     seeds: str | Iterable[str] | None = None
     jobs: int | None = None
-    executor: str | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
             ("encoding", str, "a name"),
             ("backend", str, "a name, or names joined with +"),
-            ("executor", str, "local or processes"),
             ("encoding_options", Mapping, "values by name"),
             ("backend_options", Mapping, "values by name"),
             ("seeds", (str, Iterable), "names, auto or none"),
@@ -100,6 +96,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None:
                 require_whole(name, value, least)
+        if self.jobs is not None and self.jobs > _MOST_JOBS:
+            raise UsageError(f"jobs is {self.jobs}; expected at most {_MOST_JOBS}")
 
     @classmethod
     def of(cls, options: SolverOptions | SettingsOptions) -> Settings:
@@ -127,7 +125,6 @@ class Settings:
         for name, allowed, why in (
             ("threads", (None, 1), alone),
             ("jobs", (None, 1), alone),
-            ("executor", (None, "local"), alone),
             ("store", (None, "none"), "no earlier answers are used"),
         ):
             value = getattr(self, name)
@@ -136,22 +133,6 @@ class Settings:
                     f"{argument(name, value)}: with {argument('work')} {why}, so that every run "
                     "is the same; leave one of them out"
                 )
-
-    @property
-    def num_jobs(self) -> int:
-        """How many solvers share this machine: N of `jobs`, or of ``processes:N``.
-
-        Raises `UsageError` if the two say different numbers.
-        """
-        numbered = re.fullmatch(r"(?:local|processes):([0-9]{1,4})", self.executor or "")
-        if numbered is None:
-            return self.jobs or 1
-        if self.jobs not in (None, int(numbered[1])):
-            raise UsageError(
-                f"{argument('jobs', self.jobs)} and {argument('executor', self.executor)} say "
-                "different numbers; give one of them"
-            )
-        return int(numbered[1])
 
     @property
     def seed_names(self) -> Sequence[str] | None:
@@ -181,7 +162,7 @@ class Settings:
             UsageError: on a seed that solvers do not take.
         """
         from syncoll.formula import Limits
-        from syncoll.memory import budget, require_address_space
+        from syncoll.memory import require_address_space
         from syncoll.solving import SolverSettings, default_threads
         from syncoll.solving.members import AUTO
 
@@ -195,7 +176,6 @@ class Settings:
             encoding_options=tuple((k, str(v)) for k, v in self.encoding_options.items()),
             backend_options=tuple((k, str(v)) for k, v in self.backend_options.items()),
             limits=Limits(None, self.memory_limit, threads, self.seed),
-            memory=budget(),
         )
 
     def refuse_for_seed(self, seed: str) -> None:
@@ -208,7 +188,6 @@ class Settings:
             "encoding_options",
             "seeds",
             "jobs",
-            "executor",
             "store",
             "threads",
             "memory_limit",

@@ -1,7 +1,7 @@
 """Runs backends in worker processes, which can be limited and interrupted, and may crash.
 
 `Solver` decides one instance at a time, with one backend or several at once; `SolverPool` many at
-once, with threads or processes.
+once.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from syncoll.solving.process import SolverProcess as SolverProcess
 from syncoll.solving.solver import Preparation as Preparation, Solver as Solver
 
 if TYPE_CHECKING:
-    from syncoll.solving.pool import SolverPool as SolverPool, open_pool as open_pool
-    from syncoll.solving.task import SolveTask as SolveTask, decide as decide
+    from syncoll.solving.pool import SolverPool as SolverPool
 else:  # a single question needs no pool
     __getattr__ = lazily(__name__)

@@ -17,7 +17,6 @@ from functools import cache
 from syncoll.clock import is_counted
 from syncoll.errors import OptionError, PluginError, UsageError
 from syncoll.formula import Limits
-from syncoll.memory import MemoryBudget
 from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
@@ -56,11 +55,10 @@ class SolverSettings:
         encoding: encoding of collectives that only move data, or ``auto``.
         combining_encoding: encoding of combining instances, or ``auto``.
         backend: one, several joined with ``+``, or ``auto``; see `members` and `portfolio`.
-        encoding_options: values by name, or pairs of these, which can be pickled and compared.
+        encoding_options: values by name, or pairs of these, which can be compared.
         backend_options: likewise; ``cpsat.probing`` where several backends have one.
         limits: limits of each run; concurrent backends share the threads.  None for
             `default_threads`.
-        memory: the limit of the whole command; None for no limit.
     """
 
     encoding: str = AUTO
@@ -69,11 +67,9 @@ class SolverSettings:
     encoding_options: Mapping[str, object] | Iterable[tuple[str, object]] = ()
     backend_options: Mapping[str, object] | Iterable[tuple[str, object]] = ()
     limits: Limits | None = None
-    memory: MemoryBudget | None = None
 
     def named(self, manager: PluginManager | None = None) -> "SolverSettings":
-        """The settings with ``auto`` replaced by names of encodings, so that all processes agree;
-        errors as `choose_encoding`."""
+        """The settings with encodings in place of ``auto``; errors as `choose_encoding`."""
         if AUTO not in (self.encoding, self.combining_encoding):
             return self
         plugins = manager or installed()

@@ -104,7 +104,7 @@ def test_another_backend_does_not_trust_its_answers(run: Run, counted: Any, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [(), ("--jobs", "2"), ("--executor", "processes:2")])
+@pytest.mark.parametrize("how", [(), ("--jobs", "2")])
 def test_a_killed_search_goes_on_where_it_was(
     how: tuple[str, ...],
     run: Run,

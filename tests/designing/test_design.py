@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syncoll.solving.executor_name import HERE
 
 import syncoll
 from syncoll.cli.main import main
@@ -23,7 +24,6 @@ from syncoll.model import BandwidthBound, Topology
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
 from syncoll.session import Session
-from syncoll.solving.executor_name import HERE
 
 
 def bounds_of(found: syncoll.DesignResult, collective: str) -> dict[str, tuple[int, Fraction]]:

@@ -18,12 +18,10 @@ from syncoll.cli.main import main
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.designing import assessing, workers
 from syncoll.designing.assessing import DesignFolder
-from syncoll.errors import UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.results import LowerBounds
-from syncoll.solving.executor_name import ExecutorName
 
-COMMAND = ["design", "ring(n)", "allgather", "--most", "5", "--executor", "processes:2"]
+COMMAND = ["design", "ring(n)", "allgather", "--most", "5", "--jobs", "2"]
 
 
 @pytest.fixture
@@ -45,7 +43,7 @@ def test_it_finds_the_same(
     threads: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = []
-    for where in ([], ["--executor", "processes:2"]):
+    for where in ([], ["--jobs", "2"]):
         assert main([*COMMAND[:-2], *where, "--steps", "2", "--format", "json"]) == 0
         printed.append(json.loads(capsys.readouterr().out))
     assert printed[0] == printed[1]
@@ -93,26 +91,12 @@ def test_bounds_proved_before_a_worker_died_are_kept(
 @pytest.mark.usefixtures("threads")
 def test_time_runs_out_while_workers_are_busy() -> None:
     until = Deadline.after(0.05)
-    given = workers.answers(lambda _: time.sleep(0.2), [1, 2], ExecutorName("processes", 2), until)
+    given = workers.answers(lambda _: time.sleep(0.2), [1, 2], 2, until)
     with pytest.raises(OutOfTimeError):
         next(given)
 
 
-@pytest.mark.parametrize(
-    ("where", "why"),
-    [("lokal", "there is no executor 'lokal'"), ("processes:0", "they must be from 1 to")],
-)
-def test_invalid_executors_are_refused(
-    where: str, why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["design", "ring(4)", "allgather", "--executor", where]) == 2
-    assert why in capsys.readouterr().err
-    with pytest.raises(UsageError, match="different numbers"):
-        syncoll.design("ring(4)", "allgather", executor="processes:2", jobs=3)
-
-
 def test_few_tasks_run_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(workers, "spawned_processes")
-    for named, tasks in (("local:4", [1]), ("processes:1", [1, 2])):
-        found = workers.answers(abs, tasks, ExecutorName.of(named), NEVER)
-        assert list(found) == [(one, one) for one in tasks]
+    monkeypatch.delattr(workers, "_processes")
+    for jobs, tasks in ((4, [1]), (1, [1, 2])):
+        assert list(workers.answers(abs, tasks, jobs, NEVER)) == [(one, one) for one in tasks]

@@ -20,7 +20,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.results import Frontier, Solution
 from syncoll.searching import AnswerSource, search
 from syncoll.searching.point import solve_symmetrically
-from syncoll.solving import Solver, SolverSettings, open_pool
+from syncoll.solving import Solver, SolverPool, SolverSettings
 from syncoll.store import CachedSolutions, Store
 from syncoll.symmetry import Action, FreeGroup, free_symmetry
 from syncoll.trust import require_valid
@@ -167,7 +167,7 @@ def test_groups_travel_to_other_processes(solver: Solver) -> None:
     found = pickle.loads(pickle.dumps(how))(solver, instance, 60.0)
     assert found.restriction is not None
     settings = SolverSettings(backend="cpsat")
-    with open_pool("local", settings, jobs=2) as pool:
+    with SolverPool(settings, 2) as pool:
         asked = AnswerSource(solver, pool=pool).ask(instance, 60.0, groups=groups_of(instance))
         assert asked.result().restriction is not None
 

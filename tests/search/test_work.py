@@ -61,7 +61,6 @@ def test_work_excludes_time_limits_and_parallel_solvers() -> None:
         ({"time_limit": 3}, "give one of them"),
         ({"threads": 2}, "one thread"),
         ({"jobs": 2}, "one thread"),
-        ({"executor": "processes"}, "one thread"),
         ({"store": "answers.db"}, "store='answers.db': .* no earlier answers"),
         ({"backend": "highs"}, "does not count its work"),
     ):
@@ -70,7 +69,7 @@ def test_work_excludes_time_limits_and_parallel_solvers() -> None:
     with pytest.raises(syncoll.SyncollError, match="units of work"):
         ask("ring(4)", "allgather", work=-1, progress="none")
     assert not clock.is_counted()
-    same: dict[str, Any] = {"threads": 1, "jobs": 1, "executor": "local", "store": "none"}
+    same: dict[str, Any] = {"threads": 1, "jobs": 1, "store": "none"}
     assert ask("ring(3)", "allgather", work=1, progress="none", **same).points
 
 

@@ -70,17 +70,14 @@ def test_before_the_worker(
         assert not ended.passed
 
 
-def test_who_waits_for_a_pool(manager: Make, allgather: Instance, racers: Any) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    def decide(_: object) -> Any:
-        time.sleep(1.0)
-
-    plugins = manager(racers.record("one"))
+def test_who_waits_for_a_pool(
+    manager: Make, allgather: Instance, racers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SolverPool, "_decide", lambda *_: time.sleep(1.0))
+    plugins, settings = manager(racers.record("one")), SolverSettings(backend="one")
     with (
-        Solver(plugins, backend="one", start=False) as solver,
-        ThreadPoolExecutor(1) as threads,
-        SolverPool(threads, SolverSettings(backend="one"), width=1, decide=decide) as pool,
+        Solver(plugins, settings, start=False) as solver,
+        SolverPool(settings, 1, plugins) as pool,
     ):
         asking = AnswerSource(solver, pool=pool)
         solution = asking.ask(allgather, None, until=Deadline.after(0.1)).result()

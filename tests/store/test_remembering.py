@@ -20,7 +20,7 @@ from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
 from syncoll.searching import AnswerSource, search
-from syncoll.solving import Solver, SolverPool, SolverSettings, open_pool
+from syncoll.solving import Solver, SolverPool, SolverSettings
 from syncoll.store import CachedBounds, CachedSolutions, Store
 from syncoll.testing.instances import random_instance
 from syncoll.trust import require_valid
@@ -241,7 +241,7 @@ def test_answers_of_a_pool_are_kept_as_they_come(store: Store) -> None:
     settings = SolverSettings(limits=Limits(threads=2))
     easy = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
     hard = classics.broadcast().instantiate(classics.dgx1(), chunks=47, steps=7, rounds=10)
-    with Solver(MANAGER, settings, start=False) as solver, open_pool("local:2", settings) as pool:
+    with Solver(MANAGER, settings, start=False) as solver, SolverPool(settings, 2) as pool:
         asking = remembering(solver, store, pool)
         waits, comes = asking.ask(hard, None), asking.ask(easy, None)
         assert comes.result().verdict is Verdict.SAT

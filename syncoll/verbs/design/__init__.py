@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from syncoll.designing import Question
     from syncoll.designing.assessing import DesignFolder, DesignWork
     from syncoll.designing.driver import design as run_design
-    from syncoll.solving.executor_name import ExecutorName
     from syncoll.values import require_whole, seconds_of
     from syncoll.verbs.design.result import DesignResult
 
@@ -137,9 +136,8 @@ def design(
     folder = None if output is None else DesignFolder(Path(output), session.tell)
     if folder is not None:
         folder.require_part_of(question)
-    executor = ExecutorName.of(session.settings.executor or "local", session.settings.num_jobs)
     with session.limited():
-        task = DesignWork(executor, until, session.search, folder, session.tell)
+        task = DesignWork(session.settings.jobs or 1, until, session.search, folder, session.tell)
         result = DesignResult.of(run_design(families, question, task))
     if folder is not None:
         folder.finish(result.document())

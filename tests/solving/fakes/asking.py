@@ -1,9 +1,7 @@
-"""Ways to decide an instance that no backend has: to hang, to die, to fail, to lie."""
+"""Ways to decide an instance that no backend has: to hang, to fail, to lie."""
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 
 from syncoll.errors import BackendError
@@ -26,11 +24,6 @@ def hang(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
     return _unknown(instance, StopReason.TIME_LIMIT, "it was never told")
 
 
-def die(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError
-
-
 def lie(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
     raise BackendError("backend liar answered sat, but it lied")
 
@@ -44,5 +37,5 @@ def run_out(solver: Solver, instance: Instance, seconds: float | None) -> Soluti
 
 
 def tell_seconds(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
-    text = f"{seconds} {solver.limits.threads} {solver.backend_name} {os.getpid()}"
+    text = f"{seconds} {solver.limits.threads} {solver.backend_name}"
     return _unknown(instance, StopReason.GAVE_UP, text)
