@@ -57,15 +57,11 @@ def node_link_graph(data: Any) -> ImportedGraph:
         raise TextError("it is no JSON object", _EXPECTED)
     nodes = data.get("nodes")
     keys = [key for key in ("edges", "links") if key in data]
-    if not isinstance(nodes, list) or not nodes or len(keys) != 1:
-        lacks = (
-            "it has both edges and links"
-            if len(keys) > 1
-            else "it has no nodes"
-            if not isinstance(nodes, list) or not nodes
-            else "it has neither edges nor links"
-        )
-        raise TextError(lacks, _EXPECTED)
+    if not isinstance(nodes, list) or not nodes:
+        raise TextError("it has no nodes", _EXPECTED)
+    if len(keys) != 1:
+        both = "both edges and" if keys else "neither edges nor"
+        raise TextError(f"it has {both} links", _EXPECTED)
     edges = data[keys[0]]
     if not isinstance(edges, list):
         raise TextError(f"its {keys[0]} are {shown(edges)}", _EXPECTED)
@@ -149,8 +145,8 @@ def graphml_graph(text: str) -> ImportedGraph:
             f"its root element is <{shown(root.tag)[1:-1]}>", f'<graphml xmlns="{_SPACE[1:-1]}">'
         )
     graphs = root.findall(f"{_SPACE}graph")
-    if len(graphs) != 1 or len(list(root.iter(f"{_SPACE}graph"))) != 1:
-        found = len(list(root.iter(f"{_SPACE}graph")))
+    found = len(list(root.iter(f"{_SPACE}graph")))
+    if len(graphs) != 1 or found != 1:
         raise TextError(f"it holds {found} graphs", "one graph, not nested")
     _check_ends(graphs[0])
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from syncoll.errors import OptionError
-from syncoll.importing import Cables, TextError, parse_rate
+from syncoll.importing import Machine, TextError, parse_rate
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
@@ -39,17 +40,18 @@ class GraphmlImporter:
 
 
 def _imported(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> Imported:
-    switch = [_is_switch(name, attributes) for name, attributes in graph.nodes]
-    nodes = [i for i, is_switch in enumerate(switch) if not is_switch]
-    switches = [i for i, is_switch in enumerate(switch) if is_switch]
+    machine = Machine()
+    for i, (name, attributes) in enumerate(graph.nodes):
+        add = machine.switch if _is_switch(name, attributes) else machine.node
+        add(i, _name(name, attributes))
+    nodes, switches = machine.size
     if not nodes:
         raise TextError("all its nodes are switches", "compute nodes too")
-    number = {position: i for i, position in enumerate((*nodes, *switches))}
-    bandwidths, unit, notes = _bandwidths(graph, options)
-    cables = Cables(len(nodes), len(switches))
+    bandwidths, unit, machine.notes = _bandwidths(graph, options)
+    machine.in_chunks = not unit
     seen: set[tuple[int, int]] = set()
     for edge, bandwidth in zip(graph.edges, bandwidths, strict=True):
-        ends = number[edge.source], number[edge.destination]
+        ends = edge.source, edge.destination
         if ends[0] == ends[1]:
             raise TextError(edge.where, "an edge between two different nodes")
         pairs = {ends} if graph.directed else {ends, ends[::-1]}
@@ -59,17 +61,14 @@ def _imported(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> Impor
                 "each edge once, or a multigraph, in which parallel edges add up",
             )
         seen |= pairs
-        cables.add(*ends, bandwidth, _label(edge), both_ways=not graph.directed)
+        machine.join(*ends, bandwidth, _label(edge), both_ways=not graph.directed)
     if not graph.directed:
-        notes.append("Its edges are undirected: each is a link of its bandwidth in each direction.")
-    fabric = cables.fabric(measure="GB/s" if unit else "chunks per round")
-    plain = not switches and not unit
-    return Imported(
-        Topology.from_links(fabric.name, len(nodes), fabric.bandwidths) if plain else fabric,
-        tuple(notes),
-        tuple(_name(*graph.nodes[i]) for i in nodes),
-        tuple(_name(*graph.nodes[i]) for i in switches),
-    )
+        machine.note("Its edges are undirected: each is a link of its bandwidth in each direction.")
+    found = machine.imported()
+    if switches or unit:
+        return found
+    rates = found.machine.bandwidths  # type: ignore[union-attr]
+    return replace(found, machine=Topology.from_links("imported", nodes, rates))
 
 
 def _is_switch(name: str, attributes: Mapping[str, Any]) -> bool:

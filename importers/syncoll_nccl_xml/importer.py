@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
+from operator import attrgetter
 
 from networkx.utils import UnionFind
 
@@ -24,17 +25,13 @@ from syncoll.importing import Machine, TextError, speed_option
 from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, NetworkCard, OptionValue
-from syncoll.wording import few
+from syncoll.wording import counted, few
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
 
 _OWNER = "importer nccl-xml"
 _SLOWEST_SOCKETS = Fraction(6)
-_KINDS = {
-    "NVLink": ("NVLink", "NVLinks"),
-    "xGMI": ("xGMI link", "xGMI links"),
-    "C2C": ("C2C link", "C2C links"),
-}
+_KINDS = {"NVLink": "NVLink", "xGMI": "xGMI link", "C2C": "C2C link"}
 _SWITCH: Place = ("", "NVSwitch")
 _HOW = (
     "the file that a job on all GPUs, with one rank each, writes if it runs with "
@@ -73,7 +70,7 @@ class _Lowering:
         for gpu in self.gpus:
             self.machine.node(gpu.place, _gpu_name(gpu))
         kinds = {link.kind for gpu in self.gpus for link in gpu.links} - {"C2C"}
-        self.direct = " and ".join(_KINDS[kind][1] for kind in sorted(kinds)) or "NVLinks"
+        self.direct = " and ".join(f"{_KINDS[kind]}s" for kind in sorted(kinds)) or "NVLinks"
         self.options = options
         self.number = {gpu.place: i for i, gpu in enumerate(self.gpus)}
 
@@ -136,19 +133,15 @@ class _Lowering:
         unused = len(set(by_class) - {gpu.place for gpu in gpus})
         if unused:
             self.notes.append(f"Left out: {unused} GPUs that the job which wrote this did not use.")
-        ranks = {gpu.rank for gpu in gpus}
-        devs = {gpu.dev for gpu in gpus}
-        if None not in ranks and len(ranks) == len(gpus):
-            gpus.sort(key=lambda gpu: gpu.rank or 0)
-            self.notes.append("Nodes are the GPUs in the order of their ranks.")
-        elif None not in devs and len(devs) == len(gpus):
-            gpus.sort(key=lambda gpu: gpu.dev or 0)
-            self.notes.append("Nodes are the GPUs in the order of their device numbers.")
-        else:
-            self.notes.append(
-                "Nodes are the GPUs as they come in the file: it gives neither each a rank nor "
-                "each a device number of its own."
-            )
+        for name, noun in (("rank", "ranks"), ("dev", "device numbers")):
+            numbers = [getattr(gpu, name) for gpu in gpus]
+            if None not in numbers and len(set(numbers)) == len(gpus):
+                self.notes.append(f"Nodes are the GPUs in the order of their {noun}.")
+                return tuple(sorted(gpus, key=attrgetter(name)))
+        self.notes.append(
+            "Nodes are the GPUs as they come in the file: it gives neither each a rank nor each a "
+            "device number of its own."
+        )
         return tuple(gpus)
 
     def _lacks_gpus(self, by_class: int) -> ImportFormatError:
@@ -197,13 +190,13 @@ class _Lowering:
             if self.number[one] < self.number[other]:
                 ends = [self.gpus[self.number[place]] for place in (one, other)]
                 speed = min(self._link_bandwidth(gpu, speeds) for gpu in ends)
-                what = _counted(count, _kind(ends[0]))
+                what = counted(count, _KINDS[_kind(ends[0])])
                 self.machine.join(one, other, count * speed, what)
         for place, count in to_switch.items():
             gpu = self.gpus[self.number[place]]
             self.machine.switch(_SWITCH, "NVSwitch")
             rate = count * self._link_bandwidth(gpu, speeds)
-            self.machine.join(place, _SWITCH, rate, _counted(count, _kind(gpu)))
+            self.machine.join(place, _SWITCH, rate, counted(count, _KINDS[_kind(gpu)]))
         if to_switch:
             self.notes.append(
                 "All NVSwitches are one non-blocking switch, whose ports are each GPU's "
@@ -237,7 +230,7 @@ class _Lowering:
             sm = gpu.compute_capability
             bandwidth, who = nvlink_bandwidth(sm), f"NCCL of sm {sm if sm else 'unknown'}"
         speeds.add(
-            f"Assumed: {float(bandwidth):g} GB/s for each {_KINDS[kind][0]} and direction, as does "
+            f"Assumed: {float(bandwidth):g} GB/s for each {_KINDS[kind]} and direction, as does "
             f"{who}; counts are the file's."
         )
         return bandwidth
@@ -253,11 +246,11 @@ class _Lowering:
                 self.machine.join(child, parent, device.bandwidth, "PCIe", below=True)
         speeds: set[str] = set()
         for gpu in self.gpus:
-            cpu = self._cpu_of(gpu.place)
+            cpu = self.machine.root(gpu.place)
             for link in gpu.links:
                 if link.to == "cpu":
                     bandwidth = link.bandwidth or link.count * self._link_bandwidth(gpu, speeds)
-                    what = _counted(link.count, link.kind)
+                    what = counted(link.count, _KINDS[link.kind])
                     self.machine.join(gpu.place, cpu, bandwidth, what, host=True)
         return sorted(speeds)
 
@@ -273,7 +266,7 @@ class _Lowering:
     def _join_cpus(self) -> list[str]:
         """CPUs of a host that have GPUs or used cards, each with each; returns assumptions."""
         hooks = self.machine.hooks().values()
-        used = {self._cpu_of(place) for place in (*self.number, *hooks)}
+        used = {self.machine.root(place) for place in (*self.number, *hooks)}
         assumed: set[str] = set()
         for one, other in combinations([cpu for cpu in self.system.cpus if cpu.place in used], 2):
             if one.place[0] == other.place[0]:
@@ -284,11 +277,6 @@ class _Lowering:
             "PCIe bridges and CPUs are switches; PCIe has the bandwidth that NCCL computes from "
             "speed and width, without allowance for its protocol.",
         ]
-
-    def _cpu_of(self, place: Place) -> Place:
-        while place in self.above:
-            place = self.above[place]
-        return place
 
     def _socket(self, cpu: Cpu, assumed: set[str]) -> Fraction:
         if self.given_socket is not None:
@@ -309,10 +297,6 @@ class _Lowering:
 
 def _kind(gpu: Gpu) -> str:
     return next((link.kind for link in gpu.links if link.kind != "C2C"), "NVLink")
-
-
-def _counted(count: int, kind: str) -> str:
-    return f"{count} {_KINDS[kind][count > 1]}"
 
 
 def _gpu_name(gpu: Gpu) -> str:

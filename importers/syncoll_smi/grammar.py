@@ -121,7 +121,6 @@ class Grammar:
             device=self.name,
             cell=self.is_cell,
             tail=True,
-            ends=lambda line: False,  # no other table may follow
             again=self.command,
         )
         if len(headers) > 1:

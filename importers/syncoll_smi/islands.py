@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import comb
 
 from syncoll.importing import Machine
+from syncoll.wording import counted
 from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.pcie import named
 
@@ -29,36 +30,35 @@ class Island:
         """Adds the links at a rate per NVLink and direction; a switch is ``("NVSwitch", GPU)``."""
         if not self.ports:
             for (a, b), count in self.counts.items():
-                machine.join(a, b, count * rate, _links(count))
+                machine.join(a, b, count * rate, counted(count, "NVLink"))
             return
         switch = ("NVSwitch", self.gpus[0])
         machine.switch(switch, f"NVSwitches of {named([machine.names[gpu] for gpu in self.gpus])}")
         for gpu, count in zip(self.gpus, self.ports, strict=True):
-            machine.join(gpu, switch, count * rate, f"{_links(count)} to NVSwitches")
+            machine.join(gpu, switch, count * rate, f"{counted(count, 'NVLink')} to NVSwitches")
 
     def notes(self, names: Sequence[str]) -> list[str]:
         """The assumptions about these GPUs."""
         mine = named([names[gpu] for gpu in self.gpus])
         if self.ports:
             ports = sorted(set(self.ports))
-            links = _links(ports[0]) if len(ports) == 1 else f"{ports[0]} to {ports[-1]} NVLinks"
-            text = (
+            links = (
+                counted(ports[0], "NVLink")
+                if len(ports) == 1
+                else f"{ports[0]} to {ports[-1]} NVLinks"
+            )
+            return [
                 f"{mine} are joined by NVSwitches, taken as one switch: each GPU sends and "
                 f"receives over its {links}, to and from any GPUs (option nvswitch)."
-            )
-            return [text]
+            ]
         uniform = len(set(self.counts.values())) == 1
         if uniform and len(self.gpus) > 2 and len(self.counts) == comb(len(self.gpus), 2):
             (count,) = set(self.counts.values())
             return [
-                f"Every pair of {mine} is assumed to have {_links(count)} of its own; if they "
-                "lead to NVSwitches, set nvswitch=yes."
+                f"Every pair of {mine} is assumed to have {counted(count, 'NVLink')} of its own; "
+                "if they lead to NVSwitches, set nvswitch=yes."
             ]
         return []
-
-
-def _links(count: int) -> str:
-    return "1 NVLink" if count == 1 else f"{count} NVLinks"
 
 
 def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str) -> list[Island]:
@@ -101,7 +101,7 @@ def _ports(
                 )
                 raise line.wrong(
                     f"{reason}, but NVSwitches would give {names[a]} and {names[b]} "
-                    f"{_links(min(ports[a], ports[b]))}, and they have {there}",
+                    f"{counted(min(ports[a], ports[b]), 'NVLink')}, and they have {there}",
                     "a matrix as the tool printed it; nvswitch=no takes it literally",
                 )
     return tuple(ports[gpu] for gpu in gpus)

@@ -99,7 +99,7 @@ def read_matrix(
     device: re.Pattern[str],
     cell: Callable[[str], bool],
     tail: bool = False,
-    ends: Callable[[Line], bool],
+    ends: Callable[[Line], bool] = lambda line: False,
     again: str,
 ) -> DeviceMatrix:
     """Reads the rows of a matrix.

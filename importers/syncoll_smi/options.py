@@ -34,7 +34,7 @@ _LANES = {3: Fraction("15.75"), 4: Fraction("31.5"), 5: Fraction(63)}
 _GENERATIONS = {"p100": 3, "v100": 3, "mi50": 4, "h100": 5, "b200": 5, "mi300": 5, "mi350": 5}
 
 
-def _told(speeds: Mapping[str, Fraction]) -> str:
+def _listed(speeds: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} {float(speed):g}" for name, speed in speeds.items())
 
 
@@ -71,7 +71,7 @@ NVIDIA_OPTIONS = (
         "gpu",
         "auto",
         "auto: as the matrix looks, else a100; "
-        f"whose NVLinks these are, in GB/s of one link in each direction: {_told(_NVLINK)}",
+        f"whose NVLinks these are, in GB/s of one link in each direction: {_listed(_NVLINK)}",
         choices=("auto", *_NVLINK),
     ),
     Option("link", "", "GB/s of one NVLink in each direction, for any GPU"),
@@ -87,7 +87,7 @@ AMD_OPTIONS = (
     Option(
         "gpu",
         "mi300",
-        f"whose xGMI links these are, in GB/s of one link in each direction: {_told(_XGMI)}",
+        f"whose xGMI links these are, in GB/s of one link in each direction: {_listed(_XGMI)}",
         choices=tuple(_XGMI),
     ),
     Option("link", "", "GB/s of one xGMI link in each direction, for any GPU"),
@@ -129,11 +129,6 @@ class Pcie:
     reason: str
     socket: Fraction
     sockets: int = 0
-
-    @property
-    def given(self) -> bool:
-        """Whether a user gave the speed of the lanes."""
-        return self.reason.startswith("as given")
 
 
 def pcie_option(options: Mapping[str, OptionValue], owner: str, looks: str = "") -> Pcie:

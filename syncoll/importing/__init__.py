@@ -2,17 +2,19 @@
 
 Functions for importers::
 
-    from syncoll.importing import Cables, TextError, rate_option
+    from syncoll.importing import Machine, TextError, rate_option
 
     class MyImporter:                                   # returned by ImporterRecord.load
         def read(self, text, label, options):           # -> Imported; text is str, options are
             speed = rate_option(options, "link", "importer mine")   # complete; Fraction, GB/s
             ...
             raise TextError("the row of GPU3 has 5 cells", "8, one for each column", 12, row)
-            cables = Cables(nodes=8, switches=1)        # vertices: nodes 0-7, then switches from 8
-            cables.add(0, 8, 12 * speed, "12 NVLinks")  # both ways; parallel cables add up
-            cables.add(0, 1, speed, both_ways=False)
-            return Imported(cables.fabric(), notes=(...,), names=("GPU0", ...), switch_names=(...,))
+            machine = Machine()
+            machine.node(0, "GPU0")                     # any keys; nodes are numbered in order
+            machine.switch("s", "NVSwitch")
+            machine.join(0, "s", 12 * speed, "12 NVLinks")  # both ways; parallel links add up
+            machine.note("…")
+            return machine.imported()
 
 For a machine with network cards an importer adds ``*CLUSTER_OPTIONS`` to its table of options and
 ``cards=(NetworkCard(…), …)`` to the result; the core makes the cluster that ``boxes=4`` asks for.
@@ -43,10 +45,8 @@ if TYPE_CHECKING:
     from syncoll.importing.description import (
         LARGEST_FILE as LARGEST_FILE,
         TextError as TextError,
-        complaint as complaint,
         read_description as read_description,
     )
-    from syncoll.importing.fabric_builder import Cables as Cables
     from syncoll.importing.importing import *
     from syncoll.importing.machine import Machine as Machine, speed_option as speed_option
     from syncoll.importing.rates import parse_rate as parse_rate, rate_option as rate_option

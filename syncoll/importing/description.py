@@ -42,13 +42,6 @@ class TextError(ImportFormatError):
         return ImportFormatError(f"{label}:{'' if self.line else ' '}{self}")
 
 
-def complaint(
-    label: str, message: str, *, line: int = 0, text: str = "", expected: str = ""
-) -> ImportFormatError:
-    """A `TextError` of a description with this label."""
-    return TextError(message, expected, line, text).of(label)
-
-
 def shortened(names: Sequence[str], most: int) -> str:
     """Names in a row, and the first of many: ``a, b and 3 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

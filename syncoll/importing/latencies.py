@@ -54,7 +54,7 @@ def with_latencies(imported: Imported) -> Imported:
             return replace(imported, notes=(*imported.notes, note))
         found.append(replace(link, latency=Fraction(nanoseconds, 10**9)))
     labels = " ".join(link.label for link in found)
-    told = [
+    times = [
         f"{time / 1000:g} us {how}"
         for time, how, there in (
             (hardware.direct, f"over {hardware.direct_name}", hardware.direct_name in labels),
@@ -65,7 +65,7 @@ def with_latencies(imported: Imported) -> Imported:
     ]
     note = (
         f"Assumed: latencies of GPU to GPU by which {hardware.source} chooses its algorithms "
-        f"(src/graph/tuning.cc, hwLat of rings, protocol LL): {', '.join(told)}, divided over "
+        f"(src/graph/tuning.cc, hwLat of rings, protocol LL): {', '.join(times)}, divided over "
         "the links on the way. The latencies of the real machine must be measured (--alpha)."
     )
     return replace(

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from syncoll.importing.clusters import nearest_nodes, used_cards, wants_cards
 from syncoll.importing.description import TextError
-from syncoll.importing.fabric_builder import Cables, with_label
 from syncoll.importing.rates import rate_option
+from syncoll.model import Fabric, FabricLink
 from syncoll.model.fabric import reached
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import counted
@@ -41,6 +41,9 @@ class Machine:
     Args:
         options: of the importer `owner`; with ``boxes``, cards join several machines.
         label: the description's name in messages.
+
+    Attributes:
+        in_chunks: whether bandwidths are in chunks per round, not in GB/s.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class Machine:
         self._cards: list[tuple[Key, NetworkCard]] = []
         self._links: _Links = {}
         self._above: dict[Key, Key] = {}
-        self._chunks = False  # whether bandwidths are in chunks per round
+        self.in_chunks = False
 
     def note(self, text: str) -> None:
         """Says something once."""
@@ -101,7 +104,7 @@ class Machine:
             known, link = self._links[a].get(b), _Link(rate, label, host or below)
             if known is not None:
                 total = known.rate and rate and known.rate + rate
-                link = link._replace(rate=total, label=with_label(known.label, label))
+                link = link._replace(rate=total, label=_with_label(known.label, label))
             self._links[a][b] = link
 
     @property
@@ -166,7 +169,7 @@ class Machine:
         for a, b in without:
             self._links[a][b] = self._links[a][b]._replace(rate=rate or Fraction(1))
         if rate is None and without:
-            self._chunks = True
+            self.in_chunks = True
             self.note(f"No speeds in the text: each link carries one chunk per round ({remedy}).")
 
     def imported(
@@ -207,15 +210,22 @@ class Machine:
             self._shorten(cards, hooks, links)
         keys = [*self._nodes, *(k for k in links if k not in nodes and (links[k] or host))]
         number = {key: i for i, key in enumerate(keys)}
-        cables = Cables(len(nodes), len(keys) - len(nodes))
+        every = []
         for a, around_a in links.items():
             for b, link in around_a.items():
                 assert link.rate is not None
-                cables.add(number[a], number[b], link.rate, link.label, both_ways=False)
+                every.append(FabricLink(number[a], number[b], link.rate, link.label))
+        every.sort(key=lambda link: (link.source, link.destination))
         for c, at in hooks.items():
             cards[c] = replace(cards[c], switch=number[at] - len(nodes))
         return Imported(
-            cables.fabric(measure="chunks per round" if self._chunks else "GB/s"),
+            Fabric(
+                "imported",
+                len(nodes),
+                len(keys) - len(nodes),
+                tuple(every),
+                measure="chunks per round" if self.in_chunks else "GB/s",
+            ),
             tuple(self.notes),
             tuple(self.names[key] for key in self._nodes),
             tuple(self.names[key] for key in keys[len(nodes) :]),
@@ -303,6 +313,13 @@ class Machine:
             return _OTHER_ROOT if other[-1] in self._links.get(one[-1], ()) else _NO_WAY
         meet = next(key for key in one if key in other)
         return _SAME_ROOT if meet == one[-1] else one.index(meet) + other.index(meet)
+
+
+def _with_label(labels: str, label: str) -> str:
+    """The labels of parallel links, with another."""
+    if not label or label in labels.split(" + "):
+        return labels
+    return f"{labels} + {label}" if labels else label
 
 
 def _thin(links: _Links, kept: Iterable[Key]) -> None:

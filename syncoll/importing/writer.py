@@ -80,39 +80,36 @@ def _comments(imported: Imported, heading: str) -> list[str]:
         lines += ["#", "# Assumptions and omissions:"]
         for note in imported.notes:
             lines += _wrapped(note, "# * ", "#   ")
-    told = [_told("Nodes", imported.names), _told("Switches", imported.switch_names)]
+    lists = [_numbered("Nodes", imported.names), _numbered("Switches", imported.switch_names)]
     if imported.boxes > 1:
-        told = _told_boxes(imported)
-    if any(told):
+        lists = _numbered_boxes(imported)
+    if any(lists):
         lines.append("#")
-    return lines + [line for text in told for line in _wrapped(text, "# ", "#   ")]
+    return lines + [line for text in lists for line in _wrapped(text, "# ", "#   ")]
 
 
-def _told_boxes(imported: Imported) -> list[str]:
+def _numbered_boxes(imported: Imported) -> list[str]:
     """Names of the vertices of the first box and of the network; the other boxes are alike."""
     own = (len(imported.switch_names) - imported.hubs) // imported.boxes
     parts = (
         ("Nodes", imported.names[: len(imported.names) // imported.boxes]),
         ("Switches", imported.switch_names[:own]),
     )
-    told = [
-        _told(noun, [name.removesuffix(" of box 0") for name in names]) for noun, names in parts
+    lists = [
+        _numbered(noun, [name.removesuffix(" of box 0") for name in names]) for noun, names in parts
     ]
     return [
-        f"{text.removesuffix('.')}; so on in the other boxes." if text else "" for text in told
+        f"{text.removesuffix('.')}; so on in the other boxes." if text else "" for text in lists
     ] + [f"Last switches: {', '.join(imported.switch_names[-imported.hubs :])}."]
 
 
-def _told(noun: str, names: Sequence[str]) -> str:
+def _numbered(noun: str, names: Sequence[str]) -> str:
     """``Nodes: 0 is GPU0, 1 is GPU1``; shorter if the names have numbers as the nodes have."""
     if not names:
         return ""
     counted = re.match(r"(.*?)0$", names[0])
-    if counted and list(names) == [f"{counted[1]}{i}" for i in range(len(names))]:
-        if len(names) == 1:
-            return f"{noun}: 0 is {names[0]}."
-        if len(names) == 2:
-            return f"{noun}: 0 is {names[0]}, 1 is {names[1]}."
+    alike = counted and list(names) == [f"{counted[1]}{i}" for i in range(len(names))]
+    if alike and len(names) > 2:
         return f"{noun}: 0 to {len(names) - 1} are {names[0]} to {names[-1]}."
     return f"{noun}: " + ", ".join(f"{i} is {name}" for i, name in enumerate(names)) + "."
 

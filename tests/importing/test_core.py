@@ -13,8 +13,8 @@ import pytest
 from syncoll.errors import ImportFormatError, ModelError, OptionError, PluginError
 from syncoll.importing import (
     LARGEST_FILE,
-    Cables,
-    complaint,
+    Machine,
+    TextError,
     import_machine,
     import_spec,
     parse_rate,
@@ -49,11 +49,9 @@ def record(answer: Imported | Exception, name: str = "given") -> ImporterRecord:
     )
 
 
-def ring(nodes: int) -> Cables:
-    cables = Cables(nodes)
-    for node in range(nodes):
-        cables.add(node, (node + 1) % nodes, 1, both_ways=False)
-    return cables
+def ring(length: int, nodes: int = 0) -> Fabric:
+    links = [(node, (node + 1) % length, 1) for node in range(length)]
+    return Fabric.from_links("ring", nodes or length, 0, links)
 
 
 def refusal(answer: Imported | Exception, text: str = "given") -> str:
@@ -63,10 +61,8 @@ def refusal(answer: Imported | Exception, text: str = "given") -> str:
 
 
 def test_separate_parts_are_listed_by_name() -> None:
-    cables = ring(3)
-    cables.nodes = 5
     names = ("a", "b", "c", "d", "e")
-    assert refusal(Imported(cables.fabric(), names=names)) == (
+    assert refusal(Imported(ring(3, 5), names=names)) == (
         "topo.txt: no links join all compute nodes; these parts are separate: a, b, c | d | e"
     )
     topology = Topology.from_links("t", 2, {(0, 1): 1})
@@ -74,12 +70,10 @@ def test_separate_parts_are_listed_by_name() -> None:
 
 
 def test_a_way_in_one_direction_is_not_enough() -> None:
-    cables = Cables(3, 1)
-    for a, b in ((0, 3), (3, 1), (1, 0), (3, 2)):
-        cables.add(a, b, 1, both_ways=False)
-    assert "node 0, node 1 | node 2" in refusal(Imported(cables.fabric()))
-    cables.add(2, 0, 1, both_ways=False)
-    import_machine(record(Imported(cables.fabric())), "given", "topo.txt")
+    links = [(0, 3, 1), (3, 1, 1), (1, 0, 1), (3, 2, 1)]
+    assert "node 0, node 1 | node 2" in refusal(Imported(Fabric.from_links("f", 3, 1, links)))
+    whole = Fabric.from_links("f", 3, 1, [*links, (2, 0, 1)])
+    import_machine(record(Imported(whole)), "given", "topo.txt")
 
 
 def test_one_node_is_no_machine() -> None:
@@ -87,20 +81,17 @@ def test_one_node_is_no_machine() -> None:
 
 
 def test_too_large() -> None:
-    assert "at most 8192" in refusal(Imported(ring(8193).fabric()))
-    irregular = Cables(320)
-    for a in range(320):
-        for b in range(a):
-            irregular.add(a, b, 10**6 + 320 * a + b)
+    assert "at most 8192" in refusal(Imported(ring(8193)))
+    links = [(a, b, 10**6 + 320 * a + b) for a in range(320) for b in range(a)]
+    irregular = Fabric.from_links("irregular", 320, 0, links, both_ways=True)
     with pytest.raises(ImportFormatError, match="KiB; at most 2048"):
-        import_spec(record(Imported(irregular.fabric())), "given", "topo.txt")
+        import_spec(record(Imported(irregular)), "given", "topo.txt")
 
 
 def test_numbers_without_room_in_the_language() -> None:
-    cables = Cables(2)
-    cables.add(0, 1, Fraction(1, 3**60))
+    tiny = Fabric.from_links("f", 2, 0, [(0, 1, Fraction(1, 3**60))], both_ways=True)
     with pytest.raises(ImportFormatError, match=r"topo\.txt: as a spec, this machine is refused"):
-        import_spec(record(Imported(cables.fabric())), "given", "topo.txt")
+        import_spec(record(Imported(tiny)), "given", "topo.txt")
 
 
 def test_errors_of_an_importer_name_the_file() -> None:
@@ -114,8 +105,8 @@ def test_errors_of_an_importer_name_the_file() -> None:
 
 def test_a_wrong_number_of_names_blames_the_plugin() -> None:
     for imported in (
-        Imported(ring(3).fabric(), names=("a",)),
-        Imported(ring(3).fabric(), switch_names=("a",)),
+        Imported(ring(3), names=("a",)),
+        Imported(ring(3), switch_names=("a",)),
     ):
         with pytest.raises(PluginError, match="names for"):
             import_machine(record(imported), "given", "topo.txt")
@@ -133,7 +124,7 @@ def test_a_hint_at_the_importer_that_recognises_the_text() -> None:
 
 
 def test_options_are_checked() -> None:
-    right = record(Imported(ring(3).fabric()))
+    right = record(Imported(ring(3)))
     with pytest.raises(OptionError, match="importer given has no option 'lnk'; it has: link"):
         import_machine(right, "given", "topo.txt", {"lnk": "3"})
     text = import_spec(right, "given", "topo.txt", {"link": "3"}, name="mine")
@@ -162,22 +153,24 @@ def test_no_rates(text: str) -> None:
 
 
 def test_parallel_cables_add_up() -> None:
-    cables = Cables(2)
-    cables.add(0, 1, 2, "a")
-    cables.add(1, 0, 3, "b", both_ways=False)
-    cables.add(0, 1, Fraction(1, 2), "a")
-    links = cables.fabric().links
+    machine = Machine()
+    machine.node(0, "A")
+    machine.node(1, "B")
+    machine.join(0, 1, Fraction(2), "a")
+    machine.join(1, 0, Fraction(3), "b", both_ways=False)
+    machine.join(0, 1, Fraction(1, 2), "a")
+    links = Fabric.of(machine.imported().machine).links
     assert [(x.source, x.destination, x.bandwidth, x.label) for x in links] == [
         (0, 1, Fraction(5, 2), "a"),
         (1, 0, Fraction(11, 2), "a + b"),
     ]
 
 
-def test_a_complaint_shows_the_line() -> None:
-    error = complaint("t.txt", "wrong", line=3, text="a\x1b[4m\tb  ", expected="right")
-    assert str(error) == "t.txt:3: wrong\n3 | a [4m b\nexpected right"
-    assert str(complaint("t.txt", "wrong")) == "t.txt: wrong"
-    assert len(str(complaint("t.txt", "wrong", line=1, text="x" * 10**6))) < 300
+def test_an_error_shows_the_line() -> None:
+    error = TextError("wrong", "right", 3, "a\x1b[4m\tb  ")
+    assert str(error.of("t.txt")) == "t.txt:3: wrong\n3 | a [4m b\nexpected right"
+    assert str(TextError("wrong").of("t.txt")) == "t.txt: wrong"
+    assert len(str(TextError("wrong", line=1, text="x" * 10**6).of("t.txt"))) < 300
 
 
 # Files -----------------------------------------------------------------------------------------

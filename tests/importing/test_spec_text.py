@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from syncoll.errors import SpecError
-from syncoll.importing import Cables, spec_text, topology_name
+from syncoll.importing import spec_text, topology_name
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
 from syncoll.plugins import Imported
 from syncoll.routing import as_topology
@@ -21,6 +21,7 @@ RATES = st.one_of(
 )
 PLAIN = st.text(alphabet="ab {}\"\\#/ä→'", max_size=8)
 ANYTHING = st.text(max_size=30)
+PAIR = Fabric.from_links("pair", 2, 0, [(0, 1, 1)], both_ways=True)
 
 
 def library_of(text: str) -> SpecLibrary:
@@ -92,25 +93,21 @@ def test_a_topology(topology: Topology, notes: list[str]) -> None:
 
 
 def test_a_topology_with_its_fabric_is_written_as_a_fabric() -> None:
-    cables = Cables(3, 1)
-    for node in range(3):
-        cables.add(node, 3, 5)
-    fabric = replace(cables.fabric(), name="made")
+    fabric = Fabric.from_links("made", 3, 1, [(n, 3, 5) for n in range(3)], both_ways=True)
     lowered = as_topology(library_of(spec_text(Imported(fabric), "made")).topology("text:x"))
     assert lowered.fabric == fabric
     assert Fabric.of(library_of(spec_text(Imported(lowered), "made")).topology("text:x")) == fabric
 
 
 def test_the_text_is_readable() -> None:
-    cables = Cables(8, 3)
-    for node in range(8):
-        cables.add(node, 8, Fraction("247.2"), "12 NVLinks")
-        cables.add(node, 9 + node // 4, Fraction(63, 2), "PCIe")
-        for other in range(node):
-            cables.add(other, node, Fraction(1, 3))
-    cables.add(0, 9, 1, "PCIe", both_ways=False)
+    pairs = {(node, 8): (Fraction("247.2"), "12 NVLinks") for node in range(8)}
+    pairs |= {(node, 9 + node // 4): (Fraction(63, 2), "PCIe") for node in range(8)}
+    pairs |= {(other, node): (Fraction(1, 3), "") for node in range(8) for other in range(node)}
+    both = pairs | {(b, a): what for (a, b), what in pairs.items()}
+    both[0, 9] = Fraction(65, 2), "PCIe"
+    links = tuple(FabricLink(*ends, *what) for ends, what in sorted(both.items()))
     imported = Imported(
-        cables.fabric(unit=Fraction(25)),
+        Fabric("made", 8, 3, links, unit=Fraction(25)),
         ("Something was\nassumed.", "word " * 30),
         tuple(f"GPU{n}" for n in range(8)),
         ("NVSwitch", "CPU0", "CPU1"),
@@ -145,10 +142,8 @@ def test_the_text_is_readable() -> None:
 
 @pytest.mark.parametrize("name", ["", "1x", "a b", "topology", "a-b", "ä"])
 def test_a_name_that_the_language_refuses(name: str) -> None:
-    cables = Cables(2)
-    cables.add(0, 1, 1)
     with pytest.raises(SpecError, match="cannot be the name"):
-        spec_text(Imported(cables.fabric()), name)
+        spec_text(Imported(PAIR), name)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +164,5 @@ def test_the_name_of_a_file(label: str, name: str) -> None:
 
 @given(ANYTHING)
 def test_every_file_has_a_name(label: str) -> None:
-    cables = Cables(2)
-    cables.add(0, 1, 1)
     name = topology_name(label)
-    assert library_of(spec_text(Imported(cables.fabric()), name)).topology("text:x").name == name
+    assert library_of(spec_text(Imported(PAIR), name)).topology("text:x").name == name
