@@ -1,7 +1,7 @@
 (** * Certificates: the methods, checked by a program whose soundness is proved *)
 
 From Coq Require Import List NArith ZArith QArith Lia Arith Bool.
-From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Trees Spanning Completing.
+From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Trees Informed Spanning Completing.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -77,7 +77,8 @@ Section Check.
 
   Definition check_trees (most : nat) (unit : Q) (multiple : Z) (prices : table)
     (trees : list tree) (r : Q) : bool :=
-    check_paid (Some most) unit multiple prices (all_some (map (pays_tree m k most) trees)) r.
+    check_paid (Some most) unit multiple prices
+      (option_map (@concat _) (all_some (map (pays_tree m k most) trees))) r.
 
   Definition check_completions (most : nat) (unit : Q) (multiple : Z) (prices : table)
     (cases : list (chunk * list case)) (r : Q) : bool :=
@@ -188,8 +189,10 @@ Section Check.
     costs_at_least m k (Some most) (r / inject_Z (Z.of_N (per k))).
   Proof.
     intros H. apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
-    apply (all_some_in _ _ _ H) in Hin. apply in_map_iff in Hin as [t [Ht _]].
-    exact (pays_tree_sound m k most t x tab z Ht).
+    destruct (all_some _) as [paid|] eqn:Hall; [|discriminate]. injection H as <-.
+    apply in_concat in Hin as [l [Hl Hin]].
+    apply (all_some_in _ _ _ Hall) in Hl. apply in_map_iff in Hl as [t [Ht _]].
+    exact (pays_tree_sound m k most t l x tab z Ht Hin).
   Qed.
 
   Lemma check_completions_sound most unit multiple prices cases r :

@@ -35,25 +35,6 @@ Qed.
 Lemma total_map {A B} (f : B -> Z) (g : A -> B) l : total f (map g l) = total (fun x => f (g x)) l.
 Proof. induction l as [|x l IH]; cbn [map total]; [|rewrite IH]; reflexivity. Qed.
 
-(** A table of the values of a function. *)
-Definition table_of (ls : list link) (s : nat) (f : nat -> link -> Z) : table :=
-  map (fun t => map (f t) ls) (seq 0 s).
-
-Lemma table_of_price ls s f t l : (t < s)%nat -> In l ls ->
-  price_in ls (Some s) (table_of ls s f) t l = f t l.
-Proof.
-  intros Ht Hl. unfold price_in, row_of, table_of.
-  rewrite nth_indep with (d' := map (f (0 + s)%nat) ls) by (rewrite map_length, seq_length; exact Ht).
-  rewrite (map_nth (fun t => map (f t) ls)), seq_nth by exact Ht. apply entry_map, Hl.
-Qed.
-
-Lemma table_of_nonneg ls s f : (forall t l, 0 <= f t l) -> nonneg (table_of ls s f) = true.
-Proof.
-  intros H. unfold nonneg, table_of. rewrite forallb_forall. intros row Hr.
-  apply in_map_iff in Hr as [t [<- _]]. rewrite forallb_forall. intros z Hz.
-  apply in_map_iff in Hz as [l [<- _]]. apply Z.leb_le, H.
-Qed.
-
 Lemma add_rows_nonneg r q : forallb (Z.leb 0) r = true -> forallb (Z.leb 0) q = true ->
   forallb (Z.leb 0) (add_rows r q) = true.
 Proof.

@@ -1,12 +1,53 @@
 (** * Certificates by trees: each with a part of the prices
 
     A tree leads from where a chunk starts to all nodes that need it; or, for a sum, from all its
-    contributors into a node that needs it. The latter is a tree backwards in time. *)
+    contributors into a node that needs it. The latter is a tree backwards in time. One tree stands
+    for its images under maps of the nodes that take links to links: they cost the same. *)
 
 From Coq Require Import List NArith ZArith QArith Lia Arith Bool Permutation.
-From Syncoll Require Import Definitions Sums Paths Prices Shares Trees.
+From Syncoll Require Import Definitions Sums Paths Prices Shares Trees Informed.
 Import ListNotations.
 Open Scope Z_scope.
+
+(** ** Images *)
+
+Definition cheapest_tree (ls : list link) (tab : table) (sources gs : list node) : Z :=
+  if (length gs <=? 10)%nat then tree_cost ls tab sources gs else tree_cost_of_sets ls tab sources gs.
+
+(** Where a node goes; nodes that a list lacks stay. *)
+Definition goes (h : list node) (v : node) : node := nth (N.to_nat v) h v.
+Definition goes_link (h : list node) (l : link) : link := (goes h (fst l), goes h (snd l)).
+
+Lemma image_pays h ls tab sources gs moves (reaches : nat -> node -> Prop) n :
+  nonneg tab = true ->
+  (forall l, In l ls -> In (goes_link h l) ls) ->
+  (forall v, reaches O v -> In (goes h v) sources) ->
+  (forall t v, reaches (S t) v -> reaches t v \/
+     exists e, In e moves /\ step e = t /\ to e = v /\ reaches t (from e)) ->
+  (forall e, In e moves -> In (from e, to e) ls /\ (step e < length tab)%nat) ->
+  (forall g, In g gs -> exists v, goes h v = g /\ reaches n v) ->
+  cheapest_tree ls tab sources gs <=
+    total (cost (fun t l => price_in ls (Some (length tab)) tab t (goes_link h l))) moves.
+Proof.
+  intros Hpos Hclosed Hfirst Hspread Hmoves Hgoal.
+  set (image := fun e => Send (what e) (goes h (from e)) (goes h (to e)) (step e) []).
+  set (there := fun t v => exists w, goes h w = v /\ reaches t w).
+  replace (total _ moves)
+    with (total (cost (price_in ls (Some (length tab)) tab)) (map image moves)).
+  2: { clear. induction moves as [|e l IH]; cbn [map total]; [reflexivity|]. rewrite IH. reflexivity. }
+  assert (F : forall v, there O v -> In v sources) by (intros v [w [<- H]]; auto).
+  assert (Sp : forall t v, there (S t) v -> there t v \/
+    exists e, In e (map image moves) /\ step e = t /\ to e = v /\ there t (from e)).
+  { intros t v [w [<- H]]. apply Hspread in H as [H|[e [He [E1 [E2 H]]]]]; [left; exists w; auto|].
+    right. exists (image e). split; [apply in_map, He|]. unfold image. cbn [step to from].
+    rewrite E2. repeat split; auto. exists (from e). auto. }
+  assert (M : forall e, In e (map image moves) -> In (from e, to e) ls /\ (step e < length tab)%nat).
+  { intros e He. apply in_map_iff in He as [e' [<- He]]. destruct (Hmoves e' He) as [H1 H2].
+    split; [exact (Hclosed _ H1)|exact H2]. }
+  unfold cheapest_tree. destruct (length gs <=? 10)%nat.
+  - apply tree_pays with (reaches := there) (n := n); auto.
+  - apply tree_pays_by_sets with (reaches := there) (n := n); auto.
+Qed.
 
 (** ** Backwards in time *)
 
@@ -53,103 +94,139 @@ Section Backwards.
       repeat split; [lia|exact H'].
   Qed.
 
-  Lemma back_costs ls tab : length tab = n ->
-    total (cost (price_in (map turned ls) (Some n) (rev tab))) (map back moves)
-      = total (cost (price_in ls (Some n) tab)) moves.
+  Lemma back_costs ls tab h : length tab = n ->
+    total (cost (fun t l => price_in (map turned ls) (Some n) (rev tab) t (goes_link h l)))
+        (map back moves)
+      = total (cost (fun t l => price_in ls (Some n) tab t (goes_link h l))) moves.
   Proof.
     intros Hn.
-    transitivity (total (fun e => cost (price_in (map turned ls) (Some n) (rev tab)) (back e)) moves).
+    transitivity (total (fun e => cost (fun t l =>
+      price_in (map turned ls) (Some n) (rev tab) t (goes_link h l)) (back e)) moves).
     { clear. induction moves as [|e l IH]; cbn [map total]; congruence. }
     apply total_ext. intros e He. specialize (in_time e He).
     unfold cost, price_in, row_of, back. cbn [step from to].
-    change (to e, from e) with (turned (from e, to e)). rewrite entry_turned.
-    rewrite rev_nth by lia. do 2 f_equal. lia.
+    change (goes_link h (to e, from e)) with (turned (goes_link h (from e, to e))).
+    rewrite entry_turned, rev_nth by lia. do 2 f_equal. lia.
   Qed.
 End Backwards.
 
 (** ** Trees *)
 
 (** A tree of the chunks [spanning], out of the node [root] or [inward], with a part of the prices.
-    Chunks that are not sums start at all nodes of [pre], and [root] has no meaning. *)
-Record tree := Tree { spanning : chunk; root : node; inward : bool; portion : table }.
+    Chunks that are not sums start at all nodes of [pre], and [root] has no meaning. An image has its
+    own root, and the node of the tree that each of its nodes stands for. *)
+Record tree := Tree {
+  spanning : chunk; root : node; inward : bool; portion : table; images : list (node * list node) }.
 
 Section Spanning.
   Variables (m : machine) (k : collective) (s : nat).
+  Notation ls := (links m).
 
   Definition others (vs except : list node) : list node := filter (fun v => negb (mem v except)) vs.
-
   Definition starts (t : tree) : list node :=
     if inward t then [root t] else origins k (spanning t) (root t).
-  Definition ends (t : tree) : list node :=
-    others (if inward t then pre (spanning t) else post (spanning t)) (starts t).
+  Definition all_ends (t : tree) : list node :=
+    if inward t then pre (spanning t) else post (spanning t).
+  Definition ends (t : tree) : list node := others (all_ends t) (starts t).
 
   Definition cost_of_tree (t : tree) : Z :=
     if inward t
-    then tree_cost (map turned (links m)) (rev (portion t)) (starts t) (ends t)
-    else tree_cost (links m) (portion t) (starts t) (ends t).
+    then cheapest_tree (map turned ls) (rev (portion t)) (starts t) (ends t)
+    else cheapest_tree ls (portion t) (starts t) (ends t).
 
-  Definition pays_tree (t : tree) : option paid :=
+  Definition pays_image (t : tree) (z : Z) (image : node * list node) : option paid :=
+    let (r, h) := image in
     let x := spanning t in
-    let z := cost_of_tree t in
-    if nonneg (portion t) && (length (portion t) =? s)%nat
-      && (if inward t then combining k && mem (root t) (post x)
-          else negb (combining k) || mem (root t) (pre x))
-      && negb (length (ends t) =? 0)%nat && (z <? far_of (portion t))
-    then Some (x, (portion t, z)) else None.
+    let sources := if inward t then [r] else origins k x r in
+    if forallb (fun l => existsb (link_eqb (goes_link h l)) ls) ls
+      && (if inward t then combining k && mem r (post x) else negb (combining k) || mem r (pre x))
+      && forallb (fun v => mem (goes h v) (starts t)) sources
+      && forallb (fun g => mem g (map (goes h) (all_ends t))) (ends t)
+    then Some (x, (table_of ls s (fun u l => price_in ls (Some s) (portion t) u (goes_link h l)), z))
+    else None.
 
-  Lemma pays_tree_sound t x tab z : pays_tree t = Some (x, (tab, z)) -> is_paid m k (Some s) x tab z.
+  (** Each more of these nodes takes three times as long. *)
+  Definition is_affordable (t : tree) : bool :=
+    (length (ends t) <=? 10)%nat
+    || (length (without (if inward t then map turned ls else ls) (starts t)) <=? 15)%nat.
+
+  Definition pays_tree (t : tree) : option (list paid) :=
+    if nonneg (portion t) && (length (portion t) =? s)%nat
+      && negb (length (ends t) =? 0)%nat && is_affordable t
+    then
+      let z := cost_of_tree t in
+      if z <? far_of (portion t) then all_some (map (pays_image t z) (images t)) else None
+    else None.
+
+  Lemma pays_tree_sound t l x tab z : pays_tree t = Some l -> In (x, (tab, z)) l ->
+    is_paid m k (Some s) x tab z.
   Proof.
-    unfold pays_tree. destruct (_ && _) eqn:E; [|discriminate]. intros H. injection H as <- <- <-.
-    rewrite !andb_true_iff in E. destruct E as [[[[Hpos Hlen] Hend] _] _]. apply Nat.eqb_eq in Hlen.
+    unfold pays_tree. destruct (_ && _) eqn:E; [|discriminate]. intros Hl Hin.
+    rewrite !andb_true_iff in E. destruct E as [[[Hpos Hlen] _] _]. apply Nat.eqb_eq in Hlen.
+    cbv zeta in Hl. destruct (_ <? _); [|discriminate].
+    apply (all_some_in _ _ _ Hl) in Hin. apply in_map_iff in Hin as [[r h] [H _]]. clear l Hl.
+    unfold pays_image in H. destruct (_ && _) eqn:E; [|discriminate]. injection H as <- <- <-.
+    rewrite !andb_true_iff, !forallb_forall in E. destruct E as [[[Hclosed Hend] Hstart] Hends].
     intros chunks a Hok Hs i Hi. set (x := spanning t) in *.
     assert (Hx : is_chunk chunks (N.of_nat i) x) by (unfold is_chunk; rewrite Nat2N.id; exact Hi).
-    assert (Hown : forall e, In e (own (sends a) i) ->
-      In (from e, to e) (links m) /\ (step e < s)%nat).
+    assert (Hown : forall e, In e (own (sends a) i) -> In (from e, to e) ls /\ (step e < s)%nat).
     { intros e He. apply filter_In in He as [He _].
       destruct (sends_valid _ _ _ _ Hok e He) as [Hl Ht]. split; [exact Hl|lia]. }
-    unfold cost_of_tree, ends, starts. fold x. destruct (inward t).
+    rewrite (total_ext _ (cost (fun u l => price_in ls (Some s) (portion t) u (goes_link h l)))).
+    2: { intros e He. destruct (Hown e He) as [H1 H2]. unfold cost. rewrite table_of_price; auto. }
+    assert (Closed : forall l, In l ls -> In (goes_link h l) ls).
+    { intros l Hl. specialize (Hclosed l Hl). apply existsb_exists in Hclosed as [l' [Hl' El]].
+      apply link_eqb_eq in El. rewrite El. exact Hl'. }
+    assert (Ends : forall g, In g (ends t) -> exists v, goes h v = g /\ In v (all_ends t)).
+    { intros g Hg. specialize (Hends g Hg). apply mem_in, in_map_iff in Hends. exact Hends. }
+    unfold cost_of_tree, all_ends in *. fold x in Ends, Hstart. fold x. unfold starts in Hstart.
+    destruct (inward t) eqn:Ein.
     - apply andb_true_iff in Hend as [Hk Hd]. apply mem_in in Hd. rewrite Hk in Hok.
-      set (d := root t) in *.
       rewrite <- (back_costs (own (sends a) i) s) by (assumption || intros e He; apply Hown, He).
       rewrite <- Hlen, <- (rev_length (portion t)).
-      apply tree_pays with (n := s)
-        (reaches := fun t v => leads (own (sends a) i) d (s - t) v); auto using nonneg_rev.
-      + intros v H. left. symmetry.
-        apply (leads_last (own (sends a) i) s d (fun e He => proj2 (Hown e He)) (s - 0) v H). lia.
-      + rewrite rev_length, Hlen. intros u v H.
-        exact (leads_back (own (sends a) i) s d u v H).
+      apply image_pays with (n := s)
+        (reaches := fun t v => leads (own (sends a) i) r (s - t) v); auto using nonneg_rev.
+      + intros l Hl. apply in_map_iff in Hl as [l' [<- Hl]].
+        change (goes_link h (turned l')) with (turned (goes_link h l')). apply in_map, Closed, Hl.
+      + intros v H. unfold starts. rewrite Ein.
+        apply (leads_last (own (sends a) i) s r (fun e He => proj2 (Hown e He)) (s - 0) v) in H; [|lia].
+        subst v. apply mem_in, Hstart. left. reflexivity.
+      + rewrite rev_length, Hlen. intros u v H. exact (leads_back (own (sends a) i) s r u v H).
       + rewrite rev_length, Hlen. intros e He. apply in_map_iff in He as [e' [<- He]].
         destruct (Hown e' He) as [Hl Ht]. unfold back. cbn [from to step]. split; [|lia].
         change (to e', from e') with (turned (from e', to e')). apply in_map, Hl.
-      + intros g Hg. apply filter_In in Hg as [Hg _]. rewrite Nat.sub_diag.
-        assert (G : forall u v, knows chunks a (N.of_nat i) g u v ->
-          leads (own (sends a) i) d u v -> leads (own (sends a) i) d 0 g).
+      + intros g Hg. destruct (Ends g Hg) as [c [<- Hc]]. exists c. split; [reflexivity|].
+        rewrite Nat.sub_diag.
+        assert (G : forall u v, knows chunks a (N.of_nat i) c u v ->
+          leads (own (sends a) i) r u v -> leads (own (sends a) i) r 0 c).
         { induction u as [|u IH]; intros v Hk' Hl.
           - apply (knows_O chunks a) in Hk' as [-> _]. exact Hl.
           - apply (knows_S m chunks a Hok) in Hk' as [H|[e [He [Ht [Hto H]]]]].
             + apply (IH v H). apply leads_on, Hl.
             + apply (IH (from e) H). rewrite Nat2N.id in He. rewrite <- Ht. apply leads_sent; [exact He|].
               rewrite Ht, Hto. exact Hl. }
-        apply (G (steps a) d); [|apply leads_end].
-        apply (forms_knows chunks a) with (X := pre x); [|exact Hg].
+        apply (G (steps a) r); [|apply leads_end].
+        apply (forms_knows chunks a) with (X := pre x); [|exact Hc].
         exact (post_valid _ _ _ _ Hok _ _ _ Hx Hd).
-    - rewrite <- Hlen. unfold origins.
+    - rewrite <- Hlen. unfold starts, origins in *. rewrite Ein.
       destruct (combining k) eqn:Hk; cbn [negb orb] in Hend.
       + apply mem_in in Hend.
-        apply tree_pays with (n := steps a)
-          (reaches := fun t' v => knows chunks a (N.of_nat i) (root t) t' v); auto.
-        * intros v H. left. apply (knows_O chunks a) in H as [-> _]. reflexivity.
+        apply image_pays with (n := steps a)
+          (reaches := fun t' v => knows chunks a (N.of_nat i) r t' v); auto.
+        * intros v H. apply (knows_O chunks a) in H as [-> _]. apply mem_in, Hstart. left. reflexivity.
         * intros u v H. apply (knows_S m chunks a Hok) in H. rewrite Nat2N.id in H. exact H.
         * rewrite Hlen. exact Hown.
-        * intros g Hg. apply filter_In in Hg as [Hg _].
+        * intros g Hg. destruct (Ends g Hg) as [v [<- Hv]]. exists v. split; [reflexivity|].
           apply (forms_knows chunks a) with (X := pre x); [|exact Hend].
-          exact (post_valid _ _ _ _ Hok _ _ _ Hx Hg).
-      + apply tree_pays with (n := steps a)
+          exact (post_valid _ _ _ _ Hok _ _ _ Hx Hv).
+      + apply image_pays with (n := steps a)
           (reaches := fun t' v => holds chunks a t' (N.of_nat i) v); auto.
-        * intros v H. apply holds_O in H as [y [Hy Hv]]. unfold is_chunk in *. congruence.
+        * intros v H. apply holds_O in H as [y [Hy Hv]]. apply mem_in, Hstart.
+          unfold is_chunk in *. congruence.
         * intros u v H. apply holds_S in H. rewrite Nat2N.id in H. exact H.
         * rewrite Hlen. exact Hown.
-        * intros g Hg. apply filter_In in Hg as [Hg _]. exact (post_valid _ _ _ _ Hok _ _ _ Hx Hg).
+        * intros g Hg. destruct (Ends g Hg) as [v [<- Hv]]. exists v. split; [reflexivity|].
+          exact (post_valid _ _ _ _ Hok _ _ _ Hx Hv).
   Qed.
 End Spanning.
 

@@ -202,7 +202,9 @@ let read_frontier () =
           let spanning = kind () in
           let root = node () in
           let inward = count 1 = 1 in
-          { spanning; root; inward; portion = table rows (Array.length link_at) link }) in
+          let portion = table rows (Array.length link_at) link in
+          { spanning; root; inward; portion;
+            images = many (fun () -> let own = node () in (own, many node)) }) in
         ByTrees (most, room, multiple, prices, trees)
       | "completions" ->
         let (most, rows, room, multiple, prices) = priced () in
@@ -359,8 +361,8 @@ let certificate_text = function
     Printf.sprintf "(BySends %s %b %s %s)" (nodes_text parts) moved (z_text one)
       (list_text z_text prices)
   | ByTrees (most, room, multiple, prices, trees) ->
-    let tree t = Printf.sprintf "(Tree %s %s %b %s)" (chunk_text t.spanning) (node_text t.root)
-      t.inward (table_text t.portion) in
+    let tree t = Printf.sprintf "(Tree %s %s %b %s %s)" (chunk_text t.spanning) (node_text t.root)
+      t.inward (table_text t.portion) (list_text (pair_text node_text nodes_text) t.images) in
     Printf.sprintf "(ByTrees %s %s %s %s %s)" (nat_text most) (q_text room) (z_text multiple)
       (table_text prices) (list_text tree trees)
   | ByCompletions (most, room, multiple, prices, cases) ->

@@ -2,10 +2,11 @@
 
 Certificates on the reversed machine become ones on the machine itself: a way from node a to node b
 there is a way from b to a here, and step t is step S - 1 - t.  Chunks are numbered by class.
-The text knows no automorphisms: where one tree or case stands for many, it has them all.
+The text knows no automorphisms: for a tree it has the maps of nodes that make its images, and where
+one case stands for many, it has them all.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any
 from syncoll.errors import UsageError, VerificationError
 from syncoll.wording import counted
 from syncoll_check.algorithms import Replay, bits
-from syncoll_check.certificates import MOST_DESTINATIONS, alike, distinct
+from syncoll_check.certificates import alike, distinct
 from syncoll_check.layout import FileError, WrongError, at, parse, read, require
 from syncoll_check.machine import Machine, Shape
 
@@ -26,7 +27,8 @@ _MOST_SYMMETRIES = 1000
 """Certificates whose automorphisms have more products are left out."""
 
 Rows = dict[tuple[int, int], Fraction]  # prices of a link or a bound in a step
-Tree = tuple[int, int, bool, Rows]  # class, root, whether it leads there, shares of links
+# Class, root, whether it leads there, shares of links, images.
+Tree = tuple[int, int, bool, Rows, list[str]]
 Symmetry = tuple[Sequence[int], list[int]]  # where each node and each link goes
 
 
@@ -200,7 +202,7 @@ class _Text:
         return [(*ends, found[ends]) for ends in sorted(found)]
 
     def _certificate(self, one: Any) -> str | None:
-        """Its text; None if the verified checker would take too long."""
+        """Its text; None if it has too many symmetries."""
         method, steps = one["method"], one["steps"]
         if method == "nothing":
             return f"prices rounds {one['rounds']} steps any unit 1 0\nshares 0"
@@ -228,10 +230,10 @@ class _Text:
             require(steps is None, "a cut with steps")
             return f"cut rounds {one['rounds']} {self._cut(one, demands, turned)}"
         if method == "trees":
-            rows = self._of_links(one, turned)
+            rows, roots = self._of_links(one, turned), [(*own, 0)[0] for own, *_ in demands]
             trees = [
-                (k, _ends(sources, 0, False)[0], turned, rows)
-                for sources, _, classes in demands
+                (k, root, turned, rows, [f"{root} 0"])
+                for root, (_, _, classes) in zip(roots, demands, strict=True)
                 for k in classes
             ]
             return self._trees(one, trees, turned)
@@ -298,21 +300,13 @@ class _Text:
         head = f"{'completions' if 'cases' in one else 'trees'} rounds {one['rounds']}"
         return f"{head} steps {one['steps']} unit {unit} multiple {multiple} prices {prices}"
 
-    def _trees(self, one: Any, trees: Sequence[Tree], turned: bool) -> str | None:
-        if any(self._is_large(*tree[:3]) for tree in trees):
-            return None
-        unit = _unit([_of_bounds(one), *(own for *_, own in trees)])
+    def _trees(self, one: Any, trees: Sequence[Tree], turned: bool) -> str:
+        unit = _unit([_of_bounds(one), *(tree[3] for tree in trees)])
         texts = [
-            f"{k} {root} {into:d} {_table(own, unit, one['steps'] - 1)}"
-            for k, root, into, own in trees
+            f"{k} {root} {into:d} {_table(own, unit, one['steps'] - 1)} {_lines(images)}"
+            for k, root, into, own, images in trees
         ]
         return f"{self._priced(one, unit, turned)}\ntrees {_lines(texts)}"
-
-    def _is_large(self, k: int, root: int, into: bool) -> bool:
-        """Whether a cheapest tree takes the verified checker long."""
-        pre, post = self.classes[k]
-        sources = (root,) if self.shape.combining else pre
-        return len({*(pre if into else post)} - {*sources}) > MOST_DESTINATIONS
 
     def _symmetries(self, one: Any) -> list[Symmetry] | None:
         """All products of a certificate's automorphisms; None if there are too many."""
@@ -329,18 +323,18 @@ class _Text:
         return [(goes, [number[goes[a], goes[b]] for a, b in links]) for goes in found]
 
     def _shared(self, one: Any, symmetries: Sequence[Symmetry]) -> list[Tree]:
-        """All images of trees, each with its part of the shares of the trees that are alike."""
+        """Trees, each with its part of the shares of the trees that are alike; an image for each
+        symmetry, so that they have the mean of these."""
         trees, seen = list[Tree](), set[tuple[int, int, bool]]()
         for tree in one["trees"]:
             k, v, into = tree["chunks"], tree["node"], tree["into"]
             nodes = {goes[v] for goes, _ in symmetries}
             require((k, min(nodes), into) not in seen, "trees of nodes that are alike")
             seen.add((k, min(nodes), into))
-            own = distinct(tree["prices"])
-            images = Counter((goes[v], tuple(_moved(own, to).items())) for goes, to in symmetries)
-            for (root, rows), n in images.items():
-                part = Fraction(len(nodes) * n, len(symmetries))
-                trees.append((k, root, into, {place: share * part for place, share in rows}))
+            part = Fraction(len(nodes), len(symmetries))
+            own = {place: share * part for place, share in distinct(tree["prices"]).items()}
+            images = [f"{goes.index(v)} {_list(goes)}" for goes, _ in symmetries]
+            trees.append((k, v, into, own, images))
         return trees
 
     def _completions(self, one: Any, symmetries: Sequence[Symmetry]) -> str:

@@ -138,16 +138,16 @@ def test_certificates_on_the_reversed_machine_are_turned(documents: Documents) -
 
 
 def test_one_tree_stands_for_its_images(documents: Documents) -> None:
-    """The nodes of a cube are alike: each has an image of the tree of one, and in each step the
-    shares of a link add up to its price."""
+    """A cube has 48 automorphisms, and each makes an image of the tree of node 0: a node has 6 of
+    the images, and its own goes to node 0."""
     text = text_of(documents["hypercube(3) allreduce"])
-    head, _, rest = text.partition("certificate trees ")[2].partition("\ntrees 8\n")
-    assert head.startswith("rounds 1 steps 3 unit 24 multiple 1 prices 72 ")
-    rows = [[int(word) for word in line.split()] for line in rest.splitlines()[:8]]
-    assert sorted(row[1] for row in rows) == list(range(8))
-    taken = [tuple(row[i : i + 2]) for row in rows for i in range(4, len(row), 3)]
-    assert len(set(taken)) == len(taken) == 72
-    assert all(row[:3:2] == [0, 0] and row[3] == 9 and set(row[6::3]) == {1} for row in rows)
+    head, _, rest = text.partition("certificate trees ")[2].partition("\ntrees 1\n")
+    assert head.startswith("rounds 1 steps 3 unit 144 multiple 6 prices 72 ")
+    assert rest.startswith("0 0 0 9 ")
+    images = [[int(word) for word in line.split()] for line in rest.splitlines()[1:49]]
+    assert sorted(image[0] for image in images) == sorted([*range(8)] * 6)
+    assert len({tuple(image) for image in images}) == 48
+    assert all(size == 8 and goes[root] == 0 for root, size, *goes in images)
 
 
 def test_claims_that_are_left_out_are_named(documents: Documents) -> None:

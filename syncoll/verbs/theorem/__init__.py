@@ -6,8 +6,7 @@ The folder has the text, the proofs and a Makefile.  `make -C theorem` compiles 
 checks the text; --check does the same.  `make -C theorem theorem` lets Coq itself check it, without
 the extracted program, and ends with the axioms of the theorem: none.  Both need coqc and ocamlopt.
 
-Covered are algorithms, the least number of steps, and all bounds but those by switches that add up
-and by trees to more than 10 nodes.
+Covered are algorithms, the least number of steps, and all bounds but those by switches that add up.
 A point whose bound they prove is proved to be optimal.  With --proofs, so are clauses of solvers'
 refutations to have no model; that each algorithm is a model of them is assumed.  Assumptions and
 claims that are left out are named, and with --check the exit code is 4 then.  A claim that does not
