@@ -7,10 +7,11 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.symmetry import find_symmetry, small_symmetry
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.orbits import least_of_orbits, link_orbits
+from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.structure import Structure
 from syncoll_treepairs.exchange_groups import Core, cores
 from syncoll_treepairs.shortest_paths import exchanges

@@ -31,8 +31,8 @@ from syncoll.certificates.chunk_classes import ChunkClasses, DemandList, DemandV
 from syncoll.certificates.priced import Priced
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import RelationTable, Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 _Found = tuple[Fraction, Priced] | None

@@ -14,8 +14,8 @@ from syncoll.bounding.rationals import Rounding
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
 from syncoll.certificates.link_prices import Place
 from syncoll.model import Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 

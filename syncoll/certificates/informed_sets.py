@@ -24,6 +24,7 @@ from syncoll.arrays import IntArray
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.certificates.link_prices import Table
 from syncoll.model import Topology
+from syncoll.model.components import least_of_orbits
 
 MOST_UNINFORMED = 15
 """With more nodes that lack a chunk at first, no trees are computed: each additional node takes
@@ -187,14 +188,7 @@ def set_orbits(others: Sequence[int], images: Iterable[IntArray]) -> IntArray:
     """
     bit = {node: 1 << i for i, node in enumerate(others)}
     maps = [_sums(np.array([bit[int(one[node])] for node in others])) for one in images]
-    label = np.arange(1 << len(others))
-    while True:
-        before = label.copy()
-        for moved in maps:
-            np.minimum.at(label, moved, label.copy())
-            np.minimum(label, label[moved], out=label)
-        if np.array_equal(label, before):
-            return label
+    return least_of_orbits(1 << len(others), maps)
 
 
 def _sums(weights: Table) -> Table:

@@ -27,10 +27,10 @@ from syncoll.certificates import RoundsBound
 from syncoll.designing.candidates import BuildCosts, MachineCandidate, ports_of
 from syncoll.errors import ModelError
 from syncoll.model import BandwidthBound, Collective, Fabric, FabricLink, RelationTable, Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 _GRID = 1 << 40

@@ -6,6 +6,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.bandwidth import Counting
+from syncoll.model.components import least_connected
 from syncoll.model.fabric import Fabric
 from syncoll.model.topology import Topology
 
@@ -35,7 +36,7 @@ def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
 def connected_by(topology: Topology, links: BoolArray) -> IntArray:
     """``[P]``: the least node of each node's component over some links ``[L]``, either way."""
     ends = topology.ends[links]
-    return _components(topology.num_nodes, ends)
+    return least_connected(topology.num_nodes, ends)
 
 
 def boxes_by_copies(topology: Topology) -> IntArray:
@@ -69,7 +70,7 @@ def shared_memory_boxes(topology: Topology) -> IntArray:
         if _NETWORK not in one.label.lower() and not outside & {one.source, one.destination}
     ]
     ends = np.array(inside, dtype=np.int64).reshape(-1, 2)
-    return _components(fabric.num_vertices, ends)[:nodes]
+    return least_connected(fabric.num_vertices, ends)[:nodes]
 
 
 def _outside(fabric: Fabric) -> set[int]:
@@ -87,15 +88,3 @@ def _outside(fabric: Fabric) -> set[int]:
         and one.bandwidth < widest[one.source]
         and _PCIE not in one.label.lower()
     }
-
-
-def _components(vertices: int, ends: IntArray) -> IntArray:
-    """``[V]``: for each vertex the least vertex of its component."""
-    label = np.arange(vertices)
-    while True:  # the least number on either end of a link, until nothing changes
-        nearer = label.copy()
-        np.minimum.at(nearer, ends[:, 0], label[ends[:, 1]])
-        np.minimum.at(nearer, ends[:, 1], label[ends[:, 0]])
-        if np.array_equal(nearer, label):
-            return label
-        label = nearer

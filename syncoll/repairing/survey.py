@@ -20,13 +20,14 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Link, RelationTable, Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.progress import tracked
 from syncoll.repairing.cost_delta import Loss, Repair
 from syncoll.repairing.fewer_nodes import left
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
 from syncoll.searching.known_algorithms import Search
-from syncoll.symmetry.orbits import least_of_orbits, vertex_automorphisms_fixing
+from syncoll.symmetry.orbits import vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 
 

@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
+from syncoll.model.components import least_of_orbits
 from syncoll.model.counting import CountedSends
 from syncoll.model.messages import starts_of_messages
 from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
-from syncoll.symmetry.orbits import least_of_orbits
 
 _CELLS_AT_ONCE = 1 << 24
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model import Counting, Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.symmetry.candidates import automorphism_graph
 from syncoll.symmetry.group import Group
 from syncoll.symmetry.structure import Structure
@@ -45,18 +46,6 @@ def link_orbits(structure: Structure, images: Sequence[IntArray]) -> IntArray:
     """``[L]``: the orbits of links under some automorphisms, numbered from 0."""
     maps = [moved for one in images if (moved := structure.link_map(one)) is not None]
     return numbered_orbits(len(structure.links), maps)
-
-
-def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
-    """The least element of the orbit of each of `count` elements under some permutations."""
-    label = np.arange(count)
-    while True:
-        before = label.copy()
-        for images in maps:
-            np.minimum.at(label, images, label.copy())
-            np.minimum(label, label[images], out=label)
-        if np.array_equal(label, before):
-            return label
 
 
 def numbered_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:

@@ -20,6 +20,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model import UNREACHABLE, Topology
+from syncoll.model.components import least_connected
 
 _MOST_NODES = 4096  # all distances take 64 MiB
 _MOST_PAIRS = 400_000
@@ -112,25 +113,7 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
         nearer = distances[0] - distances[b]
         others = np.flatnonzero(nearer[edges[:, 0]] != nearer[edges[:, 1]])
         joined.append(np.column_stack([np.full_like(others, i), others]))
-    return _components(len(edges), np.concatenate(joined or [np.empty((0, 2), dtype=np.int64)]))
-
-
-def _components(count: int, pairs: IntArray) -> IntArray:
-    """``[count]``: the least member of each one's component in the graph of the pairs.
-
-    Without networkx, which takes longer to load than a small search.
-    """
-    least = np.arange(count)
-    while True:
-        ends = np.minimum(least[pairs[:, 0]], least[pairs[:, 1]])
-        found = least.copy()
-        for side in (0, 1):
-            np.minimum.at(found, least[pairs[:, side]], ends)
-            np.minimum.at(found, pairs[:, side], ends)
-        found = found[found]
-        if (found == least).all():
-            return least
-        least = found
+    return least_connected(len(edges), np.concatenate(joined or [np.empty((0, 2), dtype=np.int64)]))
 
 
 def _factor(
@@ -138,7 +121,7 @@ def _factor(
 ) -> _Factor | None:
     """The factor of a class of links, with nodes that other links join identified; None if not a
     grid."""
-    members, layer = np.unique(_components(nodes, outside), return_inverse=True)
+    members, layer = np.unique(least_connected(nodes, outside), return_inverse=True)
     size = len(members)
     between = np.unique(np.sort(layer[inside], axis=1), axis=0)
     if len(between) * nodes != len(inside) * size or (between[:, 0] == between[:, 1]).any():

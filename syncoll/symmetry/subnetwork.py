@@ -15,9 +15,9 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model import UNREACHABLE, BandwidthBound, Collective, Link, Topology
+from syncoll.model.components import least_of_orbits
 from syncoll.model.reach import Reach
 from syncoll.symmetry.candidates import collective_generators
-from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 _MOST_LINKS, _MOST_ORBITS = 400, 24

@@ -1,0 +1,37 @@
+"""Connected components of graphs, and orbits of permutations, on arrays.
+
+Without networkx, which takes longer to load than a small search.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from syncoll.arrays import IntArray
+
+
+def least_connected(count: int, pairs: IntArray) -> IntArray:
+    """``[count]``: the least member of each one's component in a graph of pairs ``[E, 2]``."""
+    least = np.arange(count)
+    while True:
+        ends = np.minimum(least[pairs[:, 0]], least[pairs[:, 1]])
+        found = least.copy()
+        for side in (0, 1):
+            np.minimum.at(found, least[pairs[:, side]], ends)
+            np.minimum.at(found, pairs[:, side], ends)
+        found = found[found]
+        if np.array_equal(found, least):
+            return least
+        least = found
+
+
+def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
+    """The least element of the orbit of each of `count` elements under some permutations."""
+    label = np.arange(count)
+    while True:
+        before = label.copy()
+        for images in maps:
+            np.minimum.at(label, images, label.copy())
+            np.minimum(label, label[images], out=label)
+        if np.array_equal(label, before):
+            return label
