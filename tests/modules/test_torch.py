@@ -97,6 +97,15 @@ def test_wrong_tables_are_refused_on_load() -> None:
                 exec(text[:start] + other + text[stop:], types.ModuleType("exported").__dict__)
 
 
+@needs_torch
+def test_modules_share_the_order_of_their_calls() -> None:
+    """Otherwise messages of two calls under way could have the same tag."""
+    modules = [types.ModuleType("exported") for _ in range(2)]
+    for module, collective in zip(modules, ("allgather", "broadcast"), strict=True):
+        exec(text_of("ring", collective), module.__dict__)
+    assert modules[0].CALLS is modules[1].CALLS
+
+
 def test_the_proved_bound_is_in_the_head() -> None:
     made = request(*case("ring", "broadcast"))
     assert "Nothing is proved" in _text(made)
