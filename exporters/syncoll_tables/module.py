@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from textwrap import indent
 
 from syncoll_tables.replay import digest
 
@@ -71,7 +70,8 @@ class ModuleFormat:
         text = self.template.read_text("utf-8")
         for word, value in values.items():
             text = text.replace(f"@{word}@", value)
-        return text.replace("@HEAD@", indent(head, self.comment).removeprefix(self.comment))
+        lines = ((self.comment + line).rstrip() for line in head.splitlines())
+        return text.replace("@HEAD@", "\n".join(lines).removeprefix(self.comment))
 
 
 def sizes_of(table: Table) -> tuple[int, int, int]:

@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 #else
     errors += allreduce(in, ours, 5, matrix, op, comm) == MPI_SUCCESS; /* another order */
     errors += allreduce(in, ours, 5 + (rank == 1), MPI_INT, MPI_SUM, comm) == MPI_SUCCESS;
+    errors += allreduce(in, ours, 5, rank ? MPI_INT : MPI_FLOAT, MPI_SUM, comm) == MPI_SUCCESS;
     errors += allreduce(in, ours, -1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS;
     errors += allreduce(in, ours, 5, MPI_INT, MPI_SUM, MPI_COMM_SELF) == MPI_SUCCESS;
     for (int turn = 0; turn < 3; turn++) { /* the second call has kept requests */
