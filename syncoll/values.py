@@ -13,6 +13,9 @@ from syncoll import units
 from syncoll.errors import UsageError
 from syncoll.wording import argument
 
+_SWEPT, _SWEEP_STEP, _MOST_SWEPT = 32 << 20, 1 << 20, 256
+"""Defaults of nccl-tests, in bytes, and a limit on the sizes."""
+
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -126,6 +129,24 @@ def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4)
     if not found:
         raise UsageError(f"{argument(name)}: expected at least one size, of at least 1 byte")
     return list(dict.fromkeys(found))
+
+
+def swept_sizes(begin: int | None, end: int | None, factor: int | None) -> list[int]:
+    """The sizes of the options -b, -e and -f of nccl-tests; an empty list without options.  Raises
+    `UsageError` if the range is empty, or has too many sizes."""
+    if begin is end is factor is None:
+        return []
+    low, high = (_SWEPT if x is None else x for x in (begin, end))
+    ratio = 1 if factor is None else factor
+    found = [low]
+    while found[-1] <= high and len(found) <= _MOST_SWEPT:
+        found.append(found[-1] * ratio if ratio > 1 else found[-1] + _SWEEP_STEP)
+    if len(found) == 1 or len(found) > _MOST_SWEPT:
+        raise UsageError(
+            f"-b {low} -e {high} -f {ratio}: expected 1 to {_MOST_SWEPT} sizes, such as -b 8 -e "
+            "128M -f 2"
+        )
+    return found[:-1]
 
 
 def choice_of(name: str, value: str, kind: type[_Choice]) -> _Choice:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.errors import SpecError, UsageError
 from syncoll.session import Settings
+from syncoll.values import swept_sizes
 
 if TYPE_CHECKING:
     from syncoll.spec import Kind, SpecLibrary
@@ -37,6 +38,15 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
             found[name] = parse_options(options)
     return Settings(**{name: value for name, value in found.items() if value not in (None, [])})
+
+
+def take_sweep(arguments: argparse.Namespace) -> None:
+    """Writes the sizes of -b, -e and -f, if any, in place of the command's sizes."""
+    given = vars(arguments)
+    limits = (given.get(name) for name in ("minbytes", "maxbytes", "stepfactor"))
+    if sizes := swept_sizes(*limits):
+        name = "size" if "size" in given else "sizes"
+        setattr(arguments, name, sizes)
 
 
 def resolve_names(arguments: argparse.Namespace) -> None:

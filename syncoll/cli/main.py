@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 
 from syncoll import memory
-from syncoll.cli.arguments import resolve_names, settings_of
+from syncoll.cli.arguments import resolve_names, settings_of, take_sweep
 from syncoll.cli.command import add_verb
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note
@@ -98,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             limited = memory.command(session.settings.memory_limit, _tell)
             with ctrl_c(), limited, command(session, began):
+                take_sweep(parsed)
                 resolve_names(parsed)
                 code = int(parsed.run(parsed))
         flush()

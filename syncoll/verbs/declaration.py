@@ -15,6 +15,13 @@ from syncoll.session.settings import SettingsOptions, SolverOptions
 
 _PACKAGE = "syncoll.verbs"
 
+SWEEP = {
+    "-b, --minbytes SIZE": "the first size, as nccl-tests reads it (default: 32MiB)",
+    "-e, --maxbytes SIZE": "the last size (default: 32MiB)",
+    "-f, --stepfactor N": "from each size to the next (default: sizes 1 MiB apart)",
+}
+"""Options of the shell for sizes, see `syncoll.values.swept_sizes`."""
+
 _ORDER = (
     "recommend pareto search solve bounds design repair forest verify check theorem run export "
     "plan report simulate ceiling calibrate import show spec explain plugins schema store"

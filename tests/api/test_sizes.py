@@ -12,7 +12,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
-from syncoll.values import size_range, sizes_of
+from syncoll.values import size_range, sizes_of, swept_sizes
 
 MODEL = {"alpha": "1us", "beta": "25GB/s"}
 FLAGS = ["--alpha", "1us", "--beta", "25GB/s"]
@@ -73,6 +73,41 @@ def test_invalid_sizes_are_refused(sizes: Any, words: str) -> None:
 
 def test_none_is_no_range() -> None:
     assert size_range("sizes", None) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "means"),
+    [
+        ((None, None, None), []),
+        ((8, 64, 2), [8, 16, 32, 64]),
+        ((8, 63, 2), [8, 16, 32]),
+        ((30 * MIB, None, None), [30 * MIB, 31 * MIB, 32 * MIB]),
+        ((None, 33 * MIB, 1), [32 * MIB, 33 * MIB]),
+        ((7 * MIB, 99 * MIB, 3), [7 * MIB, 21 * MIB, 63 * MIB]),
+    ],
+)
+def test_sizes_as_nccl_tests_reads_them(given: tuple[int | None, ...], means: list[int]) -> None:
+    assert swept_sizes(*given) == means
+
+
+@pytest.mark.parametrize("given", [(64 * MIB, None, 2), (8, 1 << 30, None)])
+def test_no_sweep_has_no_size_or_thousands(given: tuple[int | None, ...]) -> None:
+    with pytest.raises(UsageError, match="expected 1 to 256 sizes"):
+        swept_sizes(*given)
+
+
+@pytest.mark.parametrize("verb", ["plan", "simulate", "recommend"])
+def test_commands_take_the_options_of_nccl_tests(
+    verb: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = ["-b", "1K", "-e", "4K", "-f", "2"]
+    assert main([verb, str(saved), *FLAGS, *sweep]) == 0
+    text = capsys.readouterr().out
+    if verb == "plan":
+        assert [f"The fastest for {n} KiB" in text for n in (1, 2, 4, 8)] == [True] * 3 + [False]
+    else:
+        rows = [line.split()[:2] for line in text.splitlines()]
+        assert [[str(n), "KiB"] in rows for n in (1, 2, 4, 8)] == [True] * 3 + [False]
 
 
 @pytest.mark.parametrize("sizes", [MIB, "1MiB", "1MiB:1MiB", "1MiB..1MiB"])

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from syncoll.errors import UsageError
 from syncoll.verbs.asking import Progress, What, session_of, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.declaration import SWEEP, Shell
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ SHELL = Shell(
         "all; in a plot 1KiB to 1GiB and every crossover)",
         "--plot PICTURE": "draw time and bandwidth over size; a name that ends in .png or .svg",
         "-o, --output FOLDER": "a new folder for the exports of --to",
+        **SWEEP,
     },
     {"to": "exports", "sizes": "", "output": "exports", "format": ""},
 )

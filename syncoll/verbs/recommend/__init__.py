@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from syncoll.session.settings import SettingsOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.declaration import SWEEP, Shell
 from syncoll.verbs.search_options import SEARCH
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ SHELL = Shell(
         "output": "-o, --output FOLDER",
         "progress": SEARCH.usages["progress"],
     },
+    SWEEP,
     groups={"to": "files", "time_limit": "", "format": ""},
     defaults={"kinds": {}},
 )

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from syncoll.verbs.asking import Progress, What, Where, session_of, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.declaration import SWEEP, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,6 +56,9 @@ __all__ = ["simulate"]
 SHELL = Shell(
     {"slow": '--slow "A->B by N" ...', "late": '--late "rank N by TIME" ...'},
     {
+        **SWEEP,
+        "--all-classics": "a table for each form of a classic, in place of one with the fastest "
+        "form at each size",
         "--floors FILE": "write the proofs of the lower bounds on the times, for syncoll check",
         "--trace FILE": "write the events, such as out.pftrace: a track for each lane, arrows from "
         "hop to hop, and the utilisation of each lane",
@@ -65,10 +68,12 @@ SHELL = Shell(
     },
     {
         "timing": "how the network behaves",
+        "all-classics": "",
         "floors": "",
         "trace": "traces, for ui.perfetto.dev",
         "format": "",
     },
+    page="all_classics",
 )
 
 

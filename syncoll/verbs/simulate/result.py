@@ -59,8 +59,13 @@ class SimulationResult(Tabular, Comparison):
         write_document(Path(path), floors_document(*names, self.shape, proofs))
 
     @paged
-    def page(self) -> PageParts:
-        """Tables as nccl-tests prints them, and the fastest for each size."""
+    def page(self, *, all_classics: bool = False) -> PageParts:
+        """Tables as nccl-tests prints them, and the fastest for each size.
+
+        Args:
+            all_classics: whether each form of a classic has a table of its own, in place of a table
+                with the fastest form at each size.
+        """
         network, topology = self.network, self.network.topology
         latency = format_time(network.greatest_latency)
         alpha = f"latencies up to {latency}" if network.states_latency else f"alpha {latency}"
@@ -73,13 +78,14 @@ class SimulationResult(Tabular, Comparison):
             f" {unit}{source}; {how}"
         )
         yield self.message.sentence
-        for one in self.algorithms:
+        for one in (*self.algorithms, *(self.classics if all_classics else ())):
             stored = one.algorithm
             yield f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}"
             if stored.derived:
                 yield stored.derived
             yield self._measured([one] * len(self.sizes))
-        for name in dict.fromkeys(one.classic for one in self.classics):
+        names = () if all_classics else dict.fromkeys(one.classic for one in self.classics)
+        for name in names:
             own = [one for one in self.classics if one.classic == name]
             times = zip(*(one.seconds for one in own), strict=True)
             chosen = [own[each.index(min(each))] for each in times]
