@@ -1,14 +1,18 @@
 """Writes the table of sends as Parquet, with their instance in its metadata."""
 
 import io
+import json
 from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from syncoll.documents.problem import ProblemFileRecord
+from syncoll.documents.record import written
+from syncoll.documents.written_problem import file_entries, problem_entries
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll_sends.table import NODES, NUMBERS, ROUNDS, metadata_of
+from syncoll_sends.table import NODES, NUMBERS, ROUNDS
 
 
 class ParquetExporter:
@@ -16,7 +20,7 @@ class ParquetExporter:
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """Writes the table of an algorithm's sends; options of buffers have no effect."""
-        algorithm = request.algorithm
+        instance, algorithm = request.instance, request.algorithm
         chunk, source, destination, step = algorithm.sends.T
         whole = all(isinstance(rounds, int) for rounds in algorithm.rounds_per_step)
         rounds = np.array(
@@ -33,7 +37,11 @@ class ParquetExporter:
         ]
         arrays.append(pa.array(nodes, pa.list_(pa.int64())))
         table = pa.Table.from_arrays(arrays, names=[*NUMBERS, NODES])
-        table = table.replace_schema_metadata({"syncoll": metadata_of(request.instance)})
+        entries = file_entries(instance.topology, instance.collective) | problem_entries(instance)
+        problem = written(ProblemFileRecord(**{**entries, "schema": "syncoll/problem"}))
+        table = table.replace_schema_metadata(
+            {"syncoll": json.dumps(problem, separators=(",", ":"))}
+        )
         stream = io.BytesIO()
         pq.write_table(table, stream)
         return Exported({f"{request.name}.parquet": stream.getvalue()})

@@ -1,20 +1,14 @@
 """A table of sends that a checker has read, and the facts about it."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Literal
 
-import msgspec
 import numpy as np
-from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.arrays import BoolArray
-from syncoll.documents.record import Count, Node, Nodes, Record, RoundsEntry, read_record, rounds_of
-from syncoll.errors import FileFormatError, ModelError, VerificationError
-from syncoll.model import MOST_GRAINS, Algorithm, BandwidthBound, Counting, Instance, Topology
+from syncoll.errors import VerificationError
+from syncoll.model import Algorithm, Instance
 from syncoll.model.grains import Rounds, exact
 from syncoll.plugins import CheckedExport
 from syncoll.trust import require_valid
@@ -164,112 +158,3 @@ def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> Ch
         steps=max((row.step + 1 for row in rows), default=0),
         rounds=exact(sum({row.step: row.rounds for row in rows}.values())),
     )
-
-
-_MOST_CELLS = 1 << 28
-"""Most cells of pre and post, chunks by nodes."""
-
-Links = tuple[tuple[Node, Node], ...]
-Chunk = Annotated[int, Meta(ge=0)]
-
-
-class TableBound(Record, frozen=True, omit_defaults=True):
-    """A bandwidth bound of the topology."""
-
-    links: Links
-    chunks_per_round: Fraction
-    label: str
-    counts: Counting = Counting.SENDS
-
-
-class TableTopology(Record, frozen=True):
-    """The topology."""
-
-    name: str
-    nodes: Nodes
-    links: Links
-    bounds: tuple[TableBound, ...]
-    grains: Annotated[int, Meta(ge=2, le=MOST_GRAINS)] | UnsetType = UNSET
-
-
-class TableInstance(Record, frozen=True):
-    """The instance: the topology, and the chunks that start and must end at each node."""
-
-    version: Literal[1, 2]
-    collective: str
-    combining: bool
-    chunks: Count
-    global_chunks: Count
-    steps: Count
-    rounds: RoundsEntry
-    rounds_per_step: tuple[RoundsEntry, ...] | None
-    starts: tuple[tuple[Chunk, ...], ...]
-    ends: tuple[tuple[Chunk, ...], ...]
-    topology: TableTopology
-
-
-def metadata_of(instance: Instance) -> str:
-    """An instance as JSON."""
-    starts, ends = (
-        tuple(tuple(np.flatnonzero(column).tolist()) for column in relation.T)
-        for relation in (instance.pre, instance.post)
-    )
-    bounds = tuple(TableBound.of(bound) for bound in instance.topology.bounds)
-    grains = instance.topology.grains
-    topology = TableTopology.of(
-        instance.topology,
-        nodes=instance.topology.num_nodes,
-        bounds=bounds,
-        grains=UNSET if grains == 1 else grains,
-    )
-    record = TableInstance.of(
-        instance,
-        version=1 if grains == 1 else 2,
-        global_chunks=instance.num_chunks,
-        starts=starts,
-        ends=ends,
-        topology=topology,
-    )
-    return json.dumps(msgspec.to_builtins(record, enc_hook=str), separators=(",", ":"))
-
-
-def instance_of(document: bytes) -> Instance:
-    """The instance that metadata describe; VerificationError if they describe none."""
-    try:
-        stated: TableInstance = read_record(json.loads(document), TableInstance, "its metadata")
-        nodes = stated.topology.nodes
-        if nodes * max(1, stated.global_chunks) > _MOST_CELLS:
-            raise ModelError(f"{stated.global_chunks} chunks on {nodes} nodes")
-        bounds = tuple(
-            BandwidthBound(one.links, one.chunks_per_round, one.label, one.counts)
-            for one in stated.topology.bounds
-        )
-        grains, given = stated.topology.grains or 1, stated.rounds_per_step
-        return Instance(
-            Topology(stated.topology.name, nodes, stated.topology.links, bounds, grains=grains),
-            *(stated.collective, stated.chunks, stated.steps, rounds_of(stated.rounds, grains)),
-            _relation(stated.starts, stated.global_chunks, nodes),
-            _relation(stated.ends, stated.global_chunks, nodes),
-            stated.combining,
-            given and tuple(rounds_of(one, grains) for one in given),
-        )
-    except FileFormatError as error:
-        raise VerificationError(str(error)) from error
-    except ModelError as error:
-        raise VerificationError(f"its metadata: {error}") from error
-    except (RecursionError, ValueError) as error:
-        raise VerificationError(
-            "its metadata under the key syncoll do not describe an instance "
-            f"({type(error).__name__}: {error})"
-        ) from error
-
-
-def _relation(by_node: Sequence[Sequence[int]], chunks: int, nodes: int) -> BoolArray:
-    array = np.zeros((chunks, nodes), dtype=bool)
-    if len(by_node) > nodes:
-        raise ModelError(f"chunks of {len(by_node)} nodes instead of {nodes}")
-    for node, members in enumerate(by_node):
-        if any(chunk >= chunks for chunk in members):
-            raise ModelError(f"a chunk of node {node} is not within 0 to {chunks - 1}")
-        array[list(members), node] = True
-    return array
