@@ -29,7 +29,7 @@ _MOST_FLOWS = 40_000
 """Most links times nodes for which flows give the rate; else a cut does, which trees may miss."""
 
 _MOST_LINKS = 10_000
-"""Most links of which all trees of a wave are chosen together."""
+"""Most links for which all trees of a wave are chosen together."""
 
 _MORE_LEVELS = 6
 """Most levels of a tree beyond the distance of the farthest node."""
