@@ -46,6 +46,12 @@ COMMANDS = {
 }
 """Files by topology and collective, and how they are made."""
 
+LARGE = {
+    "hypercube(4) broadcast": "bounds --max-steps 4",
+    "torus(4,4) allreduce": "bounds --max-steps 4",
+}
+"""Files with trees to 15 nodes."""
+
 MUTATED = int(os.environ.get("SYNCOLL_THEOREMS", "0"))
 """Number of mutated files; with 0 Coq is not used."""
 
@@ -63,7 +69,7 @@ class Documents(dict[str, Json]):
         self.path = path
 
     def __missing__(self, name: str) -> Json:
-        verb, *options = COMMANDS[name].split()
+        verb, *options = (COMMANDS | LARGE)[name].split()
         assert main([verb, *name.split(), *options, "-o", str(self.path)]) in (0, 3)
         self[name] = json.loads(self.path.read_text("utf-8"))
         return self[name]
@@ -210,6 +216,18 @@ def test_frontiers_are_accepted(name: str, documents: Documents, judge: Judge) -
     done = judge(text.text)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(f": accepted: {text.claims} claims\n")
+
+
+@needs_coq
+@pytest.mark.parametrize(("name", "bound"), [*zip(LARGE, ("5/6", "1"), strict=True)])
+def test_trees_to_many_nodes_are_accepted(
+    name: str, bound: str, documents: Documents, judge: Judge
+) -> None:
+    text, claim = text_of(documents[name]), f"trees rounds {bound} "
+    assert text.count(claim) == 1
+    assert judge(text).returncode == 0
+    done = judge(text.replace(claim, "trees rounds 7/6 "))
+    assert (done.returncode, done.stderr) == (1, "/dev/stdin: refused: certificate 1\n")
 
 
 @needs_coq
