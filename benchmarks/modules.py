@@ -179,7 +179,8 @@ def main() -> None:
     arguments = parser.parse_args()
     page = Page(arguments.output)
     page.say("# C files and modules on one machine", "")
-    page.say(f"`python benchmarks/modules.py`. {made_at('exporters')}")
+    page.say(made_at("exporters"))
+    page.say("Made by `python benchmarks/modules.py`.\n")
     page.say(
         f"Four ranks of one machine run the point of {MACHINE} with the least R/C: the C file over",
         "MPICH, the module over PyTorch and Gloo. Ours and the library's own collective take turns",
