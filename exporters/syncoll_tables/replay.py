@@ -31,6 +31,8 @@ def replay(
     held: list[list[int]] = [[] for _ in range(nodes)]  # of each slot the ranks, as bits
     full: dict[int, int] = {}
     for rank, kind, first, count in places:
+        if not 0 <= rank < nodes:
+            raise ValueError(f"wrong table: a place at rank {rank} of {nodes}")
         for chunk in range(first, first + count):
             own = (one << rank if combining else 1) if kind in (0, 2) else 0
             chunks[rank].append(chunk)

@@ -78,12 +78,12 @@ def test_wrong_tables_are_refused_on_load() -> None:
     rng = random.Random(5)
     for machine, collective in (("ring", "allreduce"), ("dgx1", "broadcast"), ("ring", "groups")):
         text = text_of(machine, collective)
-        messages, sums = text.index("MESSAGES = ["), text.index("SUMS = [")
+        places, messages, sums = map(text.index, ("PLACES = [", "MESSAGES = [", "SUMS = ["))
         end = text.index("ALIASED")
         rows = [
             m.span() for m in re.finditer(r"\([-\d, ]+\),", text[:sums]) if m.start() > messages
         ]
-        numbers = [m.span() for m in re.finditer(r"\b\d+", text[:end]) if m.start() > messages]
+        numbers = [m.span() for m in re.finditer(r"\b\d+", text[:end]) if m.start() > places]
         exec(text, types.ModuleType("exported").__dict__)
         for _ in range(84):
             start, stop = rng.choice(rows)
