@@ -27,16 +27,15 @@ from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import counted, few
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
-from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
+from syncoll_nccl_xml.system import DUMP, Cpu, Gpu, Place, System, read_system
 
 _OWNER = "importer nccl-xml"
 _SLOWEST_SOCKETS = Fraction(6)
 _KINDS = {"NVLink": "NVLink", "xGMI": "xGMI link", "C2C": "C2C link"}
 _SWITCH: Place = ("", "NVSwitch")
 _HOW = (
-    "the file that a job on all GPUs, with one rank each, writes if it runs with "
-    "NCCL_TOPO_DUMP_FILE=topo.xml; or the output of `nvidia-smi topo -m` (importer nvidia-smi) "
-    "or `rocm-smi --showtopo` (importer rocm-smi) on the machine"
+    f"{DUMP}; or the output of `nvidia-smi topo -m` (importer nvidia-smi) or `rocm-smi --showtopo` "
+    "(importer rocm-smi) on the machine"
 )
 
 

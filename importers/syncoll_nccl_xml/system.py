@@ -38,8 +38,8 @@ _GPU_CLASSES = ("0x03", "0x12")
 _BROADCOM_4 = re.compile(r"0x1000 0xc010 0x1000 0xa...")
 _BROADCOM_5 = re.compile(r"0x1000 0xc030 0x1000 0x([01])...")
 
-_DUMP = (
-    "the topology that a job on the GPUs themselves writes if it runs with "
+DUMP = (
+    "the file that a job on all GPUs, with one rank each, writes if it runs with "
     "NCCL_TOPO_DUMP_FILE=topo.xml"
 )
 
@@ -280,16 +280,16 @@ def read_system(root: Element) -> System:
         raise TextError(
             "it holds the rings and trees that NCCL chose (NCCL_GRAPH_DUMP_FILE), which "
             "`syncoll verify` and `syncoll simulate` read with --topology; it describes no machine",
-            _DUMP,
+            DUMP,
         )
     if root.tag != "system":
-        raise TextError(f"its root element is <{shown(root.tag)[1:-1]}>", f"<system>: {_DUMP}")
+        raise TextError(f"its root element is <{shown(root.tag)[1:-1]}>", f"<system>: {DUMP}")
     cpus = root.findall("cpu")
     system = System(len({_host(cpu) for cpu in cpus}) > 1)
     for cpu in cpus:
         system.add_cpu(cpu)
     if not system.cpus:
-        raise TextError("it lists no <cpu>, and so no devices", _DUMP)
+        raise TextError("it lists no <cpu>, and so no devices", DUMP)
     if len(system.cpus) > _MOST_CPUS or len(system.devices) > _MOST_DEVICES:
         raise TextError(
             f"{len(system.cpus)} CPUs and {len(system.devices)} PCI devices; at most {_MOST_CPUS} "

@@ -15,7 +15,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.bounding.covers import Covers
-from syncoll.bounding.cuts import amounts_across
+from syncoll.bounding.cuts import across, amounts_across
 from syncoll.bounding.network import CELLS
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
@@ -124,8 +124,10 @@ class _NodeSets:
         if len(sides):
             amounts += [amounts_across(sides, demands), amounts_across(~sides, demands)]
         rooms = [self.covers.around(end, nodes) for end in (tail, head)]
-        for a, b in ((tail, head), (head, tail)):
-            rooms.append(np.array([share[side[a] & ~side[b]].sum() for side in sides]))
+        if len(sides):
+            between = np.zeros((nodes, nodes))
+            between[tail, head] = share
+            rooms += [across(sides, between), across(sides, between.T)]
         amount, room = np.concatenate(amounts), np.concatenate(rooms)
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.where((amount > 0) & (room > 0), amount / room, 0.0)

@@ -95,21 +95,22 @@ class Covers:
         self, bounds: IntArray, column: IntArray, link: IntArray, sizes: IntArray
     ) -> tuple[int, ...]:
         """The cover from bounds in ascending order of cost per link."""
-        order = np.argsort(column, kind="stable")
-        members = np.split(link[order], np.cumsum(sizes)[:-1])
-        covered = np.zeros(int(link[-1]) + 1, dtype=np.int64)
+        link, ends = link[np.argsort(column, kind="stable")], np.cumsum(sizes)
+        covered = np.zeros(int(link.max()) + 1, dtype=np.int64)
         rates, left = self.rates[bounds], len(covered)
         chosen: list[int] = []
         for i in np.argsort(rates / sizes, kind="stable").tolist():
-            fresh = int((covered[members[i]] == 0).sum())
+            members = link[ends[i] - sizes[i] : ends[i]]
+            fresh = int((covered[members] == 0).sum())
             if fresh:
                 chosen.append(i)
-                covered[members[i]] += 1
+                covered[members] += 1
                 left -= fresh
                 if not left:
                     break
         for i in sorted(chosen, key=lambda i: (-rates[i], i)):
-            if (covered[members[i]] > 1).all():
-                covered[members[i]] -= 1
+            members = link[ends[i] - sizes[i] : ends[i]]
+            if (covered[members] > 1).all():
+                covered[members] -= 1
                 chosen.remove(i)
         return tuple(sorted(bounds[chosen].tolist()))

@@ -49,7 +49,7 @@ def find_cut(
     ends = topology.ends
     room = np.zeros((topology.num_nodes, topology.num_nodes))
     room[ends[:, 0], ends[:, 1]] = covers.share
-    least = _across(sides, room)
+    least = across(sides, room)
     promising = (amounts > 0) & (amounts >= float(at_least) * least * (1 - 1e-5))
     for i in np.flatnonzero(promising)[:_MOST_COVERS].tolist():
         crossing = np.flatnonzero(sides[i, ends[:, 0]] & ~sides[i, ends[:, 1]])
@@ -115,7 +115,7 @@ def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[n
         # Exact below 2^24, and above close enough to find promising sets.
         between = np.zeros((nodes, nodes), dtype=np.float32)
         between[demands.first_node, demands.second_node] = counts
-        return _across(sides, between)
+        return across(sides, between)
     sizes = np.array([len(one) for one in demands.sets], dtype=np.int64)
     every = np.fromiter(chain.from_iterable(demands.sets), np.int64, int(sizes.sum()))
     members = np.zeros((len(sizes), -(-nodes // 64) * 64), dtype=bool)
@@ -130,7 +130,7 @@ def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[n
     return amounts
 
 
-def _across(sides: BoolArray, between: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
+def across(sides: BoolArray, between: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
     """For each set the sum over pairs of a node in it and one outside; `between` is ``[P, P]``."""
     leaves = sides.astype(between.dtype) @ between
     found: npt.NDArray[np.float64] = np.einsum("ij,ij->i", leaves, ~sides, dtype=np.float64)

@@ -25,12 +25,6 @@ from each to each.  An importer that knows a better reason, and a remedy, raises
 `ModelError` or a `RecursionError` becomes an error of this file.  The core also suggests another
 importer whose `recognises` says yes, replaces odd characters in names, labels and notes, and reads
 the spec back to compare the network.
-
-Functions for the command line::
-
-    import_spec(record, text, label, {"link": "25"}, name="mine", others=manager.importers)  # text
-    readers(manager.importers)      # for SpecLibrary.load(folders, readers): NAME:FILE anywhere
-    read_description(file)          # a file's text, or that of standard input for "-"
 """
 
 from typing import TYPE_CHECKING

@@ -137,10 +137,8 @@ def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
 def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | None:
     """The option `card`, if given; it needs a unit, because cards are sold by bits."""
     text = str(options["card"]).strip()
-    if not text:
-        return None
     rate = parse_rate(text)
-    if rate is None or has_no_unit(text):
+    if text and (rate is None or has_no_unit(text)):
         raise OptionError(
             f"option card of {owner} is {text!r}; it must be a bandwidth above 0 with its unit, "
             "such as 50GB/s or 400Gb/s"

@@ -10,6 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import lt
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -342,19 +343,19 @@ def require_network(
     count, noun, known = vertices
     if num_nodes < 1:
         raise ModelError(f"{owner} has {num_nodes} nodes", origin, "at least 1 node")
-    if list(links) != sorted(set(links)):
+    if not all(map(lt, links, links[1:])):
         raise ModelError(
             f"{owner}: its links are not sorted and distinct",
             origin,
             "each directed link once, in order",
         )
-    for link in links:
-        for vertex in link:
-            if not 0 <= vertex < count:
-                raise ModelError(f"{owner}: link {link} names {noun} {vertex}", origin, known)
-        if link[0] == link[1]:
+    for a, b in links:
+        if not (0 <= a < count and 0 <= b < count):
+            wrong = b if 0 <= a < count else a
+            raise ModelError(f"{owner}: link {(a, b)} names {noun} {wrong}", origin, known)
+        if a == b:
             raise ModelError(
-                f"{owner}: link {link} joins a {noun} to itself", origin, f"two different {noun}s"
+                f"{owner}: link {(a, b)} joins a {noun} to itself", origin, f"two different {noun}s"
             )
 
 

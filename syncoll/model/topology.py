@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import lt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,8 @@ class Topology:
                 self.origin,
                 f"a whole number from 1 to {MOST_GRAINS:,}",
             )
-        unknown = {link for bound in self.bounds for link in bound.links} - set(self.links)
+        covered = set[Link]().union(*(bound.links for bound in self.bounds))
+        unknown = covered.difference(self.links)
         for bound in self.bounds:
             wrong = expected = ""
             if bound.chunks_per_round <= 0:
@@ -99,7 +101,7 @@ class Topology:
                 expected = "a bandwidth above 0; leave out links that carry nothing"
             elif not bound.links:
                 wrong, expected = "a bandwidth bound over no links", "at least one link"
-            elif list(bound.links) != sorted(set(bound.links)):
+            elif not all(map(lt, bound.links, bound.links[1:])):
                 wrong = f"the links {bound.links} of a bandwidth bound are not sorted and distinct"
                 expected = "each link once, in order"
             elif not unknown.isdisjoint(bound.links):
@@ -108,7 +110,7 @@ class Topology:
                 expected = "pairs that are links of the topology"
             if wrong:
                 raise ModelError(f"{owner}: {wrong}", self.origin, expected)
-        for link in sorted(set(self.links).difference(*(bound.links for bound in self.bounds))):
+        for link in sorted(set(self.links) - covered):
             raise ModelError(
                 f"{owner}: no bandwidth bound covers link {link}",
                 self.origin,

@@ -23,7 +23,7 @@ left out.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -309,10 +309,11 @@ def _topology(
     dealt: Collection[tuple[int, int]],
 ) -> Topology:
     """The links and their bounds; `dealt` are links that were dealt out of others."""
-    users: dict[tuple[int, int], set[Link]] = defaultdict(set)
-    for link, path in paths.items():
-        for ends in pairwise(path):
-            users[ends].add(link)
+    every = tuple(sorted(paths))
+    users: dict[tuple[int, int], list[Link]] = defaultdict(list)
+    for link in every:
+        for ends in pairwise(paths[link]):
+            users[ends].append(link)
     labels = {(x.source, x.destination): x.label for x in merged.fabric.links}
     # Dealt-out bandwidth takes some way through other switches: every send counts.
     counts = {
@@ -325,7 +326,7 @@ def _topology(
             label = " to ".join(_name(fabric, merged, vertex) for vertex in ends)
         rate = capacities[ends] / fabric.chunk_bandwidth
         counting = counts[ends] if len(users[ends]) > 1 else Counting.SENDS
-        bounds.append(BandwidthBound(tuple(sorted(users[ends])), rate, label, counting))
+        bounds.append(BandwidthBound(tuple(users[ends]), rate, label, counting))
     # Bounds over single links come first, as in a spec.
     bounds.sort(
         key=lambda bound: (len(bound.links) > 1, bound.links if len(bound.links) == 1 else ())
@@ -337,7 +338,7 @@ def _topology(
     return Topology(
         fabric.name,
         fabric.num_nodes,
-        tuple(sorted(paths)),
+        every,
         tuple(bounds),
         fabric.origin,
         fabric=fabric,
@@ -356,7 +357,7 @@ def _needed(
     num_nodes: int,
     capacities: _Capacities,
     paths: Mapping[Link, Path],
-    users: Mapping[tuple[int, int], set[Link]],
+    users: Mapping[tuple[int, int], Sequence[Link]],
     counts: Mapping[tuple[int, int], Counting],
 ) -> list[tuple[int, int]]:
     """The physical links whose bounds do not follow from other bounds.
@@ -366,41 +367,35 @@ def _needed(
     bounds over the routes' first links, or last links, that together are no larger.  Bounds that
     count copies or sums once imply none that does not.
     """
-    kept = set(users)
+    kept = {ends: (capacities[ends], counts[ends]) for ends in users}
     inner = [e for e in users if min(e) >= num_nodes]
     outer = [e for e in users if min(e) < num_nodes]
     for ends in [*sorted(inner, reverse=True), *sorted(outer, reverse=True)]:
-        mine, capacity = users[ends], capacities[ends]
-        kept.discard(ends)
-        counted = Counting.SENDS, counts[ends]
-        path = paths[min(mine)]
-        wider = any(
-            other in kept
-            and counts[other] in counted
-            and capacities[other] <= capacity
-            and users[other] >= mine
-            for other in pairwise(path)
+        mine, bound = users[ends], kept.pop(ends)
+        wider = (
+            _imply([other], kept, bound) and all(other in pairwise(paths[link]) for link in mine)
+            for other in pairwise(paths[mine[0]])
         )
-        if wider:
-            continue
-        first = {(paths[link][0], paths[link][1]) for link in mine}
-        last = {(paths[link][-2], paths[link][-1]) for link in mine}
-        covered = any(
-            cover <= kept
-            and all(counts[other] in counted for other in cover)
-            and _is_within((capacities[other] for other in cover), capacity)
-            for cover in (first, last)
-        )
-        if not covered:
-            kept.add(ends)
+        first = ((paths[link][0], paths[link][1]) for link in mine)
+        last = ((paths[link][-2], paths[link][-1]) for link in mine)
+        if not (any(wider) or _imply(first, kept, bound) or _imply(last, kept, bound)):
+            kept[ends] = bound
     return sorted(kept)
 
 
-def _is_within(parts: Iterable[Fraction], most: Fraction) -> bool:
-    """Whether these numbers, all at least 0, add up to no more; most sums soon exceed it."""
-    total = Fraction(0)
-    for part in parts:
-        total += part
-        if total > most:
-            return False
+def _imply(
+    others: Iterable[tuple[int, int]],
+    kept: Mapping[tuple[int, int], tuple[Fraction, Counting]],
+    bound: tuple[Fraction, Counting],
+) -> bool:
+    """Whether kept bounds over these links are no larger together; most sums soon exceed it."""
+    found, total = set[tuple[int, int]](), Fraction(0)
+    for other in others:
+        if other not in found:
+            if other not in kept or kept[other][1] not in (Counting.SENDS, bound[1]):
+                return False
+            found.add(other)
+            total += kept[other][0]
+            if total > bound[0]:
+                return False
     return True

@@ -116,7 +116,7 @@ def test_large_nonsense_is_refused_soon(record: ImporterRecord, text: str) -> No
     assert time.process_time() - began < 5
 
 
-@pytest.mark.skipif(not DUMPS.is_dir(), reason="the dumps are not beside the repository")
+@pytest.mark.skipif(not DUMPS.is_dir(), reason="the dumps are not next to the repository")
 def test_real_dumps() -> None:
     files = sorted([*(DUMPS / "nvidia_smi").iterdir(), *(DUMPS / "rocm_smi").iterdir()])
     assert len(files) >= 12

@@ -157,8 +157,8 @@ def test_damaged_stores_are_refused_or_give_nothing_wrong(path: Path, answer: An
     refusals: list[str] = []
     for data in damaged:
         path.write_bytes(data)
-        for beside in path.parent.glob("store.sqlite-*"):
-            beside.unlink()
+        for extra in path.parent.glob("store.sqlite-*"):
+            extra.unlink()
         try:
             store = Store.open(path, on_trouble=lambda _: None)
         except FileFormatError as error:
