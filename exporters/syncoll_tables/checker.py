@@ -14,8 +14,6 @@ from syncoll_tables.module import ModuleFormat, Rows, Table
 from syncoll_tables.replay import replay
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
-__all__ = ["TableChecker"]
-
 _HEADER = re.compile(r"syncoll-([\w-]+) 1: (\w+) (\w+)((?: -?\d{1,9}){6})$", re.MULTILINE)
 _TABLE = re.compile(
     r"\b(PLACES|MESSAGES|SUMS)\b[^=\n]*= [\[{](.*?)[\]}];?$", re.DOTALL | re.MULTILINE

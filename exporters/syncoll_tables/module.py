@@ -9,16 +9,6 @@ from pathlib import Path
 
 from syncoll_tables.replay import digest
 
-__all__ = [
-    "ModuleFormat",
-    "Table",
-    "parts_of",
-    "python_table",
-    "replay_source",
-    "rows_text",
-    "sizes_of",
-]
-
 _WIDTH = 96
 
 Rows = Sequence[tuple[int, ...]]

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from syncoll_tables.module import ModuleFormat, Table, parts_of, rows_text, sizes_of
 
-__all__ = ["mpi_format"]
-
 
 def _call(table: Table) -> list[str]:
     """The parts of a collective in mpi_calls.c.txt."""
