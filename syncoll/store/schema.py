@@ -5,7 +5,6 @@ The ``application_id`` of a database marks a store of syncoll, its ``user_versio
 migration; never edit one.
 """
 
-import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -24,9 +23,6 @@ _APPLICATION_ID_AT = 68
 """The offset of the application id, four bytes, in the header of a SQLite database."""
 
 _HEADER_BYTES = 100
-
-_TRACES = (b"CREATE TABLE answers (exact BLOB", b"CREATE TABLE certificates (exact BLOB")
-_SEARCHED_BYTES = 1 << 20
 
 _BESIDE = ("-wal", "-shm", "-journal")
 """The suffixes of SQLite's other files."""
@@ -230,23 +226,10 @@ def delete_damaged(path: Path, *, is_default: bool) -> None:
 
 
 def _was_a_store(path: Path) -> bool:
-    """Whether a file has syncoll's mark or its tables."""
+    """Whether a file has syncoll's mark, or is a database that ends before it."""
     with path.open("rb") as file:
-        head = file.read(_SEARCHED_BYTES)
-    if head.startswith(_MAGIC):
-        if len(head) < _HEADER_BYTES:
-            return True  # any database is larger
-        mark = head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4]
-        return mark == APPLICATION_ID.to_bytes(4, "big") or _has_only_traces(path, head)
-    return any(trace in head for trace in _TRACES)
-
-
-def _has_only_traces(path: Path, head: bytes) -> bool:
-    """Whether a database without the mark has syncoll's tables, and no program can read it."""
-    try:
-        opened = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        with contextlib.closing(opened) as connection:
-            connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError:
-        return any(trace in head for trace in _TRACES)
-    return False
+        head = file.read(_HEADER_BYTES)
+    mark = head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4]
+    return head.startswith(_MAGIC) and (
+        len(head) < _HEADER_BYTES or mark == APPLICATION_ID.to_bytes(4, "big")
+    )

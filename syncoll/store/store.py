@@ -10,26 +10,30 @@ is reported once, and from then on the store finds and keeps nothing.
 
 import contextlib
 import sqlite3
+import threading
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import platformdirs
 
 from syncoll.certificates import Demand, DemandList, Priced
-from syncoll.errors import FileFormatError, UsageError
+from syncoll.errors import FileFormatError, UsageError, VerificationError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology
 from syncoll.store.answers import StoredAnswer, StoredCertificate, StoreDescription, no_more_than
 from syncoll.store.packing import (
     answer_details,
     answer_from_row,
+    digest,
     pack_algorithm,
     pack_certificate,
     unpack_algorithm,
     unpack_certificate,
 )
 from syncoll.store.question import answer_key, bound_key
-from syncoll.store.rows import Row, Rows, Table
 from syncoll.store.schema import VERSION, explained, prepare, require_database
 from syncoll.trust import require_valid
 
@@ -40,7 +44,28 @@ _PATIENCE = 10.0
 
 _WEIGHT = {Verdict.UNKNOWN: 0, Verdict.UNSAT: 1, Verdict.SAT: 2}
 
-_ANSWERS = Table(
+T = TypeVar("T")
+
+_Row = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of the store.
+
+    Args:
+        contents: the columns that the digest covers.
+        ranks: further columns.
+        better: the condition for a new row to replace an old one.
+    """
+
+    name: str
+    contents: tuple[str, ...]
+    ranks: tuple[str, ...]
+    better: str
+
+
+_ANSWERS = _Table(
     "answers",
     ("verdict", "algorithm", "details"),
     ("weight", "allowed"),
@@ -48,7 +73,7 @@ _ANSWERS = Table(
     " (excluded.weight = 0 AND answers.weight = 0 AND excluded.allowed >= answers.allowed)",
 )
 
-_CERTIFICATES = Table(
+_CERTIFICATES = _Table(
     "certificates",
     ("allowed", "certificate"),
     (),
@@ -61,11 +86,26 @@ def default_path() -> Path:
     return platformdirs.user_cache_path("syncoll") / "store.sqlite"
 
 
-class Store(Rows):
+class Store:
     """An open store; several threads may share it, and several processes one file.
 
     A forked process must open the file itself.
     """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        on_trouble: Callable[[str], None] | None = None,
+    ) -> None:
+        self.path = path
+        self.trouble = ""
+        """Why the store is disabled, in words; empty while it works."""
+        self.dropped = 0
+        """The number of deleted wrong rows."""
+        self.lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = connection
+        self._on_trouble = on_trouble
 
     @classmethod
     def open(
@@ -120,6 +160,20 @@ class Store(Rows):
             raise
         return cls(connection, path, on_trouble)
 
+    def close(self) -> None:
+        """Closes the file; all kept rows are on the disk."""
+        with self.lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open connection, to be used under the lock; raises `UsageError` if it is closed."""
+        if self._connection is None:
+            raise UsageError(self.trouble or f"the store {self.path} is closed")
+        return self._connection
+
     def __enter__(self) -> "Store":
         return self
 
@@ -137,7 +191,7 @@ class Store(Rows):
                 for no limits; no unknown answers then.
         """
 
-        def read(row: Row) -> StoredAnswer | None:
+        def read(row: _Row) -> StoredAnswer | None:
             verdict, data, details = row
             algorithm = None if data is None else unpack_algorithm(data)
             answer = answer_from_row(verdict, algorithm, details)
@@ -149,7 +203,7 @@ class Store(Rows):
                 require_valid(instance, algorithm)
             return answer
 
-        return self.find(_ANSWERS, answer_key(instance, asked), read)
+        return self._find(_ANSWERS, answer_key(instance, asked), read)
 
     def keep_answer(self, instance: Instance, asked: str, answer: StoredAnswer) -> bool:
         """Keeps an answer, unless as good a one is there; whether the store now holds one as good
@@ -163,7 +217,7 @@ class Store(Rows):
         data = None if answer.algorithm is None else pack_algorithm(answer.algorithm)
         contents = str(answer.verdict), data, answer_details(answer)
         ranks = _WEIGHT[answer.verdict], answer.limits.seconds
-        return self.put(_ANSWERS, answer_key(instance, asked), contents, ranks)
+        return self._put(_ANSWERS, answer_key(instance, asked), contents, ranks)
 
     def certificate(
         self,
@@ -182,7 +236,7 @@ class Store(Rows):
         """
         demands = DemandList.of(demands)  # certificates name them by position
 
-        def read(row: Row) -> StoredCertificate | None:
+        def read(row: _Row) -> StoredCertificate | None:
             allowed, data = row
             certificate = unpack_certificate(data)
             if certificate.steps not in (None, steps):
@@ -192,7 +246,7 @@ class Store(Rows):
             rounds = certificate.check(topology, demands)
             return StoredCertificate(certificate, rounds, allowed)
 
-        return self.find(_CERTIFICATES, bound_key(topology, demands, steps, effort), read)
+        return self._find(_CERTIFICATES, bound_key(topology, demands, steps, effort), read)
 
     def keep_certificate(
         self,
@@ -208,7 +262,7 @@ class Store(Rows):
         demands = DemandList.of(demands)  # certificates name them by position
         key = bound_key(topology, demands, steps, effort)
         allowed = None if seconds is None else float(seconds)
-        return self.put(_CERTIFICATES, key, (allowed, pack_certificate(certificate)), ())
+        return self._put(_CERTIFICATES, key, (allowed, pack_certificate(certificate)), ())
 
     def describe(self) -> StoreDescription:
         """The contents of the store.  Raises `UsageError` if it cannot be read, or is closed, and
@@ -247,6 +301,55 @@ class Store(Rows):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
                 raise explained(error, self.path) from error
+
+    def _find(self, table: _Table, key: bytes, read: Callable[[_Row], T | None]) -> T | None:
+        """The answer of a row, as `read` has it from its contents; None if it does not answer.  A
+        row for which this raises `FileFormatError` or `VerificationError`, or which was changed,
+        is deleted."""
+        columns = ", ".join(("digest", *table.contents))
+        for stored, *contents in self._execute(
+            f"SELECT {columns} FROM {table.name} WHERE exact = ?", key
+        ):
+            try:
+                if digest(key, *contents) != stored:
+                    raise FileFormatError("a row of the store was changed")
+                return read(contents)
+            except (FileFormatError, VerificationError):
+                self.dropped += 1
+                # Unless it was replaced meanwhile.
+                delete = f"DELETE FROM {table.name} WHERE exact = ? AND digest IS ?"
+                self._execute(delete, key, stored)
+        return None
+
+    def _put(self, table: _Table, key: bytes, contents: _Row, ranks: _Row) -> bool:
+        """Keeps a row, unless one as good is there; False if the store is disabled."""
+        columns = (*table.contents, *table.ranks, "digest")
+        self._execute(
+            f"INSERT INTO {table.name} (exact, {', '.join(columns)})"
+            f" VALUES (?{', ?' * len(columns)}) ON CONFLICT (exact) DO UPDATE SET "
+            + ", ".join(f"{column} = excluded.{column}" for column in columns)
+            + f" WHERE {table.better}",
+            key,
+            *contents,
+            *ranks,
+            digest(key, *contents),
+        )
+        return self._connection is not None
+
+    def _execute(self, statement: str, *values: object) -> list[_Row]:
+        with self.lock:
+            if self._connection is None:
+                return []
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                self.trouble = f"going on without the store: {explained(error, self.path)}"
+                self.close()
+                if self._on_trouble is not None:
+                    self._on_trouble(self.trouble)
+                else:
+                    warnings.warn(self.trouble, RuntimeWarning, stacklevel=2)
+                return []
 
 
 def _prepared(path: Path, patience: float) -> sqlite3.Connection:
