@@ -2,7 +2,6 @@
 
 from syncoll.store.answers import (
     StoredAnswer as StoredAnswer,
-    StoredCertificate as StoredCertificate,
     StoreDescription as StoreDescription,
 )
 from syncoll.store.cache import *

@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 
-from syncoll.certificates import Priced
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 
@@ -66,16 +64,6 @@ class StoredAnswer:
             and limits.threads <= then.threads
             and limits.seed == then.seed
         )
-
-
-@dataclass(frozen=True, eq=False)
-class StoredCertificate:
-    """A proof, checked when it is read, of a lower bound on R for some demands.  The run was
-    allowed some seconds; None if they cut nothing short."""
-
-    certificate: Priced
-    rounds: Fraction
-    allowed: float | None = None
 
 
 @dataclass(frozen=True)

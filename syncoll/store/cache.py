@@ -135,9 +135,8 @@ class CachedBounds:
             found = self.store.certificate(topology, demands, steps, effort, seconds)
             if found is not None:
                 self.remembered += 1
-                proof = found.certificate
                 about = {key: options[key] for key in ("reading", "node") if key in options}
-                return RoundsBound(found.rounds, proof.steps, proof, **about)
+                return replace(found, **about)
         self.on_miss()
         began, refused = time.perf_counter(), refusals()
         bound = prove()

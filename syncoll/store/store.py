@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 
 import platformdirs
 
-from syncoll.certificates import Demand, DemandList, Priced
+from syncoll.certificates import Demand, DemandList, Priced, RoundsBound
 from syncoll.errors import FileFormatError, UsageError, VerificationError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology
-from syncoll.store.answers import StoredAnswer, StoredCertificate, StoreDescription, no_more_than
+from syncoll.store.answers import StoredAnswer, StoreDescription, no_more_than
 from syncoll.store.packing import (
     answer_details,
     answer_from_row,
@@ -226,8 +226,8 @@ class Store:
         steps: int | None,
         effort: str,
         seconds: float | None = None,
-    ) -> StoredCertificate | None:
-        """A checked certificate of a lower bound on R, if any.
+    ) -> RoundsBound | None:
+        """A stored lower bound on R, whose certificate has been checked, if any.
 
         Args:
             steps: S, or None for any number of steps.
@@ -236,7 +236,7 @@ class Store:
         """
         demands = DemandList.of(demands)  # certificates name them by position
 
-        def read(row: _Row) -> StoredCertificate | None:
+        def read(row: _Row) -> RoundsBound | None:
             allowed, data = row
             certificate = unpack_certificate(data)
             if certificate.steps not in (None, steps):
@@ -244,7 +244,7 @@ class Store:
             if not no_more_than(seconds, allowed):
                 return None
             rounds = certificate.check(topology, demands)
-            return StoredCertificate(certificate, rounds, allowed)
+            return RoundsBound(rounds, certificate.steps, certificate)
 
         return self._find(_CERTIFICATES, bound_key(topology, demands, steps, effort), read)
 

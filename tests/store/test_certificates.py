@@ -63,6 +63,7 @@ def test_a_certificate_proves_as_much_for_multiples(store: Store) -> None:
         back = store.certificate(topology, wanted, steps, f"e{seed}")
         assert back is not None, seed
         assert back.rounds == times * certificate.check(topology, needs)
+        assert back.certificate is not None
         assert back.certificate.check(topology, wanted) == back.rounds
         assert store.certificate(topology, wanted, steps, "another effort") is None
         assert store.certificate(topology, wanted, (steps or 9) + 1, f"e{seed}") is None
