@@ -131,7 +131,9 @@ def test_plugins_of_formats_only_import_their_own_floors(package: Path) -> None:
             "runtime",
             "simulating",
             "trust",
+            "documents.problem",
             "documents.record",
+            "documents.written_problem",
         ),
         "importers": ("importing",),
     }
