@@ -39,6 +39,10 @@ integer program over columns."""
 _GAIN, _STRIDE = 0.995, 4
 """More steps are worthwhile if they lower R/C to this share.  The next S is larger by a part."""
 
+_FEW = 16
+"""Most C, in multiples of the least, of other counts that meet the packing's value; they are also
+tried twice and four times as large."""
+
 _MOST_IN_GROUP = 16
 """Nodes of a group of a collective whose contributors are counted."""
 
@@ -188,7 +192,9 @@ class _Run:
                 yield Proposal(dealt.chunks, algorithm, f"association {sums}"[:200])
 
     def _choices(self, packing: SumPacking) -> list[int]:
-        """Values of C: within limits, a small one near the best promise, and the best."""
+        """Values of C: powers of two times the least, which cut messages of a power of two evenly,
+        a small one near the best promise and the best; and a few that meet the packing's value.
+        """
         limits = self._turn.limits
         most = min(self._most, limits.max_chunks or self._most)
         promise = {
@@ -197,14 +203,18 @@ class _Run:
         }
         if not promise:
             return []
+        even = [self._least << k for k in range((most // self._least).bit_length())]
         chosen = {self._least}
         for budget in (*limits.budgets, most):
-            inside = [c for c in promise if c <= budget]
+            inside = [c for c in even if c <= budget]
             if inside:
                 best = min(promise[c] for c in inside)
+                chosen.update(c for c in inside if promise[c] <= best)
                 chosen.add(next(c for c in inside if promise[c] <= best * NEAR_PROMISE))
-                exact = next(c for c in inside if promise[c] <= best)
-                chosen.update(c for c in (exact, 2 * exact, 4 * exact) if c <= most)
+        few = range(self._least, min(most, _FEW * self._least) + 1, self._least)
+        met = (c for c in few if promise[c] <= packing.value + WHOLE)
+        if exact := next(met, None):
+            chosen.update(c for c in (exact, 2 * exact, 4 * exact) if c <= most)
         return sorted(chosen, key=lambda chunks: (promise[chunks], chunks))
 
     def _whole(self, packing: SumPacking, chunks: int) -> DealtChunks[Derivation]:

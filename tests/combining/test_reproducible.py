@@ -378,6 +378,8 @@ def test_the_seed_finds_the_best_association_of_small_graphs(nodes: int) -> None
                 break
             algorithm = proposal.algorithm
             costs.append(Fraction(algorithm.rounds, proposal.chunks))
+            units = proposal.chunks // nodes
+            assert units <= 64 or units.bit_count() == 1  # they cut messages of a power of two
             how = {"chunks": proposal.chunks, "steps": algorithm.steps, "rounds": algorithm.rounds}
             require_valid(collective.instantiate(topology, **how), algorithm)
         # The packing is for many chunks in a row; steps to fill and drain it cost more.
