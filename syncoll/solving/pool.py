@@ -134,7 +134,7 @@ class SolverPool:
             finally:
                 if stop.is_set():
                     solver.close()  # it may never be used again
-                solver.stop_when = None
+                solver.stop_when = lambda: False
 
     def _take(
         self,

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import BackendError, FormulaTooLargeError, PluginError
 from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import Lowered, lower
@@ -65,8 +65,8 @@ def ask_one(
     formula: Formula,
     limits: Limits,
     *,
-    should_stop: Callable[[], bool] | None = None,
-    until: Deadline = NEVER,
+    should_stop: Callable[[], bool],
+    until: Deadline,
 ) -> Reply:
     """Lowers a formula for a backend and decides it; it is unknown once `should_stop`, which is
     polled, is True, or the time is over, even while it lowers.
@@ -94,7 +94,7 @@ def _ask(
     member: Member,
     formula: Formula | Lowered,
     limits: Callable[[], Limits],
-    should_stop: Callable[[], bool] | None,
+    should_stop: Callable[[], bool],
     until: Deadline,
     why_not: Callable[[FormulaSize], Outcome | None] = lambda _: None,
     when_ready: Callable[[], None] | None = None,
@@ -106,7 +106,7 @@ def _ask(
     def check() -> None:
         if until.passed:
             raise _StoppedError(StopReason.TIME_LIMIT)
-        if should_stop is not None and should_stop():
+        if should_stop():
             raise _StoppedError(StopReason.INTERRUPTED)
 
     try:
@@ -221,31 +221,44 @@ class _Run(threading.Thread):
                 self.member.process = SolverProcess(self.member.record)
 
 
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """A formula, and the backends that may decide it.
+
+    Args:
+        limits: the seconds are shared, the memory is that of each.
+        at_once: see `BackendChoice`.
+        head_start: seconds between the start of one and the next; or units, if work is counted.
+        should_stop: polled; True ends all as unknown, as does `until`.
+    """
+
+    members: Sequence[Member]
+    formula: Formula
+    limits: Limits
+    at_once: int | None
+    head_start: float
+    should_stop: Callable[[], bool]
+    until: Deadline
+
+
 class _Race:
-    def __init__(
-        self,
-        members: Sequence[Member],
-        formula: Formula,
-        limits: Limits,
-        at_once: int | None,
-        head_start: float,
-        until: Deadline,
-    ) -> None:
-        self.choosy = at_once is not None
-        self.formula, self.until = formula, until
+    def __init__(self, contest: Contest) -> None:
+        self.choosy = contest.at_once is not None
+        self.formula, self.until = contest.formula, contest.until
         self.began = time.perf_counter()
         self.inbox: queue.SimpleQueue[tuple[_Run, Reply | BaseException]] = queue.SimpleQueue()
-        self._limits, self._head_start = limits, head_start
-        self._at_once = at_once or len(members)
-        self._waiting = list(members)
+        self._limits, self._head_start = contest.limits, contest.head_start
+        self._should_stop = contest.should_stop
+        self._at_once = contest.at_once or len(contest.members)
+        self._waiting = list(contest.members)
         self._declined: list[Reply] = []
         self._runs: list[_Run] = []
         self._running: set[_Run] = set()
         self._interrupted = False
 
-    def run(self, should_stop: Callable[[], bool] | None) -> tuple[list[Reply], bool]:
+    def run(self) -> tuple[list[Reply], bool]:
         try:
-            replies = self._wait(should_stop)
+            replies = self._wait()
             self._finish(replies)
             return [*self._declined, *replies], self._interrupted
         except BaseException:
@@ -264,7 +277,7 @@ class _Race:
         spent = time.perf_counter() - self._runs[0].solving_since()
         return self._limits.seconds - max(0.0, spent)
 
-    def _wait(self, should_stop: Callable[[], bool] | None) -> list[Reply]:
+    def _wait(self) -> list[Reply]:
         """Waits until one has decided, all have ended, or it should stop."""
         replies: list[Reply] = []
         self._launch()
@@ -273,7 +286,7 @@ class _Race:
                 due = self._runs[-1].solving_since() + self._head_start
                 if time.perf_counter() >= due:
                     self._launch()
-            self._interrupted = should_stop is not None and should_stop()
+            self._interrupted = self._should_stop()
             if self._interrupted or self.until.passed:
                 return replies
             try:
@@ -345,23 +358,8 @@ class _Race:
             member.process.close()
 
 
-def race(
-    members: Sequence[Member],
-    formula: Formula,
-    limits: Limits,
-    *,
-    at_once: int | None,
-    head_start: float,
-    should_stop: Callable[[], bool] | None,
-    until: Deadline,
-) -> tuple[list[Reply], bool]:
+def race(contest: Contest) -> tuple[list[Reply], bool]:
     """Decides a formula by the backend that is first to do so.
-
-    Args:
-        limits: the seconds are shared, the memory is that of each.
-        at_once: see `BackendChoice`.
-        head_start: seconds between the start of one and the next.
-        should_stop: polled; True ends all as unknown, as does `until`.
 
     Returns:
         The replies, and whether they were stopped from outside; a decided reply comes last.
@@ -370,24 +368,16 @@ def race(
         BackendError: if an answer cannot be true, or two contradict each other.
         KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
     """
-    return _Race(members, formula, limits, at_once, head_start, until).run(should_stop)
+    return _Race(contest).run()
 
 
-def ask_in_turn(
-    members: Sequence[Member],
-    formula: Formula,
-    limits: Limits,
-    *,
-    at_once: int | None,
-    head_start: float,
-    should_stop: Callable[[], bool] | None,
-    until: Deadline,
-) -> tuple[list[Reply], bool]:
+def ask_in_turn(contest: Contest) -> tuple[list[Reply], bool]:
     """Like `race`, but for counted work: backends run one after the other.
 
     Each gets the units of a head start; then each undecided one gets its share of the rest.
     """
-    ends, choosy = until.sooner(limits.seconds), at_once is not None
+    formula, limits, stopped = contest.formula, contest.limits, contest.should_stop
+    ends, choosy = contest.until.sooner(limits.seconds), contest.at_once is not None
     replies: dict[str, Reply] = {}
     declined: list[Member] = []
 
@@ -402,21 +392,18 @@ def ask_in_turn(
             return Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=should.reason)
 
         within = replace(limits, seconds=own.seconds)
-        reply = _ask(member, known, lambda: within, should_stop, own, why_not)
+        reply = _ask(member, known, lambda: within, stopped, own, why_not)
         replies.pop(member.name, None)
         if member not in declined:
             replies[member.name] = reply
         return reply.outcome.verdict is not Verdict.UNKNOWN or stopped()
 
-    def stopped() -> bool:
-        return should_stop is not None and should_stop()
-
-    for member in members:
-        if len(replies) == at_once:
+    for member in contest.members:
+        if len(replies) == contest.at_once:
             break
-        if ask(member, ends.sooner(head_start), formula, choosy=choosy):
+        if ask(member, ends.sooner(contest.head_start), formula, choosy=choosy):
             return list(replies.values()), stopped()
-    early = [m for m in members if m.name in replies]
+    early = [m for m in contest.members if m.name in replies]
     again = [m for m in early if replies[m.name].outcome.reason is StopReason.TIME_LIMIT]
     rest = again or declined
     declined = []

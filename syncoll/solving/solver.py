@@ -43,6 +43,7 @@ from syncoll.solving.members import (
 )
 from syncoll.solving.portfolio import (
     HEAD_START_SECONDS,
+    Contest,
     Reply,
     ask_in_turn,
     ask_one,
@@ -135,7 +136,7 @@ class Solver:
         self.passed_over = self._choice.passed_over
         self.backend_name = settings.backend
         self.limits = settings.limits or Limits(threads=default_threads())
-        self.stop_when: Callable[[], bool] | None = None
+        self.stop_when: Callable[[], bool] = lambda: False
         self._head_start = head_start
         options = member_options(self.backends, dict(settings.backend_options), settings.backend)
         self._combining = choose_encoding(manager, settings.combining_encoding, combining=True)
@@ -218,18 +219,15 @@ class Solver:
         instance: Instance,
         *,
         seconds: float | None = None,
-        should_stop: Callable[[], bool] | None = None,
         hint: Algorithm | None = None,
         until: Deadline = NEVER,
         symmetry: Action | None = None,
     ) -> Solution:
-        """Decides an instance.
+        """Decides an instance; unknown once `stop_when`, which is polled, is True.
 
         Args:
             seconds: a time limit for this run of the backends, if tighter than the solver's own;
                 encoding, lowering and starting workers do not count.
-            should_stop: polled; True ends the run as unknown, as does the attribute `stop_when`,
-                for callers that do not call this themselves.
             hint: an algorithm for the same chunks to start from; ignored by encodings and backends
                 that take no hints.
             symmetry: only algorithms that its group maps to themselves are considered, with one
@@ -245,18 +243,12 @@ class Solver:
             found = self.solve(
                 instance.in_grains,
                 seconds=seconds,
-                should_stop=should_stop,
                 hint=None if hint is None else hint.scaled(grains),
                 until=until,
                 symmetry=symmetry,
             )
             return found.in_rounds(instance)
-        stops = [stop for stop in (should_stop, self.stop_when) if stop is not None]
-
-        def stop() -> bool:
-            return any(one() for one in stops)
-
-        if stop():
+        if self.stop_when():
             return self._undecided(instance, StopReason.INTERRUPTED, "stopped before it began")
         if until.passed:
             return self._undecided(instance, StopReason.TIME_LIMIT, "no time was left")
@@ -269,7 +261,7 @@ class Solver:
                 text = "the time was over before its formula was built"
                 return self._undecided(instance, StopReason.TIME_LIMIT, text)
             limits = self._limits(seconds)
-            reply, outcome = self._decide(instance, asked.formula, limits, stop, until)
+            reply, outcome = self._decide(instance, asked.formula, limits, until)
         except FormulaTooLargeError as error:
             return self._undecided(instance, StopReason.GAVE_UP, str(error))
         except MemoryError as error:  # numpy and the limits of a command say more than Python does
@@ -352,16 +344,12 @@ class Solver:
         return _Asked(applied.formula, applied.inverse, symmetry.group.order, spent)
 
     def _decide(
-        self,
-        instance: Instance,
-        formula: Formula,
-        limits: Limits,
-        stop: Callable[[], bool],
-        until: Deadline,
+        self, instance: Instance, formula: Formula, limits: Limits, until: Deadline
     ) -> tuple[Reply | None, Outcome]:
         """The reply that decides, or that of the only backend; and the combined outcome."""
         members = [self._members[one.name] for one in self.backends_for(instance)]
         if len(members) == 1:
+            stop = self.stop_when
             reply = ask_one(members[0], formula, limits, should_stop=stop, until=until)
             lost = losses_of(members[0].name, reply.outcome)
             return reply, replace(reply.outcome, losses=lost)
@@ -369,15 +357,9 @@ class Solver:
         if not is_counted():
             together = min(len(members), self._choice.at_once or len(members))
             ask, limits = race, replace(limits, threads=max(2, limits.threads - together + 1))
-        replies, interrupted = ask(
-            members,
-            formula,
-            limits,
-            at_once=self._choice.at_once,
-            head_start=self._head_start,
-            should_stop=stop,
-            until=until,
-        )
+        at_once, head_start = self._choice.at_once, self._head_start
+        contest = Contest(members, formula, limits, at_once, head_start, self.stop_when, until)
+        replies, interrupted = ask(contest)
         if replies and replies[-1].outcome.verdict is not Verdict.UNKNOWN:
             return replies[-1], replies[-1].outcome
         return None, no_answer(members, replies, interrupted=interrupted)

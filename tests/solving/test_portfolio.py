@@ -179,10 +179,7 @@ class TestNobodyAnswers:
         assert first.endswith("; two: gave up (too hard for me); three: licence (only 3 variables)")
         assert "about to crash" in outcome.message  # its last words
 
-    @pytest.mark.parametrize("attribute", [False, True])
-    def test_stopped_on_request(
-        self, manager: Make, racers: Any, allgather: Instance, attribute: bool
-    ) -> None:
+    def test_stopped_on_request(self, manager: Make, racers: Any, allgather: Instance) -> None:
         plugins = manager(racers.record("one", "sleep"), racers.record("two", "hold"))
         with Solver(plugins, backend="one+two", head_start=0.1) as solver:
             began = time.perf_counter()
@@ -190,12 +187,9 @@ class TestNobodyAnswers:
             def should_stop() -> bool:
                 return time.perf_counter() > began + 1.5
 
-            if attribute:
-                solver.stop_when = should_stop
-                solution = solver.solve(allgather)
-                assert solver.solve(allgather).outcome.reason is StopReason.INTERRUPTED
-            else:
-                solution = solver.solve(allgather, should_stop=should_stop)
+            solver.stop_when = should_stop
+            solution = solver.solve(allgather)
+            assert solver.solve(allgather).outcome.reason is StopReason.INTERRUPTED
             assert time.perf_counter() - began < 6
             assert solution.outcome.reason is StopReason.INTERRUPTED
             assert set(pids(solver).values()) == {None}
@@ -212,8 +206,9 @@ class TestNobodyAnswers:
                     raise ZeroDivisionError
                 return False
 
+            solver.stop_when = should_stop
             with pytest.raises(ZeroDivisionError):
-                solver.solve(allgather, should_stop=should_stop)
+                solver.solve(allgather)
             assert set(pids(solver).values()) == {None}
 
 

@@ -18,7 +18,7 @@ def _unknown(instance: Instance, reason: StopReason, message: str) -> Solution:
 def hang(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
     """Until it is stopped; the message says so."""
     for _ in range(2000):
-        if solver.stop_when is not None and solver.stop_when():
+        if solver.stop_when():
             return _unknown(instance, StopReason.INTERRUPTED, "it was told")
         time.sleep(0.02)
     return _unknown(instance, StopReason.TIME_LIMIT, "it was never told")
