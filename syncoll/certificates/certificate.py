@@ -9,8 +9,6 @@ from syncoll.certificates.priced import Priced
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Topology
 
-__all__ = ["Certificate", "RoundsBound"]
-
 _MOST_STEPS = 1 << 16
 """Limit on S, because a file of any size may name any S, and the check takes time for each step."""
 

@@ -20,17 +20,6 @@ from syncoll.errors import ModelError
 from syncoll.model import Instance, RelationTable
 from syncoll.model.node_sets import NodeSets
 
-__all__ = [
-    "ChunkClass",
-    "ChunkClasses",
-    "ClassList",
-    "Demand",
-    "DemandList",
-    "DemandView",
-    "NodeNumber",
-    "demands",
-]
-
 NodeNumber = Annotated[int, "node"]
 """Whole numbers in certificates that are no nodes are positions or steps."""
 

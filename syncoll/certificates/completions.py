@@ -26,8 +26,6 @@ from syncoll.certificates.ways import cheapest_ways
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["CompletionCase", "Completions", "Send", "Way", "first_complete"]
-
 Send = tuple[int, int, bool]
 """Position of the link, step, and whether it is made."""
 

@@ -20,8 +20,6 @@ from syncoll.certificates.link_prices import LinkPrices, Prices
 from syncoll.errors import VerificationError
 from syncoll.model import Counting, Topology
 
-__all__ = ["Argument", "Priced", "SumsArgument"]
-
 
 class Argument:
     """The payments of chunks at some prices, with witnesses.

@@ -27,8 +27,6 @@ from syncoll.certificates.steiner import tree_cost
 from syncoll.errors import VerificationError
 from syncoll.wording import runs_in_words
 
-__all__ = ["Gossip", "GossipTree", "Trees"]
-
 
 @dataclass(frozen=True)
 class Trees(Argument):

@@ -34,8 +34,6 @@ from syncoll.certificates.priced import Argument
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["Share", "Ways", "cheapest_ways"]
-
 _LARGEST_OF_HALF_WORDS = 1 << 30
 """Sums below this are exact in half a machine word."""
 

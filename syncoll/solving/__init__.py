@@ -7,14 +7,14 @@ once.
 from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
-from syncoll.solving.members import (
-    SolverSettings as SolverSettings,
-    default_threads as default_threads,
-)
-from syncoll.solving.process import SolverProcess as SolverProcess
-from syncoll.solving.solver import Preparation as Preparation, Solver as Solver
 
 if TYPE_CHECKING:
+    from syncoll.solving.members import (
+        SolverSettings as SolverSettings,
+        default_threads as default_threads,
+    )
     from syncoll.solving.pool import SolverPool as SolverPool
-else:  # a single question needs no pool
+    from syncoll.solving.process import SolverProcess as SolverProcess
+    from syncoll.solving.solver import Preparation as Preparation, Solver as Solver
+else:
     __getattr__ = lazily(__name__)
