@@ -43,6 +43,11 @@ OnPoints = Callable[[Frontier], None]
 _NUMBER = re.compile(r"\b[0-9]+\b")
 
 
+def scope_of_seeds(names: str, where: str = "") -> str:
+    """The set that seeds search, in words; without a name there is no seed."""
+    return f"only the points that {names} constructs{where}" if names else "no points: no seed fits"
+
+
 @dataclass
 class StepState:
     """The questions to solvers about one number of steps.
@@ -291,7 +296,7 @@ class Ledger:
         steps = self._steps_of(points, families)
         scope = self.scope or source.scope
         if self._is_for_seeds and not self.scope:
-            scope = f"only the points that {self.asked['backend']} constructs"
+            scope = scope_of_seeds(self.asked["backend"] or "")
         limit = source.max_chunks if source.limits_chunks else None
         found = Frontier(
             request.topology,

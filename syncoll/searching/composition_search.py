@@ -16,7 +16,7 @@ from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.ledger import BoundsTable, CandidateSource, SearchRequest, Size, Strategy
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.incumbents import FEW_STEPS
-from syncoll.ledger.ledger import INTERRUPTED, Ledger
+from syncoll.ledger.ledger import INTERRUPTED, Ledger, scope_of_seeds
 from syncoll.model import Collective
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Frontier
@@ -294,10 +294,8 @@ class CompositionSearch:
         """The set that was searched, in words."""
         listed, answers = "; ".join(ways) or "none within the limits", self._search.answers
         if self._search.alone:
-            return (
-                f"only the points that {answers.backend_name} constructs for the collective and "
-                f"for parts of compositions ({listed})"
-            )
+            where = f" for the collective and for parts of compositions ({listed})"
+            return scope_of_seeds(answers.backend_name, where)
         seeds = " and points of seeds" if answers.seeding.seeds else ""
         return f"compositions ({listed}){seeds}"
 
