@@ -5,10 +5,25 @@
     a postcondition for chunks, an algorithm is a pair (Q, T) of rounds and sends, and C, S and R
     count chunks of a node, steps and rounds.
 
-    Differences from the paper: collectives that combine are defined directly, and not by running an
-    algorithm backwards; bounds are about rational rounds, too; and R is not limited to S + k.
+    The terms of the paper, and where they are here:
+    - the topology (P, B): [machine], with its [links] and [bounds]
+    - G chunks with the relations pre and post: a list of [chunk], and its length is G
+    - Q = r_0, ..., r_(S-1) and T: [rounds] and [sends] of an [algorithm]
+    - the relation V_s, which node has which chunk after s steps: [holds]
+    - S and R: [steps] and [total_rounds]; C is the argument of [is_algorithm]
+    - a valid algorithm: [valid]; bandwidth optimal: [costs_at_least] and [is_optimal]
 
-    [N] are natural numbers in binary, [nat] natural numbers (for steps), [Q] rational numbers. *)
+    Differences from the paper: collectives that combine are defined directly, and not by running an
+    algorithm backwards; bounds are about rational rounds, too, also 0 in a step; R is not limited to
+    S + k; and T is a list, in which a send may occur twice.
+
+    How to read Coq: [N] are natural numbers in binary, [nat] natural numbers (for steps), [Q]
+    rational numbers. [inject_Z] and [Z.of_N] only make whole numbers rational, and [==] is equality
+    of rational numbers. A [Record] is a tuple with named parts: [Bound l b] makes one, and
+    [capacity x] is a part of it. An [Inductive] relation holds if its rules derive it, and not
+    otherwise. [In x l] is "x is in the list l", [a <> b] "a is not b", [nth t l d] entry t of a list
+    (from 0; d beyond its end), [Some x] and [None] a value that may be missing. [A -> B -> C] is
+    "if A and B then C". *)
 
 From Coq Require Import List NArith ZArith QArith Permutation.
 Import ListNotations.
@@ -24,8 +39,9 @@ Definition link := (node * node)%type. (** from, to *)
 Record bound := Bound { over : list link; capacity : Q }.
 
 (** The nodes are the ends of the links. A link may be in several bounds, such as that of a cable
-    and that of a network card. Algorithms that are claimed to exist have whole rounds in each step,
-    or multiples of 1/[grains]. *)
+    and that of a network card; a link in no bound carries any number. Algorithms that are claimed to
+    exist have whole rounds in each step as in the paper, where [grains] is 1, else multiples of
+    1/[grains]. Bounds do not depend on it. *)
 Record machine := Machine { links : list link; bounds : list bound; grains : positive }.
 
 (** ** The collective *)
@@ -39,13 +55,18 @@ Definition chunk_eq (x y : chunk) : {x = y} + {x <> y}.
 Proof. repeat decide equality. Defined.
 
 (** A collective is a table of classes of equal chunks, with the number of chunks in each class if
-    the data of a node is cut into [per] chunks. Example: allgather on three nodes is
-    [Collective false 1 [(Chunk [0] [0;1;2], 1); (Chunk [1] [0;1;2], 1); (Chunk [2] [0;1;2], 1)]]. *)
+    the data of a node is cut into [per] chunks, so for C = [per]. Allgather on three nodes is
+    [Collective false 1 [(Chunk [0] [0;1;2], 1); (Chunk [1] [0;1;2], 1); (Chunk [2] [0;1;2], 1)]],
+    and allreduce [Collective true 1 [(Chunk [0;1;2] [0;1;2], 1)]]. An alltoall on two nodes needs a
+    C of 2 at least, one chunk for each node:
+    [Collective false 2 [(Chunk [0] [0], 1); (Chunk [0] [1], 1); (Chunk [1] [0], 1); (Chunk [1] [1], 1)]]. *)
 Record collective := Collective { combining : bool; per : N; classes : list (chunk * N) }.
 
 (** [chunks] are the chunks of a collective if the data of a node is cut into [C] chunks: the number
     of chunks of each class is to C as its number in the table is to [per], and there are no other
-    chunks. Chunk number c is entry c of this list. *)
+    chunks. ([count_occ] counts the chunks of a class.) If C is not a multiple for which these
+    numbers are whole, the collective has no algorithm with C. Chunk number c is entry c of this
+    list. *)
 Definition is_instance (k : collective) (C : N) (chunks : list chunk) : Prop :=
   (forall x, In x chunks -> exists n, In (x, n) (classes k)) /\
   (forall x n, In (x, n) (classes k) ->
@@ -71,8 +92,8 @@ Section Run.
 
   Definition is_chunk (c : N) (x : chunk) : Prop := nth_error chunks (N.to_nat c) = Some x.
 
-  (** Collectives that do not combine: node n holds chunk c before step t. Data that is sent in a
-      step can be sent on in the next step, and not before. *)
+  (** Collectives that do not combine: node n holds chunk c before step t, V_t of the paper. Data
+      that is sent in a step can be sent on in the next step, and not before. *)
   Inductive holds : nat -> N -> node -> Prop :=
   | holds_first c x n : is_chunk c x -> In n (pre x) -> holds 0 c n
   | holds_on t c n : holds t c n -> holds (S t) c n
@@ -80,14 +101,16 @@ Section Run.
       holds (S (step e)) (what e) (to e).
 
   (** Collectives that combine: node n has, before step t, the sum of the contributions of the
-      nodes X to chunk c: its own contribution, or a sum that it received. *)
+      nodes X to chunk c: its own contribution, or a sum that it received. If node 0 sends its
+      contribution to node 1, node 1 has [[1]] and [[0]], and it can form [[0;1]] of them. *)
   Inductive has : nat -> N -> node -> list node -> Prop :=
   | has_own c x n : is_chunk c x -> In n (pre x) -> has 0 c n [n]
   | has_on t c n X : has t c n X -> has (S t) c n X
   | has_sent e : In e (sends a) -> has (S (step e)) (what e) (to e) (carried e).
 
   (** It can form the sum of the contributions of X by adding up sums that it has, the [parts]. They
-      have no contributor in common, and together those of X: each contribution counts once. *)
+      have no contributor in common, and together those of X: each contribution counts once.
+      ([concat] is one list of all, [Permutation] the same in another order, [NoDup] none twice.) *)
   Definition forms (t : nat) (c : N) (n : node) (X : list node) : Prop :=
     exists parts, (forall Y, In Y parts -> has t c n Y) /\ Permutation (concat parts) X /\ NoDup X.
 
@@ -123,7 +146,8 @@ Section Claims.
     exists chunks, is_instance k C chunks /\ valid chunks a m (combining k).
 
   (** For all C, R and Q, and all algorithms of at most [most] steps (of any number with [None]):
-      R >= b * C, so the bandwidth cost R/C is at least b. *)
+      R >= b * C, so the bandwidth cost R/C is at least b. In the paper's cost of an algorithm it is
+      the factor of the time that all data takes over a link, and S that of the latency. *)
   Definition costs_at_least (most : option nat) (b : Q) : Prop :=
     forall C a, is_algorithm C a ->
       match most with Some s => (steps a <= s)%nat | None => True end ->
