@@ -1,4 +1,4 @@
-"""The end of a pool's processes when its parent is interrupted or dies."""
+"""The end of the processes of a pool's solvers when their parent is interrupted or dies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from syncoll.formula import Limits
 from syncoll.model import Instance, Topology
-from syncoll.solving import SolverSettings, open_pool
+from syncoll.solving import SolverPool, SolverSettings
 
 def main():
     import asking
@@ -28,7 +28,7 @@ def main():
     everything = np.ones((2, 2), dtype=bool)
     instance = Instance(line, "allgather", 1, 1, 1, np.eye(2, dtype=bool), everything)
     settings = SolverSettings(backend="pysat", limits=Limits(threads=2))
-    with open_pool(sys.argv[2], settings) as pool:
+    with SolverPool(settings, 2) as pool:
         try:
             for future in [pool.submit(instance) for _ in range(4)]:
                 assert future.result().verdict == "sat"
@@ -48,12 +48,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux sign
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("kind", ["local:2", "processes:2"])
-def test_no_process_is_left(tmp_path: Path, kind: str, how: signal.Signals) -> None:
+def test_no_process_is_left(tmp_path: Path, how: signal.Signals) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     parent = subprocess.Popen(
-        [sys.executable, str(script), str(FAKES), kind],
+        [sys.executable, str(script), str(FAKES)],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
