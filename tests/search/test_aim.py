@@ -86,11 +86,15 @@ def whole_frontier(topology: str, collective: str) -> syncoll.FrontierResult:
     return syncoll.pareto(topology, collective, seeds="none", progress="none")
 
 
-@pytest.mark.parametrize("sizes", ["64KiB", "1KiB:96KiB"])
 @pytest.mark.parametrize(
-    ("topology", "collective"), [("ring(4)", "allgather"), ("ring(4)", "reducescatter"),
-                                 ("line(3)", "allreduce")],
-)  # fmt: skip
+    ("topology", "collective", "sizes"),
+    [
+        ("ring(4)", "allgather", "1KiB:96KiB"),
+        ("ring(4)", "reducescatter", "64KiB"),
+        ("ring(4)", "reducescatter", "1KiB:96KiB"),
+        ("line(3)", "allreduce", "1KiB:96KiB"),
+    ],
+)
 def test_the_fastest_is_found(topology: str, collective: str, sizes: str) -> None:
     how = {"seeds": "none", "progress": "none"}
     everything = whole_frontier(topology, collective)

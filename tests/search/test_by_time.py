@@ -140,7 +140,7 @@ def test_wrong_timed_algorithms_are_refused(saved: Path, tmp_path: Path, wrong: 
 def test_no_classic_is_faster(topology: str, collective: str) -> None:
     sizes = "1KiB,32KiB,1MiB,32MiB"
     how = {"seeds": "none", "progress": "none", **MODEL}
-    found = syncoll.pareto(topology, collective, optimise_for=sizes, work=3, **how)  # type: ignore[arg-type]
+    found = syncoll.pareto(topology, collective, optimise_for=sizes, work=1, **how)  # type: ignore[arg-type]
     compared = syncoll.simulate(found, sizes=sizes, progress="none", **MODEL)
     for number, floor in enumerate(compared.floors):
         best, classic = compared.best(number), compared.best_classic(number)

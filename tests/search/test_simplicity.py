@@ -176,7 +176,7 @@ def _random_machine(random: Random) -> npt.NDArray[np.int64]:
 def _costs(topology: Topology, collective: str, most: int) -> dict[int, Fraction]:
     """The least R/C for each S."""
     found = syncoll.pareto(
-        topology, collective, max_chunks=most, max_steps=4, work=8, progress="none"
+        topology, collective, max_chunks=most, max_steps=4, work=2, progress="none"
     )
     every = ((s, known_cost(s, found.points, found.families)) for s in range(1, 5))
     return {s: cost for s, cost in every if cost is not None}
@@ -226,7 +226,7 @@ def test_large_formulas_are_not_asked_for_tiny_gains(
 
 def test_refutations_of_parts_of_a_round_stay_unchecked() -> None:
     topology = Topology.from_matrix("made", [[0, 3, 1], [1, 0, 3], [3, 1, 0]], grains=3)
-    limits: dict[str, Any] = {"max_chunks": 3, "max_steps": 3, "work": 5}
+    limits: dict[str, Any] = {"max_chunks": 3, "max_steps": 3, "work": 1}
     found = syncoll.pareto(topology, "broadcast", progress="none", **limits)
     assert found.evidence is not None
     refuted = {one for proof in found.evidence.proofs for one in proof.refuted}

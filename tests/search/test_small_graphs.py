@@ -64,7 +64,7 @@ def test_up_to_three_nodes(topology: Topology, collective: str, solver: Solver) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "topology", [g for i, g in enumerate(graphs(4)) if EVERY or i % 8 in (0, 7)], ids=str
+    "topology", [g for i, g in enumerate(graphs(4)) if EVERY or i in (0, 7)], ids=str
 )
 def test_four_nodes(topology: Topology, solver: Solver) -> None:
     for collective in COLLECTIVES:

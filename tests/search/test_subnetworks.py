@@ -115,7 +115,7 @@ def test_whole_rounds_are_searched_first() -> None:
     whole = Topology.from_links("two speeds", 5, dict(sorted(links.items())))
     fine = Topology.from_links("two speeds", 5, dict(sorted(links.items())), grains=3)
     coarse = syncoll.pareto(whole, "allgather", max_chunks=2, work=4)
-    found = syncoll.pareto(fine, "allgather", max_chunks=2, work=20)
+    found = syncoll.pareto(fine, "allgather", max_chunks=2, work=4)
     assert coarse.points
     for point in coarse.points:
         least = cost(found, point.steps)
