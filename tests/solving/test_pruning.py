@@ -101,7 +101,7 @@ def test_points_have_no_useless_send(machine: str, collective: str) -> None:
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_single_solutions_have_no_useless_send(symmetric: bool) -> None:
     found = syncoll.solve(
-        "line(4)", "allgather + allreduce", chunks=1, steps=4, rounds=4, backend="pysat",
+        "line(3)", "allgather + allreduce", chunks=1, steps=3, rounds=4, backend="pysat",
         symmetric=symmetric,
     )  # fmt: skip
     assert found.algorithm is not None
