@@ -95,7 +95,7 @@ def found() -> list[Solved]:
         ("hypercube(2)", "reduce(root=1) reproducible"),
         ("dgx1", "reducescatter reproducible within [[0,1,2,3],[4,5,6,7]]"),
     ):
-        frontier = pareto(machine, collective, work=1.5, progress="none")
+        frontier = pareto(machine, collective, work=0.4, progress="none")
         assert frontier.points
         solved += [(point.instance, point.algorithm) for point in frontier.points]
     return solved
@@ -183,7 +183,7 @@ def test_sums_of_another_association_are_refused() -> None:
 
 
 def test_files_keep_the_word_and_both_checkers_agree() -> None:
-    frontier = pareto("ring(4)", "allreduce reproducible", work=1, progress="none")
+    frontier = pareto("ring(4)", "allreduce reproducible", work=0.2, progress="none")
     document = json.loads(json.dumps(frontier_document(frontier)))
     assert document["schema"] == "syncoll/frontier/9"
     assert all(one.instance.reproducible for one in load_text(json.dumps(document), "x").algorithms)
@@ -370,8 +370,8 @@ def test_the_seed_finds_the_best_association_of_small_graphs(nodes: int) -> None
         edges = {(a, b): 1 for one in graph.edges for a, b in (one, one[::-1])}
         topology = Topology.from_links("graph", nodes, edges, [])
         best = min(least_bandwidth(graph, sums) for sums in trees(list(range(nodes))))
-        limits = SeedLimits(seconds=1.5)
-        options = {"seconds": 1.5, "chunks": 96}
+        limits = SeedLimits(seconds=0.5)
+        options = {"seconds": 0.5, "chunks": 96}
         seed, costs = RECORD.load(), []
         for proposal in seed.propose(topology, collective, limits, options):
             if proposal is None:

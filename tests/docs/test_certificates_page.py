@@ -533,7 +533,7 @@ def test_both_agree_about_mutated_files(
     documents: dict[str, Json], forests: dict[str, Json], tmp_path: Path
 ) -> None:
     named = list((documents | forests).items())
-    count = int(os.environ.get("SYNCOLL_MUTATIONS", "400"))
+    count = int(os.environ.get("SYNCOLL_MUTATIONS", "200"))
     accepted_files = 0
     for seed in range(count):
         choose = random.Random(seed)
