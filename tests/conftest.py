@@ -25,6 +25,20 @@ def _both_checkers() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _environment_is_kept() -> Iterator[None]:
+    """Tests of a module leave variables as they were: later ones in this process start others."""
+    before = dict(os.environ)
+    yield
+    # Pytest's own names the test that runs; libraries set theirs when they are loaded first.
+    names = {n for n in before.keys() | os.environ.keys() if n.startswith(_OURS)}
+    changed = {name for name in names if before.get(name) != os.environ.get(name)}
+    assert not changed, f"left changed: {sorted(changed)}"
+
+
+_OURS = ("SYNCOLL", "COUNTED", "PYTHON", "PATH", "HOME", "GLOO", "COLUMNS", "TERM", "LC_")
+
+
 @pytest.fixture
 def counted_work() -> Iterator[Callable[[], float]]:
     """Work is counted: a limit of seconds is a limit of work, the same on every machine under any
