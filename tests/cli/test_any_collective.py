@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Result, Run
 
-CASES = int(os.environ.get("SYNCOLL_COLLECTIVE_CASES", "6"))
+CASES = int(os.environ.get("SYNCOLL_COLLECTIVE_CASES", "3"))
 """Number of random collectives; five hundred take an hour of one core."""
 
 SPEC = """
