@@ -46,7 +46,7 @@ def documents() -> list[Json]:
         json.loads(json.dumps(frontier_document(pareto(machine, name, progress="none", **limits))))
         for machine in MACHINES.values()
         for name in ("allgather", "broadcast")
-        for limits in ({"max_chunks": 2, "max_steps": 3, "work": 5, "backend": "pysat"},)
+        for limits in ({"max_chunks": 2, "max_steps": 3, "work": 1, "backend": "pysat"},)
     ]
 
 
