@@ -16,7 +16,7 @@ _PRINTED_BY = {
     **{
         verb: verb for verb in ("bounds", "check", "design", "export", "plugins", "repair", "store")
     },
-    **dict.fromkeys(("collective", "ni-table", "symmetry", "topology"), "show"),
+    **dict.fromkeys(("collective", "symmetry", "topology"), "show"),
     **dict.fromkeys(("execution", "mpi-execution"), "run"),
     "explanation": "explain",
     "specs": "spec list",

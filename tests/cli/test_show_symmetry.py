@@ -100,7 +100,6 @@ def test_json_has_everything(run: Run) -> None:
             "root 9 does not exist: the nodes are 0 to 3",
         ),
         (["--symmetry", "ring(4)", "-C", "2"], "--chunks has no effect with --symmetry"),
-        (["--symmetry", "ring(4)", "--as", "ni-table"], "--as has no effect with --symmetry"),
     ],
 )
 def test_invalid_requests_are_refused(words: list[str], message: str, run: Run) -> None:

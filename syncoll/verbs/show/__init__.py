@@ -7,11 +7,7 @@ machine's symmetry.
   syncoll show alltoall --nodes 4 -C 4
   syncoll show my-machine.syncoll:quad
   syncoll show frontier.json
-  syncoll show frontier.json --as ni-table
   syncoll show --symmetry "torus(4,4)" allgather
-
---as ni-table prints the work of each node's network interface: the schedule tables of the MultiTree
-paper, for every algorithm whose chunks go up and down trees.
 
 --symmetry shows the permutations of the nodes that searches use to carry results from one node to
 others: the automorphisms of the machine, or of the machine and a collective.

@@ -4,23 +4,10 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli import Exit, ask, note, print_value, width
+from syncoll.cli import Exit, ask, print_value, width
 from syncoll.documents.sniff import holds_forest
 from syncoll.errors import UsageError
 from syncoll.spec.kinds import kind_of
-
-_VIEWS = ("steps", "ni-table")
-
-
-def more(parser: argparse.ArgumentParser) -> None:
-    """Adds --as."""
-    parser.add_argument(
-        "--as",
-        dest="view",
-        choices=_VIEWS,
-        default=_VIEWS[0],
-        help="algorithms step by step, or as a schedule table for each node (default: steps)",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,18 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind = kind_of(session.specs, what)
     if arguments.symmetry:
         return _show_symmetry(arguments, kind)
-    if arguments.view != _VIEWS[0]:
-        if kind != "file":
-            raise UsageError(
-                f"--as {arguments.view} shows stored algorithms, and {what} is a {kind}; name a "
-                "file that a search wrote with -o"
-            )
-        from syncoll.documents import WITH_ALGORITHMS, read_file
-        from syncoll.verbs.show.ni_tables import ni_tables_of
-
-        stored = read_file(Path(what), WITH_ALGORITHMS, "show --as")
-        print_value(arguments, ni_tables_of(stored, note))
-    elif kind == "file" and holds_forest(Path(what)):
+    if kind == "file" and holds_forest(Path(what)):
         print_value(arguments, syncoll.load_forest(what), trees=True)
     else:
         print_value(arguments, ask(arguments, width=width()))
@@ -59,12 +35,7 @@ def _show_symmetry(arguments: argparse.Namespace, kind: str) -> int:
             f"--symmetry is about a machine, and {what} is a {kind}; write "
             "`syncoll show --symmetry TOPOLOGY COLLECTIVE`"
         )
-    options = {
-        "--nodes": arguments.nodes,
-        "--chunks": arguments.chunks,
-        "--as": arguments.view != _VIEWS[0],
-    }
-    for name, given in options.items():
+    for name, given in (("--nodes", arguments.nodes), ("--chunks", arguments.chunks)):
         if given:
             raise UsageError(f"{name} has no effect with --symmetry; leave it out")
     print_value(arguments, syncoll.symmetry_of(what, arguments.collective))
