@@ -37,7 +37,7 @@ LIBRARY = SpecLibrary.load([record.folder for record in LIBRARIES])
 def both_ways(rates: dict[tuple[int, int], int]) -> Topology:
     every = {**rates, **{(b, a): rate for (a, b), rate in rates.items()}}
     links = tuple(sorted(every))
-    bounds = tuple(BandwidthBound(frozenset([link]), F(every[link])) for link in links)
+    bounds = tuple(BandwidthBound((link,), F(every[link])) for link in links)
     return Topology("weak", 6, links, bounds)
 
 
