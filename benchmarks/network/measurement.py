@@ -26,7 +26,7 @@ __all__ = ["Row", "default_rate", "measure"]
 
 T = TypeVar("T")
 
-REPEATS, SECONDS, WORK = 5, 300.0, 3.0
+REPEATS, SECONDS, WORK = 5, 1200.0, 10.0
 """Timed calls, the limit for each program, and units of work of a search."""
 
 _OFTEN, _LEAST, _BUSY = 9, 1e-3, 0.1
