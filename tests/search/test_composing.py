@@ -315,7 +315,7 @@ def test_a_composition_with_too_many_sends_is_not_made() -> None:
 
 @pytest.mark.parametrize(
     ("seeds_alone", "begins"),
-    [(True, "searched: only the points that "), (False, "only these were searched: composition")],
+    [(True, "searched: no points: no seed fits"), (False, "only these were searched: composition")],
 )
 def test_open_claims_name_the_searched_algorithms(
     seeds_alone: bool, begins: str, solver: Solver
