@@ -163,16 +163,16 @@ queue holds 2 MB.
 *C file* is our algorithm over MPICH, compiled with `SYNCOLL_IN_ORDER`, *module* the same over
 PyTorch and Gloo, next to the libraries' own collectives: medians of 5 calls, which take turns in
 one run. The slowest rank counts. `syncoll pareto --optimise-for` found the algorithms with 3 units
-of work (10 for the allgather on *torus(4,4)*, the allreduces on machines with hubs, and the
-broadcast on *two_hubs(4)*), and `syncoll plan --timing lockstep` chose one for each size. Of an
-exchange the algorithms of the routed machine take part, whose sends cross several links. *Speed-up*
-is the better library over the better one of ours. *Predicted* is the simulated time with a latency
-and a bandwidth from two point-to-point runs over a single link, of 1 KiB and 4 MiB. The latency is
-at least 1 ms, since ranks share cores, and a tenth of it occupies the link. *Floor* is the proved
-lower bound on every algorithm's time with the same costs; a bucket of tokens lets 20 kB pass at
-once, so a small size can take less. MPICH runs with `MPIR_CVAR_ENABLE_HEAVY_YIELD`: a rank that
-waits leaves its core to others. Other programs ran on both cores at the same time, with a load of 5
-to 15; the ranks had priority. It disturbs the times of small sizes most.
+of work, and `syncoll plan --timing lockstep` chose one for each size. The allgather on
+*torus(4,4)*, the allreduces on machines with hubs, and the broadcast on *two_hubs(4)* had 10 units.
+Of an exchange the algorithms of the routed machine take part, whose sends cross several links.
+*Speed-up* is the better library over the better one of ours. *Predicted* is the simulated time with
+a latency and a bandwidth from two point-to-point runs over a single link, of 1 KiB and 4 MiB. The
+latency is at least 1 ms, since ranks share cores, and a tenth of it occupies the link. *Floor* is
+the proved lower bound on every algorithm's time with the same costs; a bucket of tokens lets 20 kB
+pass at once, so a small size can take less. MPICH runs with `MPIR_CVAR_ENABLE_HEAVY_YIELD`: a rank
+that waits leaves its core to others. Other programs ran on both cores at the same time, with a load
+of 5 to 15; the ranks had priority. It disturbs the times of small sizes most.
 
 The allreduce on *two_hubs(4)* loses to Gloo's ring at 1 MiB: up to four messages of a step share a
 link there, TCP gives them unequal shares, and the step ends with the slowest.

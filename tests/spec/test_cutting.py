@@ -339,7 +339,7 @@ def survey(seed: int, folder: Path, nodes: int) -> bool | None:
     refused = None in tables.values()
     if not refused and text.count("collective") == 1:
         assert is_cut(tables), text
-    elif not refused:  # parts may leave out the C of which all others are multiples
+    elif not refused:  # parts may leave out the C that divides all others
         assert agree(tables), text
     elif text.count("collective") == 1:
         assert not is_cut(tabulated(says, nodes, 64)), text
