@@ -548,7 +548,7 @@ Section Computed.
 End Computed.
 
 (** The cost of a cheapest tree from some of the sources to all goals, with a row of prices for each
-    step; [far_of] the prices or more if there is none. *)
+    step; without such a tree at least [far_of] of the prices. *)
 Definition tree_cost (ls : list link) (tab : table) (sources gs : list node) : Z :=
   let far := far_of tab in
   value (from_sources far gs (grown far ls gs tab) sources) (repeat true (length gs)).
