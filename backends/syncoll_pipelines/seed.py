@@ -127,8 +127,8 @@ class _Search:
                 idle = 0 if self._best is not before else idle + 1
 
     def _rate(self) -> Fraction | None:
-        """The largest rate at which chunks reach every node, or a bound on it for large machines; None
-        if it is not computed.
+        """The largest rate at which chunks reach every node, or a bound on it for large machines;
+        None if it is not computed.
         """
         topology = self._topology
         others = tuple(node for node in range(topology.num_nodes) if node != self._root)
