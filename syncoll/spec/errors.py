@@ -21,6 +21,10 @@ from syncoll.spec.values import NameScope, written
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
 
+_LOOP = "; it stands after the links: `link (i, i + 1) for i in range(3) if i != 1`"
+_HINTS = {"for": _LOOP, "if": _LOOP, "..": "; `range(a, b)` has the numbers from a to b - 1"}
+"""For loops, conditions and ranges in the syntax of other languages."""
+
 
 def describe_cell(cell: tuple[tuple[int, ...], tuple[int, ...]] | None, scope: NameScope) -> str:
     """The values of the variables in a cell: `` (with c = 3, n = 0)``."""
@@ -102,6 +106,8 @@ def syntax_error(
     close = difflib.get_close_matches(text, [word for word in accepted if word.isalpha()], 1, 0.7)
     shown = text if len(text) <= 40 else text[:40] + "…"
     hint = f"; did you mean `{close[0]}`?" if close and close[0] != text else ""
+    if text == ".." or "link" in accepted:
+        hint = hint or _HINTS.get(text, "")
     return span.error(f"unexpected `{shown}`{hint}", expected)
 
 

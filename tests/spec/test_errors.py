@@ -49,6 +49,13 @@ TOPOLOGY_CASES = {
         "nodes 4\nlink (0, 1) bandwith 1", 3, 13, "bandwith",
         "did you mean `bandwidth`?", "`bandwidth`",
     ),
+    "loop around links": (
+        "nodes 4\nfor i in range(3) { link (i, i + 1) }", 3, 1, "for",
+        "it stands after the links", "link",
+    ),
+    "dotted range": (
+        "nodes 4\nlink (i, i + 1) for i in 0..3", 3, 27, "..", "`range(a, b)`", "`bandwidth`",
+    ),
     "keyword as a name": ("nodes link", 2, 7, "link", "a word of the language", "expression"),
     "unknown name": ("nodes m", 2, 7, "m", "no variable, constant or relation `m`", "variable"),
     "unknown function": (
