@@ -46,6 +46,7 @@ _RECORDS = {
     "plan": ("plan", "PlanRecord"),
     "simulation": ("simulation", "SimulationRecord"),
     "recommendation": ("recommendation", "RecommendationRecord"),
+    "floors": ("floors", "FloorsRecord"),
 }
 """The module of each kind's record, imported when needed, and its name."""
 

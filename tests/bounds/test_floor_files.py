@@ -10,12 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import syncoll
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.cli.main import main
+from syncoll.documents import schema
 from syncoll.documents.floors import floors_document, read_floors
 from syncoll.errors import SyncollError
 from syncoll.model import Topology
@@ -68,6 +70,7 @@ MACHINES: dict[str, tuple[str, str, int]] = {
 def test_both_checkers_accept_a_file(name: str, tmp_path: Path) -> None:
     document = made(*MACHINES[name])
     assert accepted(document, tmp_path / "floors.json")
+    jsonschema.Draft202012Validator(schema("floors")).validate(document)
     (floor,) = document["floors"]
     assert floor["reading"] == {"alltoall": "moving", "switches": "moving"}.get(name, name)
 

@@ -34,13 +34,14 @@ def file_schema(
         "plan",
         "simulation",
         "recommendation",
+        "floors",
     ],
 ) -> Mapping[str, Any]:
     """The JSON Schema of a kind of file.
 
     Args:
         kind: frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest,
-            plan, simulation or recommendation.
+            plan, simulation, recommendation or floors (of simulate).
 
     Raises:
         UsageError: if there is no such kind.
