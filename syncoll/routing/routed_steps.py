@@ -27,7 +27,7 @@ def routed(topology: Topology) -> Topology:
     one bound gets no link, as B cannot count a send twice.
 
     Where each link has a bandwidth of its own and nothing is shared, the links become the cables of
-    the result's `fabric`.
+    the result's `fabric`.  A network with switches stays it only if every pair had a link.
 
     Raises `ModelError` if there are more than `MOST_ROUTED` nodes, or switches copy or add up.
     """
@@ -58,13 +58,14 @@ def routed(topology: Topology) -> Topology:
         for bound, first, last in zip(topology.bounds, starts, starts[1:], strict=False)
         if first < last
     )
+    links = tuple(_links(np.setdiff1d(pairs, twice), nodes))
     return Topology(
         f"routed {topology.name}",
         nodes,
-        tuple(_links(np.setdiff1d(pairs, twice), nodes)),
+        links,
         bounds,
         topology.origin,
-        _cables(topology),
+        _cables(topology, links),
         grains=topology.grains,
     )
 
@@ -122,8 +123,11 @@ def _links(pairs: IntArray, nodes: int) -> list[tuple[int, int]]:
     return list(zip((pairs // nodes).tolist(), (pairs % nodes).tolist(), strict=True))
 
 
-def _cables(topology: Topology) -> Fabric | None:
+def _cables(topology: Topology, links: tuple[tuple[int, int], ...]) -> Fabric | None:
     """The links as cables between nodes, where they can be."""
+    switched = topology.fabric is not None and topology.fabric.num_switches > 0
+    if switched and links != topology.links:  # routes through its switches give other links
+        return None
     try:
         return Fabric.of(topology)
     except ModelError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from random import Random
 
 import networkx as nx
@@ -12,6 +13,7 @@ from syncoll.errors import ModelError, SpecError
 from syncoll.model import Topology
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology, routed
+from syncoll.simulating import physical_network
 from syncoll.spec import SpecLibrary
 from tests.oracles.fabrics import random_fabric
 
@@ -75,6 +77,8 @@ def test_bounds_that_are_shared_count_each_pair_once(seed: int) -> None:
         ours = sorted((b.chunks_per_round, b.label) for b in found.bounds if link in b.links)
         theirs = sorted((b.chunks_per_round, b.label) for b in plain.bounds if link in b.links)
         assert ours == theirs
+    # The simulator takes its lanes from the bounds unless the fabric has the same routes.
+    assert physical_network(found, Fraction(0), Fraction(1)).routes
 
 
 def test_a_route_that_crosses_a_bound_twice_gives_no_link() -> None:
