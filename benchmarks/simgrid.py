@@ -213,11 +213,10 @@ def best_of_many(kept: Mapping[str, Row], collective: str) -> list[str]:
     """The algorithms that are best on average over the rows of `MANY` ranks; all without such."""
     costs: dict[str, list[float]] = {}
     for row in kept.values():
-        if row["collective"] == collective and row["nodes"] == MANY and row["done"]:
-            for cell in row["cells"]:
-                block = str(cell["block"])
+        if row["collective"] == collective and row["nodes"] == MANY and row["libraries"]:
+            for block in map(str, sizes_of(MANY)):
                 times = {name: found.get(block) for name, found in row["libraries"].items()}
-                least = min(time for time in times.values() if time)
+                least = min((time for time in times.values() if time), default=1.0)
                 for name, time in times.items():
                     costs.setdefault(name, []).append(log(time / least) if time else 9.0)
     names = [name for name in ALGORITHMS[collective].split() if name in costs]
@@ -225,11 +224,11 @@ def best_of_many(kept: Mapping[str, Row], collective: str) -> list[str]:
 
 
 def measure(row: Row, kept: Mapping[str, Row], arguments: argparse.Namespace) -> Iterator[None]:
-    """Fills a row, and yields when a part is there."""
+    """Fills a row or the asked part of it, and yields when something is there."""
     collective, topology = row["collective"], syncoll.topology(row["machine"])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if not row["cells"]:
+        if not row["cells"] and arguments.part != "libraries":
             frontiers = arguments.frontiers or folder
             cells = points(row["machine"], collective, arguments.work, frontiers)
             write_platform(topology, folder)
@@ -246,8 +245,8 @@ def measure(row: Row, kept: Mapping[str, Row], arguments: argparse.Namespace) ->
         option = OPTIONS.get(collective, collective)
         ways = {name: f"coll-selector:{name}" for name in SELECTORS}
         ways |= {name: f"{option}:{name}" for name in singles}
-        blocks = [cell["block"] for cell in row["cells"]]
-        for library, way in ways.items():
+        blocks = sizes_of(topology.num_nodes)
+        for library, way in ways.items() if arguments.part != "ours" else ():
             if library in row["libraries"]:
                 continue
             lines = run(folder, [f"--cfg=smpi/{way}"], [collective, *blocks], arguments.limit)
@@ -257,7 +256,8 @@ def measure(row: Row, kept: Mapping[str, Row], arguments: argparse.Namespace) ->
             if failed:
                 row["failed"][library] = failed[0]
             yield
-    row["done"] = True
+        row["compared"] |= arguments.part != "ours"
+    row["done"] = bool(row["cells"]) and row["compared"]
     yield
 
 
@@ -383,34 +383,43 @@ def plot(rows: list[Row], folder: Path) -> None:
             figure.savefig(folder / f"{file}.svg", metadata={"Date": None})
 
 
+def read_kept(file: Path) -> dict[str, Row]:
+    """The rows of a file, if it is there."""
+    rows: dict[str, Row] = json.loads(file.read_text()) if file.is_file() else {}
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_rows(parser)
     parser.add_argument("--work", default="15", help="units of work of each search")
     parser.add_argument("--limit", type=int, default=300, help="seconds of processor of each run")
     parser.add_argument("--frontiers", type=Path, help="a folder that keeps the frontiers")
-    parser.add_argument("--again", action="store_true", help="make kept rows again")
+    parser.add_argument("--again", action="store_true", help="make kept rows or parts again")
+    parser.add_argument("--part", choices=("ours", "libraries"), help="of the rows; both if absent")
     parser.add_argument("--page", action="store_true", help="only write the page")
     parser.add_argument("--kept", type=Path, default=KEPT, help=f"the rows (default {KEPT})")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "simgrid.md")
     parser.add_argument("--plots", type=Path, help="a folder for a plot of each machine")
     arguments = parser.parse_args()
-    kept: dict[str, Row] = {}
-    if arguments.kept.is_file():
-        kept = json.loads(arguments.kept.read_text())
+    kept = read_kept(arguments.kept)
     for machine in () if arguments.page else MACHINES:
         for collective in COLLECTIVES:
             key = f"{machine} {collective}"
             if not is_asked(arguments, machine, collective):
                 continue
+            row = kept.get(key) or {"machine": machine, "collective": collective}
             if arguments.again or key not in kept:
-                about = {"machine": machine, "collective": collective, "done": False}
-                about["nodes"] = syncoll.topology(machine).num_nodes
-                about["commit"] = made_at().split()[3].rstrip(",")
-                kept[key] = {**about, "cells": [], "libraries": {}, "failed": {}}
-            row = kept[key]
+                row["nodes"] = syncoll.topology(machine).num_nodes
+                row["commit"] = made_at().split()[3].rstrip(",")
+                if arguments.part != "libraries" or key not in kept:
+                    row["cells"] = []
+                if arguments.part != "ours" or key not in kept:
+                    row |= {"libraries": {}, "failed": {}, "compared": False}
+            row["done"] = bool(row["cells"]) and row["compared"]
             try:
                 for _ in measure(row, kept, arguments) if not row["done"] else ():
+                    kept = {**read_kept(arguments.kept), key: row}  # another run may add to it
                     write_atomically(arguments.kept, json.dumps(kept, indent=0) + "\n")
             except (RuntimeError, syncoll.errors.SyncollError) as error:
                 print(f"{key}: {error}", flush=True)
