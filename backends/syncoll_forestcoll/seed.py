@@ -4,7 +4,7 @@ An algorithm of few steps has few chunks.  So forests of fewer trees for each ro
 fit the links less well, but are lower and need a smaller C (ForestColl paper, section 4.5).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd
@@ -121,15 +121,12 @@ class ForestSeed(ResumingSeed):
         few: Proposals = iter(())
         if topology.counts_copies and not fixed_k:
             few = few_steps(topology, collective, turn)
-        if topology.counts_copies:  # otherwise seed `pipelines` has waves of better trees
-            trees = forests.of(ks[-1])
-            family = best_waves(topology, collective, trees, limits.max_chunks) if trees else None
-            if family is not None and limits.allow(
-                steps=family.steps.at(family.first), rounds=family.rounds_needed.at(family.first)
-            ):
+        if _least_sends(topology, shares) * ks[-1] * _LATE <= MOST_SENDS:
+            for family in best_waves(topology, collective, forests.of(ks[-1]), limits.max_chunks):
                 first = family.member(family.first)
-                note = f"k = {ks[-1]}, waves"
-                yield Proposal(first.chunks, first.algorithm, note, family)
+                if limits.allow(steps=first.steps, rounds=first.rounds):
+                    found.append((first.steps, first.bandwidth))
+                    yield Proposal(first.chunks, first.algorithm, f"k = {ks[-1]}, waves", family)
         going = True
         while shapes or going:
             going = False
@@ -270,21 +267,24 @@ def _shares(topology: Topology, collective: Collective) -> tuple[int, ...] | Non
 
 
 def best_waves(
-    topology: Topology, collective: Collective, trees: Iterable[StepTree], most_chunks: int | None
-) -> Family | None:
-    """The family of waves of all trees that loses the fewest rounds; None if R/C does not fall.
+    topology: Topology, collective: Collective, trees: Sequence[StepTree], most_chunks: int | None
+) -> list[Family]:
+    """The family of waves of all trees with the fewest chunks, then the one that loses the fewest
+    rounds if it is better; empty if R/C does not fall.
 
     A middle step loads the links with all trees together, so R/C tends to the forest's throughput.
-    The multiple of the trees is chosen that loses the fewest rounds in the first and last waves, in
-    which a step of several rounds can be shorter.
+    Multiples of the trees may lose fewer rounds in the first and last waves, in which a step of
+    several rounds can be shorter.
 
     Args:
         collective: not combining.
-        trees: at least one for each class of chunks.
-        most_chunks: limit on C of its first member, or None.
+        trees: at least one for each class of chunks, or none at all.
+        most_chunks: limit on C of the first members, or None.
     """
+    if not trees:
+        return []
     packing = TreePacking(topology, trees)
-    best: Family | None = None
+    found: list[Family] = []
     for times, chunks in packing.chunk_counts(collective, _TIMES, most_chunks):
         streams = packing.deal(collective.tabulate(topology.num_nodes, chunks))
         if not times or not 0 < streams.num_sends * _LATE <= MOST_SENDS:
@@ -294,9 +294,9 @@ def best_waves(
             most_chunks is not None and family.chunks.at(family.first) > most_chunks
         ):
             continue
-        if best is None or _late(family) < _late(best):
-            best = family
-    return best
+        if not found or _late(family) < _late(found[-1]):
+            found = [*found[:1], family]
+    return found
 
 
 def _late(family: Family) -> Fraction:
