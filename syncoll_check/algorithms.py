@@ -177,7 +177,8 @@ class Replay:
             require_room(self.machine, self.rounds, self.loads(summed=summed))
 
     @cached_property
-    def _by_step(self) -> list[list[Send]]:
+    def by_step(self) -> list[list[Send]]:
+        """The sends of each step; not the images of carriers."""
         found: list[list[Send]] = [[] for _ in self.rounds]
         for send in self.sends:
             found[send[3]].append(send)
@@ -185,7 +186,7 @@ class Replay:
 
     def _hold_copies(self) -> None:
         held = [pre for pre, _ in self.ends]
-        for now in self._by_step:
+        for now in self.by_step:
             for c, a, _, t, _ in now:
                 require(held[c] >> a & 1, f"node {a} does not hold chunk {c} in step {t}")
             for c, _, b, _, _ in now:
@@ -204,13 +205,13 @@ class Replay:
         for c in self.watched:
             for n in bits(self.ends[c][0]):
                 held[c, n].add(1 << n)
-        for now in self._by_step:
+        for now in self.by_step:
             for c, a, _, t, own in now:
                 inside = own and not own & ~self.ends[c][0] and formed(held[c, a], c, own)
                 require(
                     inside, f"node {a} cannot form the data that it sends of chunk {c} in step {t}"
                 )
-            for group in self._groups(now, summed):
+            for group in self.arrivals(now, summed):
                 c, _, b, _, _ = group[0]
                 held[c, b].add(reduce(or_, (send[4] for send in group)))
         for c in self.watched:
@@ -239,7 +240,7 @@ class Replay:
                 pieces += inside
         return orders
 
-    def _groups(self, now: list[Send], summed: bool) -> Iterator[list[Send]]:
+    def arrivals(self, now: list[Send], summed: bool) -> Iterator[list[Send]]:
         """The sends of a step, grouped by the sum that switches make of them."""
         copied, groups = set[Send](), defaultdict[tuple[int, ...], list[Send]](list)
         if not summed:
@@ -295,9 +296,9 @@ class Replay:
         for j, kind in enumerate(machine.counting):
             for i in machine.members[j] if kind else ():
                 counted[i].append(j)
-        for t, now in enumerate(self._by_step if counted else ()):
+        for t, now in enumerate(self.by_step if counted else ()):
             values = defaultdict[int, set[Any]](set)
-            for i, group in enumerate(self._groups(now, summed)):
+            for i, group in enumerate(self.arrivals(now, summed)):
                 for c, a, b, _, whose in group:
                     for j in counted[machine.number[a, b]]:
                         alike = (c, a, whose) if machine.counting[j] == "sources" else i

@@ -57,8 +57,9 @@ Section Check.
     - right. apply Qeq_bool_iff, H2.
   Qed.
 
-  (** [paid] are payments, each under a part of the prices; [None] if one is wrong. *)
-  Definition check_paid (most : option nat) (unit : Q) (multiple : Z) (prices : table)
+  (** [paid] are payments, each under a part of the prices; [None] if one is wrong. [each] is a
+      condition on the payments of each class. *)
+  Definition check_paid (each : list paid -> chunk -> bool) (most : option nat) (unit : Q) (multiple : Z) (prices : table)
     (paid : option (list paid)) (r : Q) : bool :=
     let of_links := link_prices m prices in
     (length prices =? match most with Some s => s | None => 1 end)%nat
@@ -66,23 +67,25 @@ Section Check.
     && match paid with
        | None => false
        | Some whole =>
-           forallb (fun c => shares_fit whole of_links (fst c)) (classes k)
+           forallb (fun c => shares_fit whole of_links (fst c) && each whole (fst c)) (classes k)
            && settles unit r (payment (fun x => rounded of_links multiple (pay whole x)) k)
        end.
 
+  (** If a bound counts several sends as one, a class has one share. *)
   Definition check_prices (most : option nat) (unit : Q) (prices : table) (shares : list share)
     (r : Q) : bool :=
-    check_paid most unit 0 prices
+    check_paid (fun whole x => forallb counts_each (bounds m) || is_single whole x) most unit 0 prices
       (option_map (@concat _) (all_some (map (pays_share m k nodes most) shares))) r.
 
   Definition check_trees (most : nat) (unit : Q) (multiple : Z) (prices : table)
     (trees : list tree) (r : Q) : bool :=
-    check_paid (Some most) unit multiple prices
+    prices_sends m prices && check_paid (fun _ _ => true) (Some most) unit multiple prices
       (option_map (@concat _) (all_some (map (pays_tree m k most) trees))) r.
 
   Definition check_completions (most : nat) (unit : Q) (multiple : Z) (prices : table)
     (cases : list (chunk * list case)) (r : Q) : bool :=
-    combining k && check_paid (Some most) unit multiple prices
+    combining k && prices_sends m prices
+    && check_paid (fun _ _ => true) (Some most) unit multiple prices
       (all_some (map (pays_cases m most nodes (link_prices m prices)) cases)) r.
 
   Definition cut_row (inside : list node) : list Z :=
@@ -127,7 +130,7 @@ Section Check.
     let unit := room (of_bounds m prices) in
     let of_links := link_prices m [prices] in
     let paths := if moved then moved_paths of_links else [] in
-    combining k && (length parts =? nodes)%nat && (0 <=? one) && rooms_fit m [prices] unit
+    combining k && prices_sends m [prices] && (length parts =? nodes)%nat && (0 <=? one) && rooms_fit m [prices] unit
     && forallb (fun l => (part (fst l) =? part (snd l))%N || (one <=? link_price m prices l))
          (links m)
     && settles unit r (payment (pay_sends part moved one paths) k).
@@ -159,40 +162,71 @@ Section Check.
     intros x y. unfold same_chunk. destruct (chunk_eq x y); split; congruence.
   Qed.
 
-  Lemma check_paid_sound most unit multiple prices paid r :
-    check_paid most unit multiple prices paid r = true ->
-    (forall whole x tab z, paid = Some whole -> In (x, (tab, z)) whole -> is_paid m k most x tab z) ->
+  Lemma check_paid_sound each most unit multiple prices paid r :
+    check_paid each most unit multiple prices paid r = true ->
+    (forall whole x tab z, paid = Some whole -> In (x, (tab, z)) whole ->
+      is_paid m k most x tab z /\
+      (prices_sends m prices = false -> is_paid_on_path m k most x tab z)) ->
+    (forall whole x, each whole x = true -> prices_sends m prices = false ->
+      is_single whole x = true) ->
     costs_at_least m k most (r / inject_Z (Z.of_N (per k))).
   Proof.
-    unfold check_paid. intros H Hpaid. apply andb_true_iff in H as [H H2].
+    unfold check_paid. intros H Hpaid Heach. apply andb_true_iff in H as [H H2].
     apply andb_true_iff in H as [_ Hfit]. destruct paid as [whole|]; [|discriminate].
     apply andb_true_iff in H2 as [Hshares Hr]. apply settles_sound in Hr as [Hr Hunit].
     rewrite forallb_forall in Hshares.
+    assert (Hclass : forall x, In x (map fst (classes k)) ->
+      shares_fit whole (link_prices m prices) x = true /\ each whole x = true).
+    { intros x Hx. apply in_map_iff in Hx as [c [<- Hc]]. apply andb_true_iff, Hshares, Hc. }
     eapply priced with (prices := prices) (unit := unit); eauto using formed_per, formed_distinct.
-    intros chunks a Hok Hmost i x Hi Hx. apply in_map_iff in Hx as [c [<- Hc]].
-    apply rounded_le. apply (class_pays m k most whole) with (chunks := chunks); eauto.
+    intros chunks a Hok Hmost.
+    assert (Hall : exists kept, has_room m most prices a kept /\
+      forall i x, nth_error chunks i = Some x -> In x (map fst (classes k)) -> pay whole x
+        <= total (cost (price_in (links m) most (link_prices m prices))) (own kept i)).
+    { destruct (prices_sends m prices) eqn:Hsends.
+      - exists (sends a). split; [apply all_have_room, Hsends|]. intros i x Hi Hx.
+        apply (class_pays m k most whole) with (chunks := chunks); auto.
+        + intros tab z Hp. apply (Hpaid whole x tab z eq_refl Hp).
+        + apply Hclass, Hx.
+      - apply (paths_kept m k most prices chunks a); [exact Hok|]. intros i x Hi Hx.
+        destruct (Hclass x Hx) as [H1 H2]. apply (single_pays m k most whole) with (chunks := chunks); auto.
+        intros tab z Hp. apply (Hpaid whole x tab z eq_refl Hp), eq_refl. }
+    destruct Hall as [kept [H1 H2]]. exists kept. split; [exact H1|].
+    intros i x Hi Hx. apply rounded_le, H2; assumption.
+  Qed.
+
+  Lemma counts_each_sound prices : forallb counts_each (bounds m) = true -> prices_sends m prices = true.
+  Proof.
+    rewrite forallb_forall. intros H. unfold prices_sends. rewrite forallb_forall. intros row _.
+    rewrite forallb_forall. intros [b z] Hb. apply in_combine_l in Hb. cbn. rewrite (H b Hb).
+    apply orb_true_r.
   Qed.
 
   Lemma check_prices_sound most unit prices shares r :
     check_prices most unit prices shares r = true ->
     costs_at_least m k most (r / inject_Z (Z.of_N (per k))).
   Proof.
-    intros H. apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
-    destruct (all_some _) as [paid|] eqn:Hall; [|discriminate]. injection H as <-.
-    apply in_concat in Hin as [l [Hl Hin]].
-    apply (all_some_in _ _ _ Hall) in Hl. apply in_map_iff in Hl as [sh [Hsh _]].
-    exact (proj2 (pays_share_sound m k nodes most sh l x tab z Hsh Hin)).
+    intros H. apply check_paid_sound in H; [exact H| |]; clear H.
+    - intros whole x tab z H Hin.
+      destruct (all_some _) as [paid|] eqn:Hall; [|discriminate]. injection H as <-.
+      apply in_concat in Hin as [l [Hl Hin]].
+      apply (all_some_in _ _ _ Hall) in Hl. apply in_map_iff in Hl as [sh [Hsh _]].
+      destruct (pays_share_sound m k nodes most sh l x tab z Hsh Hin) as [Hpos Hp].
+      split; [apply paid_on_path|]; auto.
+    - intros whole x H Hcount. apply orb_true_iff in H as [H|H]; [|exact H].
+      rewrite (counts_each_sound prices H) in Hcount. discriminate.
   Qed.
 
   Lemma check_trees_sound most unit multiple prices trees r :
     check_trees most unit multiple prices trees r = true ->
     costs_at_least m k (Some most) (r / inject_Z (Z.of_N (per k))).
   Proof.
-    intros H. apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
+    unfold check_trees. intros H. apply andb_true_iff in H as [Hs H].
+    apply check_paid_sound in H; [exact H| |]; clear H; [|congruence]. intros whole x tab z H Hin.
     destruct (all_some _) as [paid|] eqn:Hall; [|discriminate]. injection H as <-.
     apply in_concat in Hin as [l [Hl Hin]].
     apply (all_some_in _ _ _ Hall) in Hl. apply in_map_iff in Hl as [t [Ht _]].
-    exact (pays_tree_sound m k most t l x tab z Ht Hin).
+    split; [exact (pays_tree_sound m k most t l x tab z Ht Hin)|congruence].
   Qed.
 
   Lemma check_completions_sound most unit multiple prices cases r :
@@ -200,9 +234,10 @@ Section Check.
     costs_at_least m k (Some most) (r / inject_Z (Z.of_N (per k))).
   Proof.
     unfold check_completions. intros H. apply andb_true_iff in H as [Hk H].
-    apply check_paid_sound in H; [exact H|]. clear H. intros whole x tab z H Hin.
+    apply andb_true_iff in Hk as [Hk Hs].
+    apply check_paid_sound in H; [exact H| |]; clear H; [|congruence]. intros whole x tab z H Hin.
     apply (all_some_in _ _ _ H) in Hin. apply in_map_iff in Hin as [c [Hc _]].
-    exact (pays_cases_sound m most nodes _ k c x tab z Hk Hc).
+    split; [exact (pays_cases_sound m most nodes _ k c x tab z Hk Hc)|congruence].
   Qed.
 
   Lemma most_of_le ps z : 0 <= z -> (forall p, In p ps -> snd p <= z) -> most_of ps <= z.
@@ -215,11 +250,11 @@ Section Check.
     check_sends parts moved one prices r = true ->
     costs_at_least m k None (r / inject_Z (Z.of_N (per k))).
   Proof.
-    unfold check_sends. rewrite !andb_true_iff. intros [[[[[Hk _] Hone] Hfit] Hlinks] Hr].
+    unfold check_sends. rewrite !andb_true_iff. intros [[[[[[Hk Hs] _] Hone] Hfit] Hlinks] Hr].
     apply Z.leb_le in Hone. apply settles_sound in Hr as [Hr Hunit].
     rewrite forallb_forall in Hlinks.
     eapply priced with (prices := [prices]); eauto using formed_per, formed_distinct.
-    intros chunks a Hok _ i x Hi _.
+    intros chunks a Hok _. exists (sends a). split; [apply all_have_room, Hs|]. intros i x Hi _.
     pose proof (link_prices_nonneg m [prices] _ Hfit) as Hpos.
     unfold pay_sends. apply Z.max_lub.
     - rewrite Hk in Hok.
@@ -247,7 +282,8 @@ Section Check.
         apply (all_some_in _ _ _ E) in Hp. apply in_map_iff in Hp as [[y s] [Hu _]].
         unfold pays_user in Hu. cbn in Hu. destruct (_ && _) in Hu; [|discriminate].
         injection Hu as _ <- _. reflexivity. }
-      exact (proj2 (pays_share_sound m k nodes None _ l x _ z E Hp) chunks a Hok I i Hi).
+      destruct (pays_share_sound m k nodes None _ l x _ z E Hp) as [P1 P2].
+      exact (paid_on_path m k None x _ z P1 P2 chunks a Hok I i Hi).
   Qed.
 
   Theorem check_certificate_sound c r : check_certificate c r = true ->

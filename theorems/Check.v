@@ -6,10 +6,10 @@ Import ListNotations.
 
 (** ** What a file has *)
 
-(** An algorithm: C, the rounds and the sends of each step, R, and the position of the certificate
+(** An algorithm: C, the rounds and the arrivals of each step, R, and the position of the certificate
     that proves that it costs the least. *)
 Record point := Point {
-  chunks_of_node : N; point_rounds : list Q; point_sends : list (list send); stated_rounds : Q;
+  chunks_of_node : N; point_rounds : list Q; point_sends : list (list (list send)); stated_rounds : Q;
   proved_by : option N }.
 
 (** Data that takes [links_away] steps: a class of chunks, a node that starts with some of it, and a
@@ -159,13 +159,10 @@ Section Check.
       apply In_nth_error in Hocc as [i Hi].
       destruct (cheapest _ _ _ _ _) as [c|] eqn:Ep; [|discriminate]. apply Z.leb_le in H.
       set (rows := repeat [] s) in *.
-      assert (Hpos : nonneg rows = true).
-      { unfold rows, nonneg. rewrite forallb_forall. intros r Hr.
-        apply repeat_spec in Hr as ->. reflexivity. }
-      assert (Hpaid : (least (far_of rows) c (origins k (of_chunk d) (starts_at d)) <=
-        total (cost (price_in (links m) (Some s) rows)) (own (sends a) i))%Z).
+      assert (Hpath : is_path_in (own (sends a) i) (cost (price_in (links m) (Some s) rows))
+        (least (far_of rows) c (origins k (of_chunk d) (starts_at d)))).
       { apply (reach_pays m k (node_count f) (Some s) rows (needed_at d) c chunks a); auto. lia. }
-      rewrite (total_ext _ (fun _ => 0%Z)) in Hpaid.
+      destruct Hpath as [path [_ [_ Hpaid]]]. rewrite (total_ext _ (fun _ => 0%Z)) in Hpaid.
       - rewrite total_const in Hpaid. lia.
       - intros e _. unfold cost, price_in, entry, row_of, rows.
         destruct (nth_in_or_default (step e) (repeat (@nil Z) s) []) as [Hr| ->].

@@ -300,7 +300,8 @@ Section Completing.
       { intros tab y Ht H. unfold cheapest_path in H. destruct (cheapest _ _ _ _ _) as [c|] eqn:Hc; [|discriminate].
         injection H as <-.
         transitivity (total (cost (price_in ls (Some n) (firstn n tab))) some).
-        - apply path_costs with (nodes := nodes) (goal := destination w) (c := c) (n := n)
+        - apply path_in_all; [intros; apply price_nonneg, Hcut, Ht|].
+          apply path_costs with (nodes := nodes) (goal := destination w) (c := c) (n := n)
             (reaches := reaches); auto.
           + intros u Hu. rewrite (Hfirst u Hu). lia.
           + intros e He. destruct (Hsome e He) as [H1 [H2 _]]. auto.

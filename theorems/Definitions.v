@@ -15,11 +15,12 @@
 
     Differences from the paper: collectives that combine are defined directly, and not by running an
     algorithm backwards; bounds are about rational rounds, too, also 0 in a step; R is not limited to
-    S + k; and T is a list, in which a send may occur twice.
+    S + k; T is a list, in which a send may occur twice; and
+    switches may copy chunks, or add up.
 
     How to read Coq: [N] are natural numbers in binary, [nat] natural numbers (for steps), [Q]
     rational numbers. [inject_Z] and [Z.of_N] only make whole numbers rational, and [==] is equality
-    of rational numbers. A [Record] is a tuple with named parts: [Bound l b] makes one, and
+    of rational numbers. A [Record] is a tuple with named parts: [Bound l b w] makes one, and
     [capacity x] is a part of it. An [Inductive] relation holds if its rules derive it, and not
     otherwise. [In x l] is "x is in the list l", [a <> b] "a is not b", [nth t l d] entry t of a list
     (from 0; d beyond its end), [Some x] and [None] a value that may be missing. [A -> B -> C] is
@@ -34,14 +35,19 @@ Open Scope Q_scope.
 Definition node := N.
 Definition link := (node * node)%type. (** from, to *)
 
-(** The bandwidth relation: in a step of r rounds the links [over] together carry at most
-    [capacity] * r chunks. SCCL writes (L, b). *)
-Record bound := Bound { over : list link; capacity : Q }.
+(** What a bound counts: each send, as in the paper; at the entry of a switch that copies, the sends
+    of the same data by a node to several nodes as one; at the exit of a switch that adds up, the
+    sends that it adds up as one. [load] says it exactly. *)
+Inductive counting := EachSend | CopiesOnce | SumsOnce.
 
-(** The nodes are the ends of the links. A link may be in several bounds, such as that of a cable
-    and that of a network card; a link in no bound carries any number. Algorithms that are claimed to
-    exist have whole rounds in each step as in the paper, where [grains] is 1, else multiples of
-    1/[grains]. Bounds do not depend on it. *)
+(** The bandwidth relation: in a step of r rounds the links [over] together carry at most
+    [capacity] * r chunks, counted as [counts] says. SCCL writes (L, b). *)
+Record bound := Bound { over : list link; capacity : Q; counts : counting }.
+
+(** Sends take links, and no other pairs of nodes. A link may be in several bounds, such as that of a
+    cable and that of a network card; a link in no bound carries any number. If [grains] is 1, the
+    algorithms that are claimed to exist have whole rounds in each step, as in the paper; else their
+    rounds are multiples of 1/[grains]. Bounds on R/C are about all rational rounds, whatever it is. *)
 Record machine := Machine { links : list link; bounds : list bound; grains : positive }.
 
 (** ** The collective *)
@@ -51,6 +57,7 @@ Record machine := Machine { links : list link; bounds : list bound; grains : pos
     its own to the chunk, and the nodes of [post] need the sum of all contributions. *)
 Record chunk := Chunk { pre : list node; post : list node }.
 
+(** Chunks are equal or not: a fact that [count_occ] below asks for. *)
 Definition chunk_eq (x y : chunk) : {x = y} + {x <> y}.
 Proof. repeat decide equality. Defined.
 
@@ -64,9 +71,9 @@ Record collective := Collective { combining : bool; per : N; classes : list (chu
 
 (** [chunks] are the chunks of a collective if the data of a node is cut into [C] chunks: the number
     of chunks of each class is to C as its number in the table is to [per], and there are no other
-    chunks. ([count_occ] counts the chunks of a class.) If C is not a multiple for which these
-    numbers are whole, the collective has no algorithm with C. Chunk number c is entry c of this
-    list. *)
+    chunks. ([count_occ chunk_eq chunks x] counts the chunks x.) If C is not a multiple for which
+    these numbers are whole, the collective has no algorithm with C. Chunk number c is entry c of
+    this list. *)
 Definition is_instance (k : collective) (C : N) (chunks : list chunk) : Prop :=
   (forall x, In x chunks -> exists n, In (x, n) (classes k)) /\
   (forall x n, In (x, n) (classes k) ->
@@ -76,16 +83,20 @@ Definition is_instance (k : collective) (C : N) (chunks : list chunk) : Prop :=
 
 (** A send of chunk number [what] over the link ([from], [to]) in a step. Chunks and steps count
     from 0. If the collective combines, the send carries the sum of the contributions of the nodes
-    [carried]; else [carried] has no meaning. *)
+    [carried]; else [carried] is empty, or has no meaning. *)
 Record send := Send { what : N; from : node; to : node; step : nat; carried : list node }.
 
-(** The rounds of each step, and the sends: (Q, T). Whole rounds are rational numbers, too, so a
-    bound for all of these algorithms is one for the algorithms of the paper. A send that is listed
-    twice takes the room of two. *)
-Record algorithm := Algorithm { rounds : list Q; sends : list send }.
+(** The rounds of each step, and the sends: (Q, T). T is a list of arrivals: an arrival is a list of
+    one send, or of the sends that a switch adds up. Whole rounds are rational numbers, too, so a
+    bound for all of these algorithms is one for the algorithms of the paper. *)
+Record algorithm := Algorithm { rounds : list Q; arrivals : list (list send) }.
 
+Definition sends (a : algorithm) : list send := concat (arrivals a).
 Definition steps (a : algorithm) : nat := length (rounds a). (** S *)
 Definition total_rounds (a : algorithm) : Q := fold_right Qplus 0 (rounds a). (** R *)
+
+(** All contributions that arrive together. *)
+Definition arriving (g : list send) : list node := concat (map carried g).
 
 Section Run.
   Variables (chunks : list chunk) (a : algorithm).
@@ -102,31 +113,58 @@ Section Run.
 
   (** Collectives that combine: node n has, before step t, the sum of the contributions of the
       nodes X to chunk c: its own contribution, or a sum that it received. If node 0 sends its
-      contribution to node 1, node 1 has [[1]] and [[0]], and it can form [[0;1]] of them. *)
+      contribution to node 1, node 1 has the sums of [[1]] and of [[0]], and can form that of
+      [[0;1]]. Of sends that a switch adds up it has one sum, and not the parts. Whether a sender
+      could form what it sends is a condition of [valid]. *)
   Inductive has : nat -> N -> node -> list node -> Prop :=
   | has_own c x n : is_chunk c x -> In n (pre x) -> has 0 c n [n]
   | has_on t c n X : has t c n X -> has (S t) c n X
-  | has_sent e : In e (sends a) -> has (S (step e)) (what e) (to e) (carried e).
+  | has_arrived g e : In g (arrivals a) -> In e g ->
+      has (S (step e)) (what e) (to e) (arriving g).
 
   (** It can form the sum of the contributions of X by adding up sums that it has, the [parts]. They
-      have no contributor in common, and together those of X: each contribution counts once.
-      ([concat] is one list of all, [Permutation] the same in another order, [NoDup] none twice.) *)
+      have no contributor in common, and together those of X: each contribution counts once. *)
   Definition forms (t : nat) (c : N) (n : node) (X : list node) : Prop :=
     exists parts, (forall Y, In Y parts -> has t c n Y) /\ Permutation (concat parts) X /\ NoDup X.
 
-  (** The number of sends in step t over the links of a bound. A send counts as one chunk, also if it
-      carries the sum of many contributions. *)
+  (** The load of a bound in step t: the number of sends over its links; or of different data that
+      nodes send over them; or of arrivals over them. A send counts as one chunk, also if it carries
+      the sum of many contributions. *)
   Definition link_eqb (x y : link) : bool := (fst x =? fst y)%N && (snd x =? snd y)%N.
   Definition is_over (b : bound) (e : send) : bool := existsb (link_eqb (from e, to e)) (over b).
-  Definition load (t : nat) (b : bound) : nat :=
-    length (filter (fun e => Nat.eqb (step e) t && is_over b e) (sends a)).
+  Definition data (e : send) : N * node * list node := (what e, from e, carried e).
+  Definition data_eq (x y : N * node * list node) : {x = y} + {x <> y}.
+  Proof. repeat decide equality. Defined.
 
-  (** An algorithm for these chunks on a machine: sends are over links and in the S steps; each step
-      has room for its sends; a node sends only data that it has; in the end each node of a
-      postcondition has its chunk, or the sum of all contributions to it. *)
+  Definition load (t : nat) (b : bound) : nat :=
+    let now e := (step e =? t)%nat && is_over b e in
+    match counts b with
+    | EachSend => length (filter now (sends a))
+    | CopiesOnce => length (nodup data_eq (map data (filter now (sends a))))
+    | SumsOnce => length (filter (existsb now) (arrivals a))
+    end.
+
+  (** A copy: a bound counts the send as one with another, of the same data to another node. *)
+  Definition is_copy (m : machine) (e : send) : Prop :=
+    exists b e', In b (bounds m) /\ counts b = CopiesOnce /\ is_over b e = true /\
+      In e' (sends a) /\ is_over b e' = true /\
+      step e' = step e /\ data e' = data e /\ to e' <> to e.
+
+  (** Sends of a chunk to one node in one step may arrive as their sum, if no contribution is in two
+      of them. A switch does one thing at a time: it adds up no copies. (Adding up elsewhere gains
+      nothing: a node can add up all that it receives.) *)
+  Definition add_up (m : machine) (g : list send) : Prop :=
+    (exists c n t, forall e, In e g -> what e = c /\ to e = n /\ step e = t) /\
+    NoDup (arriving g) /\ forall e, In e g -> ~ is_copy m e.
+
+  (** An algorithm for these chunks on a machine: sends are over links and in the S steps; each
+      arrives alone, or added up; each step has room for its sends; a node sends only data that it
+      has; in the end each node of a postcondition has its chunk, or the sum of all contributions. *)
   Record valid (m : machine) (combines : bool) : Prop := Valid {
     rounds_valid : forall r, In r (rounds a) -> 0 <= r;
     sends_valid : forall e, In e (sends a) -> In (from e, to e) (links m) /\ (step e < steps a)%nat;
+    arrivals_valid : forall g, In g (arrivals a) ->
+      (exists e, g = [e]) \/ (combines = true /\ add_up m g);
     bandwidth_valid : forall t b, (t < steps a)%nat -> In b (bounds m) ->
       inject_Z (Z.of_nat (load t b)) <= capacity b * nth t (rounds a) 0;
     senders_valid : forall e, In e (sends a) ->
@@ -147,7 +185,7 @@ Section Claims.
 
   (** For all C, R and Q, and all algorithms of at most [most] steps (of any number with [None]):
       R >= b * C, so the bandwidth cost R/C is at least b. In the paper's cost of an algorithm it is
-      the factor of the time that all data takes over a link, and S that of the latency. *)
+      the factor of L * beta, and S that of alpha. *)
   Definition costs_at_least (most : option nat) (b : Q) : Prop :=
     forall C a, is_algorithm C a ->
       match most with Some s => (steps a <= s)%nat | None => True end ->
@@ -165,7 +203,7 @@ Section Claims.
       forall r, In r (rounds a) -> in_grains r.
 
   (** There is one with these C, S and R, and none of at most S steps has a lower R/C, for any C, R
-      and Q. *)
+      and Q. (One of fewer steps may have the same R/C: no claim says that there is none.) *)
   Definition is_optimal (C : N) (s : nat) (R : Q) : Prop :=
     exists_with C s R /\ (0 < C)%N /\ costs_at_least (Some s) (R / inject_Z (Z.of_N C)).
 
@@ -184,3 +222,6 @@ Section Claims.
     | Optimal C s R => is_optimal C s R
     end.
 End Claims.
+
+(** The last file, Check.v, proves of each machine m, collective k and claim c that the checker
+    accepts: [holds_true m k c]. *)

@@ -1,8 +1,8 @@
-(** * Cheapest paths: the sends of a chunk cost at least its cheapest path
+(** * Cheapest paths: sends of a chunk cost at least its cheapest path
 
     Under prices of links in steps, let [cost t v] be at most the price of any path from node v, in
-    step t or later, to a goal. If a node has the data before step t, the sends before t and
-    [cost t] of the node together cost at least what the cheapest start costs. *)
+    step t or later, to a goal. If a node has the data before step t, some sends before t, at most one
+    in each step, and [cost t] of the node together cost at least what the cheapest start costs. *)
 
 From Coq Require Import List NArith ZArith Lia Arith Bool FMapPositive.
 From Syncoll Require Import Definitions Sums.
@@ -11,11 +11,21 @@ Open Scope Z_scope.
 
 (** ** The argument *)
 
+(** Some of the sends, at most one in each step, cost at least z. *)
+Definition is_path_in (moves : list send) (f : send -> Z) (z : Z) : Prop :=
+  exists path, incl path moves /\ NoDup (map step path) /\ z <= total f path.
+
+Lemma path_in_all moves f z : (forall e, In e moves -> 0 <= f e) -> is_path_in moves f z ->
+  z <= total f moves.
+Proof.
+  intros Hf [path [Hin [Hd H]]]. etransitivity; [exact H|]. apply total_incl; auto.
+  apply NoDup_map_inv in Hd. exact Hd.
+Qed.
+
 Section Spread.
   Variables (moves : list send) (reaches : nat -> node -> Prop).
   Variables (price : nat -> link -> Z) (potential : nat -> node -> Z) (least : Z).
 
-  Hypothesis price_nonneg : forall t l, 0 <= price t l.
   Hypothesis first : forall v, reaches 0 v -> least <= potential 0 v.
   Hypothesis spreads : forall t v, reaches (S t) v -> reaches t v \/
     exists e, In e moves /\ step e = t /\ to e = v /\ reaches t (from e).
@@ -23,33 +33,27 @@ Section Spread.
   Hypothesis over_link : forall e, In e moves ->
     potential (step e) (from e) <= price (step e) (from e, to e) + potential (S (step e)) (to e).
 
-  Lemma cost_nonneg e : 0 <= cost price e.
-  Proof. apply price_nonneg. Qed.
-
-  Lemma reached_costs t v : reaches t v ->
-    least <= total (cost price) (filter (fun e => (step e <? t)%nat) moves) + potential t v.
+  Lemma reached_costs t v : reaches t v -> exists path,
+    incl path moves /\ NoDup (map step path) /\ (forall e, In e path -> (step e < t)%nat) /\
+    least <= total (cost price) path + potential t v.
   Proof.
     revert v. induction t as [|t IH]; intros v Hv.
-    - apply first in Hv. rewrite filter_none by auto. cbn. lia.
-    - rewrite (below_S step (cost price) moves t).
-      destruct (spreads _ _ Hv) as [H|[e [He [Ht [Hto H]]]]].
-      + apply IH in H. specialize (waits t v).
-        assert (0 <= total (cost price) (filter (fun e => (step e =? t)%nat) moves))
-          by (apply total_nonneg; intros; apply cost_nonneg).
-        lia.
-      + apply IH in H. specialize (over_link e He). rewrite Ht, Hto in over_link.
-        assert (cost price e <= total (cost price) (filter (fun x => (step x =? t)%nat) moves)).
-        { apply total_in; [intros; apply cost_nonneg|].
-          apply filter_In. split; [exact He|]. apply Nat.eqb_eq. exact Ht. }
-        unfold cost at 1 in H0. rewrite Ht, Hto in H0. lia.
+    - exists []. split; [intros ? []|]. split; [constructor|]. split; [intros ? []|]. cbn. auto.
+    - destruct (spreads _ _ Hv) as [H|[e [He [Ht [Hto H]]]]]; apply IH in H as [path [Hin [Hd [Hs H]]]].
+      + exists path. repeat split; auto; [|specialize (waits t v); lia].
+        intros e He. specialize (Hs e He). lia.
+      + exists (e :: path). split; [intros x [<-|Hx]; auto|]. split; [|split].
+        * cbn. constructor; [|exact Hd]. intros E. apply in_map_iff in E as [x [E Hx]].
+          apply Hs in Hx. lia.
+        * intros x [<-|Hx]; [lia|]. apply Hs in Hx. lia.
+        * specialize (over_link e He). rewrite Ht, Hto in over_link. cbn [total].
+          unfold cost at 1. rewrite Ht, Hto. lia.
   Qed.
 
-  Lemma goal_costs t v : reaches t v -> potential t v <= 0 -> least <= total (cost price) moves.
+  Lemma goal_costs t v : reaches t v -> potential t v <= 0 -> is_path_in moves (cost price) least.
   Proof.
-    intros H Hv. apply reached_costs in H.
-    assert (total (cost price) (filter (fun e => (step e <? t)%nat) moves)
-      <= total (cost price) moves) by (apply total_filter_le; intros; apply cost_nonneg).
-    lia.
+    intros H Hv. apply reached_costs in H as [path [Hin [Hd [_ H]]]]. exists path.
+    repeat split; auto. lia.
   Qed.
 End Spread.
 
@@ -218,20 +222,20 @@ Definition cheapest (ls : list link) (nodes : nat) (most : option nat) (tab : ta
 
 (** Whatever reaches the goal costs at least the cheapest of its starts. *)
 Lemma path_costs ls nodes most tab goal c moves (reaches : nat -> node -> Prop) least n :
-  cheapest ls nodes most tab goal = Some c -> nonneg tab = true ->
+  cheapest ls nodes most tab goal = Some c ->
   (forall v, reaches O v -> least <= get (far_of tab) c v) ->
   (forall t v, reaches (S t) v -> reaches t v \/
      exists e, In e moves /\ step e = t /\ to e = v /\ reaches t (from e)) ->
   (forall e, In e moves -> In (from e, to e) ls /\ (step e < n)%nat) ->
   match most with Some s => (n <= s)%nat | None => True end ->
   reaches n goal ->
-  least <= total (cost (price_in ls most tab)) moves.
+  is_path_in moves (cost (price_in ls most tab)) least.
 Proof.
-  intros Hc Hpos Hfirst Hspread Hmoves Hn Hgoal. unfold cheapest in Hc. destruct most as [s|].
+  intros Hc Hfirst Hspread Hmoves Hn Hgoal. unfold cheapest in Hc. destruct most as [s|].
   - destruct (Nat.eqb_spec (length tab) s) as [<-|]; [injection Hc as <-|discriminate].
     apply goal_costs with (reaches := reaches) (t := n) (v := goal)
       (potential := fun t v => get (far_of tab) (timed (far_of tab) ls goal (skipn t tab)) v);
-      auto using price_nonneg.
+      auto.
     + intros t v. destruct (Nat.ltb_spec t (length tab)) as [Ht|Ht].
       * destruct (skipn t tab) as [|row rest] eqn:E.
         { apply (f_equal (@length _)) in E. rewrite skipn_length in E. cbn in E. lia. }
@@ -257,7 +261,7 @@ Proof.
   - destruct (is_settled _ _ _ _) eqn:E; [injection Hc as <-|discriminate].
     apply goal_costs with (reaches := reaches) (t := n) (v := goal)
       (potential := fun _ v => get (far_of tab) (settled (far_of tab) ls goal (nth 0 tab []) nodes) v);
-      auto using price_nonneg; [lia| |].
+      auto; [lia| |].
     + intros e He. destruct (Hmoves e He) as [Hl _]. apply settled_link; assumption.
     + apply settled_goal.
 Qed.

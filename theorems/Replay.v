@@ -1,7 +1,7 @@
 (** * Points: an algorithm is replayed, so it exists *)
 
 From Coq Require Import List NArith ZArith QArith Lia Arith Bool Permutation FMapPositive.
-From Syncoll Require Import Definitions Sums Paths Shares Certificates.
+From Syncoll Require Import Definitions Sums Paths Prices Shares Certificates.
 Import ListNotations.
 
 (** ** The chunks of a collective, in the order of its classes *)
@@ -148,7 +148,7 @@ Qed.
 
 Section Replay.
   Variables (m : machine) (k : collective) (chunks : list chunk).
-  Variables (all_rounds : list Q) (groups : list (list send)). (* the sends of each step *)
+  Variables (all_rounds : list Q) (groups : list (list (list send))). (* the arrivals of each step *)
 
   Definition replayed : algorithm := Algorithm all_rounds (concat groups).
 
@@ -183,83 +183,108 @@ Section Replay.
 
   Section Steps.
     Context {A : Type}.
-    Variables (can_send : held A -> send -> bool) (receive : send -> held A -> held A).
+    Variables (can_take : held A -> list send -> bool) (receive : list send -> held A -> held A).
     Variable sound : nat -> held A -> Prop.
 
-    Fixpoint replay (t : nat) (gs : list (list send)) (h : held A) : option (held A) :=
+    Definition is_at (t : nat) (x : list send) : bool := forallb (fun e => step e =? t)%nat x.
+
+    Fixpoint replay (t : nat) (gs : list (list (list send))) (h : held A) : option (held A) :=
       match gs with
       | [] => Some h
       | g :: gs' =>
-          if forallb (fun e => (step e =? t)%nat && can_send h e) g
+          if forallb (fun x => is_at t x && can_take h x) g
           then replay (S t) gs' (fold_right receive h g) else None
       end.
 
     Hypothesis later : forall t h, sound t h -> sound (S t) h.
-    Hypothesis received : forall e h0 h, In e (concat groups) -> sound (step e) h0 ->
-      can_send h0 e = true -> sound (S (step e)) h -> sound (S (step e)) (receive e h).
+    Hypothesis received : forall t x h0 h, In x (concat groups) -> is_at t x = true -> sound t h0 ->
+      can_take h0 x = true -> sound (S t) h -> sound (S t) (receive x h).
 
-    (** All sends are in their steps, made from what a sound state says. *)
+    (** All arrivals are in their steps, made from what a sound state says. *)
     Lemma replay_sound gs t h h' : (forall g, In g gs -> In g groups) -> sound t h ->
       replay t gs h = Some h' ->
       sound (t + length gs) h' /\
-      (forall e, In e (concat gs) -> (t <= step e < t + length gs)%nat /\
-         exists h0, sound (step e) h0 /\ can_send h0 e = true) /\
-      (forall i p, filter (fun e => (step e =? t + i)%nat && p e) (concat gs)
-         = filter p (nth i gs [])).
+      forall i g, nth_error gs i = Some g -> forall x, In x g -> is_at (t + i) x = true /\
+        exists h0, sound (t + i)%nat h0 /\ can_take h0 x = true.
     Proof.
-      revert t h. induction gs as [|g gs IH]; cbn [replay length concat]; intros t h Hin Hs H.
-      - injection H as <-. rewrite Nat.add_0_r. split; [exact Hs|]. split; [intros e []|].
-        intros [|i] p; reflexivity.
+      revert t h. induction gs as [|g gs IH]; cbn [replay length]; intros t h Hin Hs H.
+      - injection H as <-. rewrite Nat.add_0_r. split; [exact Hs|]. intros [|i]; discriminate.
       - destruct (forallb _ g) eqn:E; [|discriminate]. rewrite forallb_forall in E.
-        assert (E1 : forall e, In e g -> step e = t /\ can_send h e = true).
-        { intros e He. specialize (E e He). apply andb_true_iff in E as [E1 E2].
-          apply Nat.eqb_eq in E1. auto. }
+        assert (E1 : forall x, In x g -> is_at t x = true /\ can_take h x = true).
+        { intros x Hx. apply andb_true_iff, E, Hx. }
         assert (Hnext : sound (S t) (fold_right receive h g)).
-        { assert (G : forall l, (forall e, In e l -> In e g) -> sound (S t) (fold_right receive h l)).
-          { induction l as [|e l IHl]; cbn; intros Hl; [apply later, Hs|].
-            assert (He : In e g) by (apply Hl; left; reflexivity).
-            destruct (E1 e He) as [<- Hc]. apply received with (h0 := h); [|exact Hs|exact Hc|].
-            - apply in_concat. exists g. split; [apply Hin; left; reflexivity|exact He].
-            - apply IHl. intros; apply Hl; right; assumption. }
+        { assert (G : forall l, (forall x, In x l -> In x g) -> sound (S t) (fold_right receive h l)).
+          { induction l as [|x l IHl]; cbn; intros Hl; [apply later, Hs|].
+            assert (Hx : In x g) by (apply Hl; left; reflexivity).
+            destruct (E1 x Hx) as [Ht Hc]. apply received with (h0 := h); auto.
+            apply in_concat. exists g. split; [apply Hin; left; reflexivity|exact Hx]. }
           apply G; auto. }
-        destruct (IH (S t) _ (fun g' Hg => Hin g' (or_intror Hg)) Hnext H) as [H1 [H2 H3]].
+        destruct (IH (S t) _ (fun g' Hg => Hin g' (or_intror Hg)) Hnext H) as [H1 H2].
         replace (t + S (length gs))%nat with (S t + length gs)%nat by lia.
-        split; [exact H1|]. split.
-        + intros e He. apply in_app_or in He as [He|He].
-          * destruct (E1 e He) as [<- Hc]. split; [lia|]. exists h. auto.
-          * destruct (H2 e He) as [Hr Hx]. split; [lia|exact Hx].
-        + intros i p. rewrite filter_app. destruct i as [|i].
-          * cbn [nth]. rewrite Nat.add_0_r.
-            assert (F1 : filter (fun e => (step e =? t)%nat && p e) g = filter p g).
-            { apply filter_ext_in. intros e He. destruct (E1 e He) as [-> _].
-              rewrite Nat.eqb_refl. reflexivity. }
-            rewrite F1, (filter_none _ (concat gs)); [apply app_nil_r|].
-            intros e He. destruct (H2 e He) as [Hr _].
-            rewrite (proj2 (Nat.eqb_neq (step e) t)) by lia. reflexivity.
-          * cbn [nth]. rewrite (filter_none _ g).
-            -- rewrite <- H3. cbn [app]. apply filter_ext. intros e.
-               replace (t + S i)%nat with (S t + i)%nat by lia. reflexivity.
-            -- intros e He. destruct (E1 e He) as [-> _].
-               rewrite (proj2 (Nat.eqb_neq t (t + S i))) by lia. reflexivity.
+        split; [exact H1|]. intros [|i] g' Hg x Hx; cbn in Hg.
+        + injection Hg as <-. rewrite Nat.add_0_r. destruct (E1 x Hx). eauto.
+        + replace (t + S i)%nat with (S t + i)%nat by lia. eauto.
     Qed.
   End Steps.
 
+  (** What is selected of arrivals in a step. *)
+  Lemma of_step {B} (f : list send -> list B) t gs i :
+    (forall j g, nth_error gs j = Some g -> forall x, In x g -> is_at (t + j) x = true) ->
+    (forall x, (forall e, In e x -> step e <> (t + i)%nat) -> f x = []) ->
+    flat_map f (concat gs) = flat_map f (nth i gs []).
+  Proof.
+    intros H Hf. revert t i H Hf. induction gs as [|g gs IH]; intros t i H Hf.
+    - destruct i; reflexivity.
+    - cbn [concat]. rewrite flat_map_app.
+      assert (N : forall l, (forall x, In x l -> f x = []) -> flat_map f l = []).
+      { induction l as [|x l IHl]; cbn; intros Hl; [reflexivity|].
+        rewrite (Hl x (or_introl eq_refl)). apply IHl. auto. }
+      assert (At : forall u x, is_at u x = true -> u <> (t + i)%nat -> f x = []).
+      { intros u x Hx Hu. apply Hf. intros e He. unfold is_at in Hx. rewrite forallb_forall in Hx.
+        specialize (Hx e He). apply Nat.eqb_eq in Hx. lia. }
+      destruct i as [|i]; cbn [nth].
+      + rewrite (N (concat gs)); [apply app_nil_r|]. intros x Hx. apply in_concat in Hx as [g' [Hg Hx]].
+        apply In_nth_error in Hg as [j Hj]. apply (At (t + S j)%nat); [|lia]. exact (H (S j) g' Hj x Hx).
+      + rewrite (N g); [|intros x Hx; apply (At (t + 0)%nat); [exact (H O g eq_refl x Hx)|lia]].
+        apply (IH (S t)).
+        * intros j g' Hj x Hx. replace (S t + j)%nat with (t + S j)%nat by lia. exact (H (S j) g' Hj x Hx).
+        * replace (S t + i)%nat with (t + S i)%nat by lia. exact Hf.
+  Qed.
+
   (** Collectives that do not combine. *)
-  Definition can_copy (h : held unit) (e : send) : bool :=
-    match look h (what e) (from e) with Some _ => true | None => false end.
-  Definition receive_copy (e : send) (h : held unit) : held unit := keep (what e) (to e) tt h.
+  Definition can_copy (h : held unit) (x : list send) : bool :=
+    forallb (fun e => match look h (what e) (from e) with Some _ => true | None => false end) x.
+  Definition receive_copy (x : list send) (h : held unit) : held unit :=
+    fold_right (fun e h => keep (what e) (to e) tt h) h x.
   Definition sound_copies (t : nat) (h : held unit) : Prop :=
     forall c n v, look h c n = Some v -> holds chunks replayed t c n.
 
-  Lemma received_copies e h0 h : In e (concat groups) -> sound_copies (step e) h0 ->
-    can_copy h0 e = true -> sound_copies (S (step e)) h ->
-    sound_copies (S (step e)) (receive_copy e h).
+  Lemma in_sends x e : In x (concat groups) -> In e x -> In e (sends replayed).
+  Proof. intros Hx He. apply in_concat. eauto. Qed.
+
+  Lemma is_at_in t x e : is_at t x = true -> In e x -> step e = t.
+  Proof. unfold is_at. rewrite forallb_forall. intros H He. apply Nat.eqb_eq, H, He. Qed.
+
+  Lemma copied t h e x : can_copy h x = true -> sound_copies t h -> In e x ->
+    holds chunks replayed t (what e) (from e).
   Proof.
-    intros He Hs Hc H c n v Hl. unfold receive_copy in Hl.
-    destruct (look_keep (what e) (to e) tt h c n) as [[E [<- <-]]|E]; rewrite E in Hl.
-    - apply holds_sent; [exact He|]. unfold can_copy in Hc.
-      destruct (look h0 (what e) (from e)) as [u|] eqn:El; [|discriminate]. exact (Hs _ _ _ El).
-    - exact (H c n v Hl).
+    unfold can_copy. rewrite forallb_forall. intros H Hs He. specialize (H e He). cbn in H.
+    destruct (look h (what e) (from e)) as [u|] eqn:E; [|discriminate]. exact (Hs _ _ _ E).
+  Qed.
+
+  Lemma received_copies t x h0 h : In x (concat groups) -> is_at t x = true -> sound_copies t h0 ->
+    can_copy h0 x = true -> sound_copies (S t) h -> sound_copies (S t) (receive_copy x h).
+  Proof.
+    intros Hx Ht Hs Hc H.
+    assert (G : forall l, incl l x -> sound_copies (S t) (receive_copy l h)).
+    { induction l as [|e l IH]; intros Hl; [exact H|]. intros c n v Hv. cbn in Hv.
+      destruct (look_keep (what e) (to e) tt (receive_copy l h) c n) as [[E [<- <-]]|E];
+        unfold receive_copy in E; rewrite E in Hv.
+      - assert (He : In e x) by (apply Hl; left; reflexivity).
+        rewrite <- (is_at_in t x e Ht He). apply holds_sent; [eapply in_sends; eauto|].
+        rewrite (is_at_in t x e Ht He). eapply copied; eauto.
+      - apply (IH (fun y Hy => Hl y (or_intror Hy)) c n v Hv). }
+    apply G, incl_refl.
   Qed.
 
   Lemma later_copies t h : sound_copies t h -> sound_copies (S t) h.
@@ -270,25 +295,32 @@ Section Replay.
     match look h c n with Some l => l | None => [] end.
   Definition formed (h : held (list (list node))) (c : N) (n : node) (X : list node) : bool :=
     distinct N.eqb X && covers (length X) (sums_at h c n) X.
-  Definition can_sum (h : held (list (list node))) (e : send) : bool :=
-    match carried e with [] => false | _ => true end && formed h (what e) (from e) (carried e).
-  Definition receive_sum (e : send) (h : held (list (list node))) : held (list (list node)) :=
-    keep (what e) (to e) (carried e :: sums_at h (what e) (to e)) h.
+  Definition can_sum (h : held (list (list node))) (x : list send) : bool :=
+    forallb (fun e => match carried e with [] => false | _ => true end
+      && formed h (what e) (from e) (carried e)) x.
+  Definition receive_sum (x : list send) (h : held (list (list node))) : held (list (list node)) :=
+    match x with
+    | [] => h
+    | e :: _ => keep (what e) (to e) (arriving x :: sums_at h (what e) (to e)) h
+    end.
   Definition sound_sums (t : nat) (h : held (list (list node))) : Prop :=
     forall c n l, look h c n = Some l -> forall X, In X l -> has chunks replayed t c n X.
 
   Lemma later_sums t h : sound_sums t h -> sound_sums (S t) h.
   Proof. intros H c n l Hl X HX. apply has_on. exact (H c n l Hl X HX). Qed.
 
-  Lemma received_sums e h0 h : In e (concat groups) -> sound_sums (step e) h0 ->
-    can_sum h0 e = true -> sound_sums (S (step e)) h -> sound_sums (S (step e)) (receive_sum e h).
+  Lemma received_sums t x h0 h : In x (concat groups) -> is_at t x = true -> sound_sums t h0 ->
+    can_sum h0 x = true -> sound_sums (S t) h -> sound_sums (S t) (receive_sum x h).
   Proof.
-    intros He _ _ H c n l Hl X HX. unfold receive_sum in Hl.
-    destruct (look_keep (what e) (to e) (carried e :: sums_at h (what e) (to e)) h c n)
+    intros Hx Ht _ _ H. destruct x as [|e x]; [exact H|]. intros c n l Hl X HX.
+    unfold receive_sum in Hl. set (g := e :: x) in *.
+    destruct (look_keep (what e) (to e) (arriving g :: sums_at h (what e) (to e)) h c n)
       as [[E [<- <-]]|E]; rewrite E in Hl.
-    - injection Hl as <-. destruct HX as [<-|HX]; [apply has_sent; exact He|].
-      unfold sums_at in HX. destruct (look h (what e) (to e)) as [l'|] eqn:El; [|destruct HX].
-      exact (H _ _ _ El X HX).
+    - injection Hl as <-. destruct HX as [<-|HX].
+      + assert (He : In e g) by (left; reflexivity). rewrite <- (is_at_in t g e Ht He).
+        apply has_arrived; assumption.
+      + unfold sums_at in HX. destruct (look h (what e) (to e)) as [l'|] eqn:El; [|destruct HX].
+        exact (H _ _ _ El X HX).
     - exact (H c n l Hl X HX).
   Qed.
 
@@ -318,14 +350,36 @@ Section Replay.
   Qed.
 
   (** The room of a step. *)
-  Definition fits_step (rg : Q * list send) : bool :=
-    forallb (fun b => Qle_bool (inject_Z (Z.of_nat (length (filter (is_over b) (snd rg)))))
-                               (capacity b * fst rg)) (bounds m).
+  Definition load_of (g : list (list send)) (b : bound) : nat :=
+    match counts b with
+    | EachSend => length (filter (is_over b) (concat g))
+    | CopiesOnce => length (nodup data_eq (map data (filter (is_over b) (concat g))))
+    | SumsOnce => length (filter (existsb (is_over b)) g)
+    end.
+  Definition fits_step (rg : Q * list (list send)) : bool :=
+    forallb (fun b => Qle_bool (inject_Z (Z.of_nat (load_of (snd rg) b))) (capacity b * fst rg))
+      (bounds m).
+
+  (** Arrivals of several sends. *)
+  Definition same_data (x y : send) : bool := if data_eq (data x) (data y) then true else false.
+  Definition copies (now : list send) (e : send) : bool :=
+    existsb (fun b => match counts b with CopiesOnce => true | _ => false end && is_over b e
+      && existsb (fun e' => same_data e' e && negb (to e' =? to e)%N && is_over b e') now) (bounds m).
+  Definition check_arrival (now : list send) (x : list send) : bool :=
+    match x with
+    | [_] => true
+    | [] => combining k
+    | e :: _ =>
+        let of_chunk := filter (fun e' => (what e' =? what e)%N) now in
+        combining k && forallb (fun e' => (what e' =? what e)%N && (to e' =? to e)%N) x
+        && distinct N.eqb (arriving x) && forallb (fun e' => negb (copies of_chunk e')) x
+    end.
 
   Definition check_replay : bool :=
     (length groups =? length all_rounds)%nat
     && forallb (fun r => Qle_bool 0 r) all_rounds
-    && forallb (forallb (fun e => existsb (link_eqb (from e, to e)) (links m))) groups
+    && forallb (fun g => forallb (fun e => existsb (link_eqb (from e, to e)) (links m)) (concat g)) groups
+    && forallb (fun g => let now := concat g in forallb (check_arrival now) g) groups
     && forallb fits_step (combine all_rounds groups)
     && if combining k then
          match replay can_sum receive_sum 0 groups (starting (fun n => [[n]]) chunks 0) with
@@ -339,36 +393,127 @@ Section Replay.
          | None => false
          end.
 
+  Lemma flat_map_filter {B} (p : B -> bool) l : flat_map (filter p) l = filter p (concat l).
+  Proof. induction l as [|x l IH]; cbn; [reflexivity|]. rewrite filter_app, IH. reflexivity. Qed.
+
+  Lemma flat_map_select {B} (p : B -> bool) l :
+    flat_map (fun x => if p x then [x] else []) l = filter p l.
+  Proof. induction l as [|x l IH]; cbn; [reflexivity|]. rewrite IH. destruct (p x); reflexivity. Qed.
+
+  Section InSteps.
+    Hypothesis in_steps : forall i g, nth_error groups i = Some g -> forall x, In x g ->
+      is_at i x = true.
+
+    Lemma in_step i e x : In x (nth i groups []) -> In e x -> step e = i.
+    Proof.
+      intros Hx He. destruct (nth_error groups i) as [g|] eqn:E.
+      - rewrite (nth_error_nth _ _ _ E) in Hx. exact (is_at_in _ _ _ (in_steps _ _ E _ Hx) He).
+      - apply nth_error_None in E. rewrite nth_overflow in Hx by exact E. destruct Hx.
+    Qed.
+
+    Lemma load_sound t b : load replayed t b = load_of (nth t groups []) b.
+    Proof.
+      set (now := fun e => Nat.eqb (step e) t && is_over b e).
+      assert (S : filter now (sends replayed) = filter (is_over b) (concat (nth t groups []))).
+      { unfold sends. cbn [arrivals replayed]. rewrite <- flat_map_filter.
+        rewrite (of_step (filter now) O groups t in_steps).
+        - rewrite flat_map_filter. apply filter_ext_in. intros e He.
+          apply in_concat in He as [x [Hx He]]. unfold now.
+          rewrite (in_step t e x Hx He), Nat.eqb_refl. reflexivity.
+        - intros x Hx. apply filter_none. intros e He. unfold now.
+          rewrite (proj2 (Nat.eqb_neq (step e) t)) by exact (Hx e He). reflexivity. }
+      assert (A : filter (existsb now) (arrivals replayed)
+        = filter (existsb (is_over b)) (nth t groups [])).
+      { cbn [arrivals replayed]. rewrite <- flat_map_select.
+        rewrite (of_step _ O groups t in_steps).
+        - rewrite flat_map_select. apply filter_ext_in. intros x Hx.
+          apply eq_true_iff_eq. rewrite !existsb_exists.
+          split; intros [e [He E]]; exists e; (split; [exact He|]); unfold now in *;
+            rewrite (in_step t e x Hx He), Nat.eqb_refl in *; exact E.
+        - intros x Hx. destruct (existsb now x) eqn:E; [|reflexivity].
+          apply existsb_exists in E as [e [He E]]. apply andb_true_iff in E as [E _].
+          apply Nat.eqb_eq in E. destruct (Hx e He E). }
+      unfold load, load_of. fold now. rewrite S, A. reflexivity.
+    Qed.
+
+    Lemma arrival_sound i g x : nth_error groups i = Some g -> In x g ->
+      check_arrival (concat g) x = true ->
+      (exists e, x = [e]) \/ (combining k = true /\ add_up replayed m x).
+    Proof.
+      intros Hg Hx H. pose proof (in_steps i g Hg x Hx) as Ht.
+      destruct x as [|e [|e2 x]]; cbn [check_arrival] in H; [|left; eauto|].
+      - right. split; [exact H|]. split; [exists 0%N, 0%N, O; intros ? []|].
+        split; [constructor|intros ? []].
+      - right. set (g' := e :: e2 :: x) in *. rewrite !andb_true_iff, !forallb_forall in H.
+        destruct H as [[[Hk Hsame] Hd] Hno]. split; [exact Hk|]. split; [|split].
+        + exists (what e), (to e), i. intros e' He'. specialize (Hsame e' He').
+          apply andb_true_iff in Hsame as [H1 H2]. apply N.eqb_eq in H1, H2.
+          repeat split; auto. exact (is_at_in i g' e' Ht He').
+        + apply distinct_nodup with (eqb := N.eqb); [exact N.eqb_eq|exact Hd].
+        + intros e' He' [b [y [Hb [Hc [Ho [Hy [Ho' [Hs [Hda Hto]]]]]]]]].
+          specialize (Hno e' He'). apply negb_true_iff in Hno. rewrite <- not_true_iff_false in Hno.
+          apply Hno. apply existsb_exists. exists b. split; [exact Hb|].
+          rewrite Hc, Ho. apply existsb_exists. exists y. split.
+          * apply in_concat in Hy as [z [Hz Hy]]. apply in_concat in Hz as [h [Hh Hz]].
+            apply In_nth_error in Hh as [j Hj].
+            pose proof (is_at_in j z y (in_steps j h Hj z Hz) Hy) as E1.
+            pose proof (is_at_in i g' e' Ht He') as E2.
+            assert (j = i) by congruence. subst j. assert (h = g) by congruence. subst h.
+            apply filter_In. split; [apply in_concat; eauto|]. injection Hda as -> _ _.
+            specialize (Hsame e' He'). apply andb_true_iff in Hsame as [H1 _]. exact H1.
+          * unfold same_data. destruct (data_eq (data y) (data e')); [|contradiction].
+            rewrite Ho'. rewrite (proj2 (N.eqb_neq (to y) (to e'))) by exact Hto. reflexivity.
+    Qed.
+  End InSteps.
+
   Lemma check_replay_sound : check_replay = true -> valid chunks replayed m (combining k).
   Proof.
-    unfold check_replay. rewrite !andb_true_iff. intros [[[[Hlen Hpos] Hlinks] Hfit] H].
-    apply Nat.eqb_eq in Hlen.
-    assert (Hlink : forall e, In e (concat groups) -> In (from e, to e) (links m)).
-    { intros e He. apply in_concat in He as [g [Hg He]]. rewrite forallb_forall in Hlinks.
-      specialize (Hlinks g Hg). rewrite forallb_forall in Hlinks. specialize (Hlinks e He).
-      apply existsb_exists in Hlinks as [l [Hl E]]. apply link_eqb_eq in E. subst. exact Hl. }
+    unfold check_replay. rewrite !andb_true_iff. intros [[[[[Hlen Hpos] Hlinks] Harr] Hfit] H].
+    apply Nat.eqb_eq in Hlen. rewrite forallb_forall in Hpos, Hlinks, Harr, Hfit.
+    assert (Hlink : forall e, In e (sends replayed) -> In (from e, to e) (links m)).
+    { intros e He. apply in_concat in He as [x [Hx He]]. apply in_concat in Hx as [g [Hg Hx]].
+      specialize (Hlinks g Hg). rewrite forallb_forall in Hlinks.
+      specialize (Hlinks e). assert (He' : In e (concat g)) by (apply in_concat; eauto).
+      apply Hlinks, existsb_exists in He' as [l [Hl E]]. apply link_eqb_eq in E. subst. exact Hl. }
     assert (Hrounds : forall r, In r all_rounds -> (0 <= r)%Q).
-    { intros r Hr. rewrite forallb_forall in Hpos. apply Qle_bool_iff, Hpos, Hr. }
-    assert (Hroom : (forall i p, filter (fun e => (step e =? 0 + i)%nat && p e) (concat groups)
-        = filter p (nth i groups [])) -> forall t b, (t < length all_rounds)%nat ->
-      In b (bounds m) -> (inject_Z (Z.of_nat (load replayed t b))
-        <= capacity b * nth t all_rounds 0)%Q).
-    { intros Hf t b Ht Hb. unfold load. cbn [sends replayed].
-      pose proof (Hf t (is_over b)) as F. change (0 + t)%nat with t in F. rewrite F.
-      rewrite forallb_forall in Hfit.
-      specialize (Hfit (nth t all_rounds 0%Q, nth t groups [])).
-      assert (Hin : In (nth t all_rounds 0%Q, nth t groups []) (combine all_rounds groups)).
-      { rewrite <- combine_nth by auto. apply nth_In. rewrite combine_length. lia. }
-      apply Hfit in Hin. unfold fits_step in Hin. rewrite forallb_forall in Hin.
-      apply Qle_bool_iff, (Hin b Hb). }
+    { intros r Hr. apply Qle_bool_iff, Hpos, Hr. }
+    (* What the steps of the replay prove, whatever it keeps. *)
+    assert (Valid : forall (is_held : nat -> list send -> Prop),
+      (forall i g, nth_error groups i = Some g -> forall x, In x g -> is_at i x = true /\ is_held i x) ->
+      (forall e, In e (sends replayed) -> exists x, In e x /\ is_held (step e) x) /\
+      (forall e, In e (sends replayed) -> (step e < length all_rounds)%nat) /\
+      (forall x, In x (concat groups) ->
+        (exists e, x = [e]) \/ (combining k = true /\ add_up replayed m x)) /\
+      (forall t b, (t < length all_rounds)%nat -> In b (bounds m) ->
+        (inject_Z (Z.of_nat (load replayed t b)) <= capacity b * nth t all_rounds 0)%Q)).
+    { intros is_held Hr. assert (Hs := fun i g Hg x Hx => proj1 (Hr i g Hg x Hx)).
+      assert (At : forall e, In e (sends replayed) -> exists i g x,
+        nth_error groups i = Some g /\ In x g /\ In e x /\ step e = i).
+      { intros e He. apply in_concat in He as [x [Hx He]]. apply in_concat in Hx as [g [Hg Hx]].
+        apply In_nth_error in Hg as [i Hi]. exists i, g, x. repeat split; auto.
+        exact (is_at_in i x e (Hs i g Hi x Hx) He). }
+      split; [|split; [|split]].
+      - intros e He. destruct (At e He) as [i [g [x [Hg [Hx [Hex <-]]]]]]. exists x.
+        split; [exact Hex|]. apply (Hr _ g Hg x Hx).
+      - intros e He. destruct (At e He) as [i [g [x [Hg [Hx [Hex <-]]]]]]. rewrite <- Hlen.
+        apply nth_error_Some. congruence.
+      - intros x Hx. apply in_concat in Hx as [g [Hg Hx]]. specialize (Harr g Hg). cbv zeta in Harr.
+        rewrite forallb_forall in Harr. apply In_nth_error in Hg as [i Hi].
+        exact (arrival_sound Hs i g x Hi Hx (Harr x Hx)).
+      - intros t b Ht Hb. rewrite (load_sound Hs).
+        assert (Hin : In (nth t all_rounds 0%Q, nth t groups []) (combine all_rounds groups)).
+        { rewrite <- combine_nth by auto. apply nth_In. rewrite combine_length. lia. }
+        apply Hfit in Hin. unfold fits_step in Hin. rewrite forallb_forall in Hin.
+        apply Qle_bool_iff, (Hin b Hb). }
     destruct (combining k).
     - destruct (replay _ _ _ _ _) as [h|] eqn:E; [|discriminate].
       apply (replay_sound can_sum receive_sum sound_sums later_sums received_sums) in E; auto.
-      + destruct E as [Hend [Hsends Hf]]. constructor; cbn [rounds sends replayed steps]; auto.
-        * intros e He. split; [auto|]. destruct (Hsends e He) as [Hr _]. unfold steps. cbn. lia.
-        * intros e He. destruct (Hsends e He) as [_ [h0 [Hs Hc]]]. unfold can_sum in Hc.
+      + destruct E as [Hend Hsteps]. destruct (Valid _ Hsteps) as [Hheld [Hin [Ha Hroom]]].
+        constructor; cbn [rounds arrivals replayed steps]; auto.
+        * intros e He. destruct (Hheld e He) as [x [Hx [h0 [Hs Hc]]]]. unfold can_sum in Hc.
+          rewrite forallb_forall in Hc. specialize (Hc e Hx).
           apply andb_true_iff in Hc as [Hne Hc]. split; [|eapply formed_sound; eauto].
-          destruct (carried e); [discriminate|]. discriminate.
+          destruct (carried e); discriminate.
         * intros c x n Hx Hn. unfold steps. cbn [rounds replayed]. rewrite <- Hlen.
           apply (formed_sound (length groups) h); [exact Hend|].
           pose proof (arrived_sound _ _ _ _ _ _ H Hx Hn) as R. cbn in R. rewrite N2Nat.id in R.
@@ -379,13 +524,9 @@ Section Replay.
     - destruct (replay _ _ _ _ _) as [h|] eqn:E; [|discriminate].
       apply (replay_sound can_copy receive_copy sound_copies later_copies received_copies) in E;
         auto.
-      + destruct E as [Hend [Hsends Hf]].
-        assert (Hsenders : forall e, In e (concat groups) ->
-          holds chunks replayed (step e) (what e) (from e)).
-        { intros e He. destruct (Hsends e He) as [_ [h0 [Hs Hc]]]. unfold can_copy in Hc.
-          destruct (look h0 (what e) (from e)) as [v|] eqn:El; [|discriminate]. exact (Hs _ _ _ El). }
-        constructor; cbn [rounds sends replayed steps]; auto.
-        * intros e He. split; [auto|]. destruct (Hsends e He) as [Hr _]. unfold steps. cbn. lia.
+      + destruct E as [Hend Hsteps]. destruct (Valid _ Hsteps) as [Hheld [Hin [Ha Hroom]]].
+        constructor; cbn [rounds arrivals replayed steps]; auto.
+        * intros e He. destruct (Hheld e He) as [x [Hx [h0 [Hs Hc]]]]. eapply copied; eauto.
         * intros c x n Hx Hn. unfold steps. cbn [rounds replayed]. rewrite <- Hlen.
           pose proof (arrived_sound _ _ _ _ _ _ H Hx Hn) as R. cbn in R. rewrite N2Nat.id in R.
           destruct (look h c n) as [v|] eqn:El; [|discriminate]. exact (Hend _ _ _ El).

@@ -47,9 +47,18 @@ Section Reach.
     Lemma knows_S t c s v : knows c s (S t) v -> knows c s t v \/
       exists e, In e (own (sends a) (N.to_nat c)) /\ step e = t /\ to e = v /\ knows c s t (from e).
     Proof.
-      intros [X [H Hs]]. inversion H as [|? ? ? ? H'|e He]; subst; [left; exists X; auto|].
-      right. exists e. split; [eapply own_in; eauto|]. repeat split.
-      destruct (senders_valid _ _ _ _ ok e He) as [_ Hf]. eapply forms_knows; eauto.
+      intros [X [H Hs]]. inversion H as [|? ? ? ? H'|g e Hg He]; subst; [left; exists X; auto|].
+      right. unfold arriving in Hs. apply in_concat in Hs as [Y [HY Hs]].
+      apply in_map_iff in HY as [e' [<- He']].
+      assert (In e' (sends a)) by (apply in_concat; eauto).
+      assert (E : what e' = what e /\ to e' = to e /\ step e' = step e).
+      { destruct (arrivals_valid _ _ _ _ ok g Hg) as [[e0 ->]|[_ [[d [w [u Ha]]] _]]].
+        - destruct He as [<-|[]], He' as [<-|[]]. auto.
+        - destruct (Ha e He) as [-> [-> ->]], (Ha e' He') as [-> [-> ->]]. auto. }
+      destruct E as [E1 [E2 E3]]. exists e'. split; [eapply own_in; eauto; congruence|].
+      repeat split; auto.
+      destruct (senders_valid _ _ _ _ ok e' ltac:(assumption)) as [_ Hf].
+      rewrite <- E1, <- E3. eapply forms_knows; eauto.
     Qed.
 
     Lemma knows_O c s v : knows c s 0 v -> v = s /\ exists x, is_chunk chunks c x /\ In s (pre x).
@@ -126,16 +135,29 @@ Section Shares.
     forall i, nth_error chunks i = Some x ->
     z <= total (cost (price_in (links m) most tab)) (own (sends a) i).
 
+  (** A path of each chunk pays it: at most one send in each step. *)
+  Definition is_paid_on_path (x : chunk) (tab : table) (z : Z) : Prop :=
+    forall chunks a, valid chunks a m (combining k) ->
+    match most with Some s => (steps a <= s)%nat | None => True end ->
+    forall i, nth_error chunks i = Some x ->
+    is_path_in (own (sends a) i) (cost (price_in (links m) most tab)) z.
+
+  Lemma paid_on_path x tab z : nonneg tab = true -> is_paid_on_path x tab z -> is_paid x tab z.
+  Proof.
+    intros Hpos H chunks a Hok Hmost i Hi. apply path_in_all; [|exact (H _ _ Hok Hmost _ Hi)].
+    intros. apply price_nonneg, Hpos.
+  Qed.
+
   (** The sends of a chunk cost at least the cheapest path to a node that needs it. *)
   Lemma reach_pays tab d c chunks a x s i :
-    cheapest (links m) nodes most tab d = Some c -> nonneg tab = true ->
+    cheapest (links m) nodes most tab d = Some c ->
     mem d (post x) = true -> mem s (pre x) = true -> valid chunks a m (combining k) ->
     match most with Some s => (steps a <= s)%nat | None => True end ->
     nth_error chunks i = Some x ->
-    least (far_of tab) c (origins x s)
-      <= total (cost (price_in (links m) most tab)) (own (sends a) i).
+    is_path_in (own (sends a) i) (cost (price_in (links m) most tab))
+      (least (far_of tab) c (origins x s)).
   Proof.
-    intros Hc Hpos Hg Hs Hok Hmost Hi. apply mem_in in Hg, Hs.
+    intros Hc Hg Hs Hok Hmost Hi. apply mem_in in Hg, Hs.
     assert (Hc' : is_chunk chunks (N.of_nat i) x) by (unfold is_chunk; rewrite Nat2N.id; exact Hi).
     assert (Hm : forall e, In e (own (sends a) i) ->
       In (from e, to e) (links m) /\ (step e < steps a)%nat).
@@ -156,7 +178,7 @@ Section Shares.
   Qed.
 
   Lemma pays_share_sound sh l x tab z : pays_share sh = Some l -> In (x, (tab, z)) l ->
-    nonneg tab = true /\ is_paid x tab z.
+    nonneg tab = true /\ is_paid_on_path x tab z.
   Proof.
     unfold pays_share. destruct (nonneg (parts sh)) eqn:Hpos; [|discriminate].
     destruct (cheapest _ _ _ _ _) as [c|] eqn:Hc; [|discriminate].
@@ -229,7 +251,7 @@ Section Shares.
   Qed.
 
   Variables (whole : list paid) (prices : table).
-  Hypothesis whole_paid : forall x tab z, In (x, (tab, z)) whole -> is_paid x tab z.
+  Notation of_link tab := (cost (price_in (links m) most tab)).
 
   Definition of_class (x : chunk) : list (table * Z) :=
     map snd (filter (fun p => if chunk_eq (fst p) x then true else false) whole).
@@ -237,17 +259,21 @@ Section Shares.
   Definition shares_fit (x : chunk) : bool :=
     le_tables (fold_right add_tables [] (map fst (of_class x))) prices.
 
-  Lemma class_pays x : shares_fit x = true -> is_paid x prices (pay x).
+  Lemma of_class_in x tab z : In (tab, z) (of_class x) -> In (x, (tab, z)) whole.
   Proof.
-    intros Hfit chunks a Hok Hmost i Hi. unfold pay.
-    set (ps := of_class x) in *.
-    assert (H : forall p, In p ps -> snd p <= total (cost (price_in (links m) most (fst p)))
-      (own (sends a) i)).
-    { intros [tab z] Hp. unfold ps, of_class in Hp. apply in_map_iff in Hp as [[y [tab' z']] [E Hp]].
-      cbn in E. injection E as -> ->. apply filter_In in Hp as [Hp Hy]. cbn in Hy.
-      destruct (chunk_eq y x) as [->|]; [|discriminate].
-      exact (whole_paid _ _ _ Hp chunks a Hok Hmost i Hi). }
-    etransitivity; [apply total_le, H|]. rewrite total_swap. apply total_le. intros e He.
+    intros H. apply in_map_iff in H as [[y [tab' z']] [E H]]. cbn in E. injection E as -> ->.
+    apply filter_In in H as [H Hy]. cbn in Hy. destruct (chunk_eq y x) as [->|]; [exact H|discriminate].
+  Qed.
+
+  (** What sends pay for the shares they pay for the whole prices. *)
+  Lemma shares_pay x moves : shares_fit x = true ->
+    (forall tab z, In (tab, z) (of_class x) -> z <= total (of_link tab) moves) ->
+    pay x <= total (of_link prices) moves.
+  Proof.
+    intros Hfit H. unfold pay. set (ps := of_class x) in *.
+    transitivity (total (fun p => total (of_link (fst p)) moves) ps).
+    { apply total_le. intros [tab z] Hp. apply H, Hp. }
+    rewrite total_swap. apply total_le. intros e He.
     unfold cost, price_in, entry.
     set (j := position (links m) (from e, to e)).
     unfold shares_fit in Hfit. fold ps in Hfit.
@@ -258,5 +284,26 @@ Section Shares.
       - destruct t; cbn; destruct j; cbn; lia.
       - rewrite add_tables_nth. apply Zplus_le_compat_l. exact IH. }
     unfold row_of. destruct most; apply G.
+  Qed.
+
+  Lemma class_pays x : (forall tab z, In (x, (tab, z)) whole -> is_paid x tab z) ->
+    shares_fit x = true -> is_paid x prices (pay x).
+  Proof.
+    intros H Hfit chunks a Hok Hmost i Hi. apply shares_pay; [exact Hfit|].
+    intros tab z Hp. apply of_class_in in Hp. exact (H _ _ Hp chunks a Hok Hmost i Hi).
+  Qed.
+
+  (** A class with a single share: it is paid on a path. *)
+  Definition is_single (x : chunk) : bool := (length (of_class x) <=? 1)%nat.
+
+  Lemma single_pays x : (forall tab z, In (x, (tab, z)) whole -> is_paid_on_path x tab z) ->
+    shares_fit x = true -> is_single x = true -> is_paid_on_path x prices (pay x).
+  Proof.
+    intros H Hfit Hone chunks a Hok Hmost i Hi. apply Nat.leb_le in Hone.
+    pose proof (shares_pay x) as P. pose proof (of_class_in x) as I. unfold pay in *.
+    destruct (of_class x) as [|[tab z] [|? ?]]; cbn in Hone; [| |lia].
+    - exists []. repeat split; [intros ? []|constructor|cbn; lia].
+    - destruct (H tab z (I tab z (or_introl eq_refl)) chunks a Hok Hmost i Hi) as [path [P1 [P2 P3]]].
+      exists path. repeat split; auto. apply (P path Hfit). intros ? ? [[= <- <-]|[]]. exact P3.
   Qed.
 End Shares.

@@ -1,4 +1,4 @@
-(** * Sums of prices: what all sends cost, and what all rounds have room for *)
+(** * Sums of prices: what sends cost, and what all rounds have room for *)
 
 From Coq Require Import List NArith ZArith QArith Lia Arith Bool.
 From Syncoll Require Import Definitions.
@@ -68,6 +68,20 @@ Section Total.
   Qed.
 End Total.
 
+(** Entries of a list, none twice. *)
+Lemma total_incl {A} (f : A -> Z) l k : NoDup l -> incl l k -> (forall x, In x k -> 0 <= f x) ->
+  total f l <= total f k.
+Proof.
+  intros Hd. revert k. induction Hd as [|x l Hx Hd IH]; intros k Hi Hf; [apply total_nonneg, Hf|].
+  destruct (in_split x k) as [k1 [k2 ->]]; [apply Hi; left; reflexivity|].
+  assert (H : total f l <= total f (k1 ++ k2)).
+  { apply IH.
+    - intros y Hy. specialize (Hi y (or_intror Hy)). rewrite in_app_iff in *. cbn in Hi.
+      destruct Hi as [Hi|[<-|Hi]]; auto. contradiction.
+    - intros y Hy. apply Hf. rewrite in_app_iff in *. cbn. tauto. }
+  rewrite !total_app in *. cbn. lia.
+Qed.
+
 Lemma filter_none {A} (p : A -> bool) l : (forall x, In x l -> p x = false) -> filter p l = [].
 Proof.
   induction l as [|x l IH]; cbn; intros H; [reflexivity|].
@@ -105,14 +119,14 @@ End Keys.
     step, all sends cost at most [room] for each round. *)
 Section Rounds.
   Open Scope Q_scope.
-  Variables (a : algorithm) (price : nat -> link -> Z) (room : Q).
+  Variables (a : algorithm) (kept : list send) (price : nat -> link -> Z) (room : Q).
 
   Definition cost (e : send) : Z := price (step e) (from e, to e).
 
   Hypothesis step_cost : forall t, (t < steps a)%nat ->
-    inject_Z (total cost (filter (fun e => (step e =? t)%nat) (sends a)))
+    inject_Z (total cost (filter (fun e => (step e =? t)%nat) kept))
       <= room * nth t (rounds a) 0.
-  Hypothesis in_steps : forall e, In e (sends a) -> (step e < steps a)%nat.
+  Hypothesis in_steps : forall e, In e kept -> (step e < steps a)%nat.
 
   Fixpoint upto (f : nat -> Q) (n : nat) : Q :=
     match n with O => 0 | S n' => upto f n' + f n' end.
@@ -129,15 +143,15 @@ Section Rounds.
     rewrite upto_shift. cbn [nth]. rewrite <- IH. reflexivity.
   Qed.
 
-  Lemma sends_fit : inject_Z (total cost (sends a)) <= room * total_rounds a.
+  Lemma sends_fit : inject_Z (total cost kept) <= room * total_rounds a.
   Proof.
     assert (H : forall n, (n <= steps a)%nat ->
-      inject_Z (total cost (filter (fun e => (step e <? n)%nat) (sends a)))
+      inject_Z (total cost (filter (fun e => (step e <? n)%nat) kept))
         <= room * upto (fun i => nth i (rounds a) 0) n).
     { induction n as [|n IH]; intros Hn.
-      - assert (E : filter (fun e => (step e <? 0)%nat) (sends a) = []) by (apply filter_none; auto).
+      - assert (E : filter (fun e => (step e <? 0)%nat) kept = []) by (apply filter_none; auto).
         rewrite E. cbn. rewrite Qmult_0_r. apply Qle_refl.
-      - rewrite (below_S step cost (sends a) n), inject_Z_plus. cbn [upto].
+      - rewrite (below_S step cost kept n), inject_Z_plus. cbn [upto].
         rewrite Qmult_plus_distr_r.
         apply Qplus_le_compat; [apply IH; lia|apply step_cost; lia]. }
     specialize (H (steps a) (le_n _)). unfold total_rounds. rewrite <- upto_nth.

@@ -105,7 +105,7 @@ let below what most () =
 (* The file. *)
 
 let read_frontier () =
-  expect "syncoll-theorem"; expect "1";
+  expect "syncoll-theorem"; expect "2";
   expect "nodes";
   let nodes = count 1_000_000 in
   let node () = n_of (below "node" nodes ()) in
@@ -117,8 +117,11 @@ let read_frontier () =
   let link = below "link" (Array.length link_at) in
   expect "bounds";
   let bounds = many (fun () ->
+    let counts = match word () with
+      | "sends" -> EachSend | "copies" -> CopiesOnce | "sums" -> SumsOnce
+      | w -> fail (w ^ "; expected sends, copies or sums") in
     let room = ratio () in
-    { over = many (fun () -> link_at.(link ())); capacity = room }) in
+    { over = many (fun () -> link_at.(link ())); capacity = room; counts }) in
   let bound = below "bound" (List.length bounds) in
   expect "collective";
   let combines = match word () with
@@ -258,9 +261,9 @@ let read_frontier () =
       let r = ratio () in
       (r, many (fun () ->
         let what = number () in
-        let from = node () in
         let to0 = node () in
-        { what; from; to0; step; carried = if combines then many node else [] }))) in
+        if combines then many (fun () -> let from = node () in { what; from; to0; step; carried = many node })
+        else [{ what; from = node (); to0; step; carried = [] }]))) in
     { chunks_of_node; point_rounds = List.map fst steps; point_sends = List.map snd steps;
       stated_rounds; proved_by } in
   expect "points";
@@ -382,7 +385,7 @@ let send_text s = Printf.sprintf "Send %s %s %s %s %s" (node_text s.what) (node_
   (node_text s.to0) (nat_text s.step) (nodes_text s.carried)
 
 let point_text p = Printf.sprintf "(Point %s %s\n  %s %s %s)" (node_text p.chunks_of_node)
-  (list_text q_text p.point_rounds) (list_text (list_text send_text) p.point_sends)
+  (list_text q_text p.point_rounds) (list_text (list_text (list_text send_text)) p.point_sends)
   (q_text p.stated_rounds) (option_text node_text p.proved_by)
 
 let distance_text d = Printf.sprintf "(Distance %s %s %s %s)" (chunk_text d.of_chunk)
@@ -395,7 +398,9 @@ let claim_term = function
   | Optimal (c, s, r) -> Printf.sprintf "Optimal %s %s %s" (node_text c) (nat_text s) (q_text r)
 
 let print_theorem f claims =
-  let bound b = Printf.sprintf "Bound %s %s" (list_text link_text b.over) (q_text b.capacity) in
+  let counts = function EachSend -> "EachSend" | CopiesOnce -> "CopiesOnce" | SumsOnce -> "SumsOnce" in
+  let bound b = Printf.sprintf "Bound %s %s %s" (list_text link_text b.over) (q_text b.capacity)
+    (counts b.counts) in
   Printf.printf "From Coq Require Import List NArith ZArith QArith.\n\
     From Syncoll Require Import Definitions Paths Shares Spanning Completing Certificates Check.\n\
     Import ListNotations.\nOpen Scope N_scope.\n\n\

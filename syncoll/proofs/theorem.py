@@ -15,7 +15,7 @@ from typing import Any
 
 from syncoll.errors import UsageError, VerificationError
 from syncoll.wording import counted
-from syncoll_check.algorithms import Replay, bits
+from syncoll_check.algorithms import Replay, Send, bits
 from syncoll_check.certificates import alike, distinct
 from syncoll_check.layout import FileError, WrongError, at, parse, read, require
 from syncoll_check.machine import Machine, Shape
@@ -25,6 +25,9 @@ COVERED = ("prices", "cut", "sends", "nothing", "trees", "gossip", "completions"
 
 _MOST_SYMMETRIES = 1000
 """Certificates whose automorphisms have more products are left out."""
+
+_COUNTED = {None: "sends", "sources": "copies", "destinations": "sums"}
+"""The words of the text for the counting of bounds, by the words of the file."""
 
 Rows = dict[tuple[int, int], Fraction]  # prices of a link or a bound in a step
 # Class, root, whether it leads there, shares of links, images.
@@ -120,8 +123,6 @@ class _Text:
 
     def __init__(self, document: Any, refuted: int) -> None:
         self.document, self.machine, self.refuted = document, Machine.read(document), refuted
-        if self.machine.counts:
-            raise UsageError("switches that copy or add up are not covered by the theorems")
         shapes = document["evidence"]["shapes"]
         if len(shapes) != 1:
             raise UsageError(f"it has {counted(len(shapes), 'shape')}; one stands for every C")
@@ -134,7 +135,10 @@ class _Text:
         machine, shape, evidence = self.machine, self.shape, self.document["evidence"]
         links = [f"{a} {b}" for a, b in machine.links]
         bounds = [
-            f"{room} {_list(own)}" for room, own in zip(machine.room, machine.members, strict=True)
+            f"{_COUNTED[counting]} {room} {_list(own)}"
+            for counting, room, own in zip(
+                machine.counting, machine.room, machine.members, strict=True
+            )
         ]
         classes = [f"{n} {_list(pre)} {_list(post)}" for (pre, post), n in shape.counts.items()]
         known = dict[int, int]()  # certificates by their position in the file
@@ -157,7 +161,7 @@ class _Text:
                 points.append(f"point {costs} {proof} {self._algorithm(point)}")
         distance = self._distance()
         parts = [
-            f"syncoll-theorem 1\nnodes {machine.nodes} grains {machine.grains}",
+            f"syncoll-theorem 2\nnodes {machine.nodes} grains {machine.grains}",
             f"links {_list(links)}",
             f"bounds {_lines(bounds)}",
             f"collective {'combining' if shape.combining else 'copying'} per {shape.chunks}",
@@ -375,16 +379,26 @@ class _Text:
         require(replay.combining is self.shape.combining, "combining differs")
         order = sorted(range(len(kinds)), key=lambda c: numbers[kinds[c]])
         place = {c: i for i, c in enumerate(order)}
-        sends: list[list[str]] = [[] for _ in replay.rounds]
-        for c, a, b, t, whose in _all_sends(replay):
-            own = f" {_list(bits(whose))}" if replay.combining else ""
-            sends[t].append(f"{place[c]} {a} {b}{own}")
+        steps: list[list[str]] = [[] for _ in replay.rounds]
+        for arrival in _arrivals(replay):
+            c, a, b, t, _ = arrival[0]
+            sources = [f"{n} {_list(bits(own))}" for _, n, _, _, own in arrival]
+            steps[t].append(f"{place[c]} {b} {_list(sources) if replay.combining else a}")
         return _lines(
-            f"step {rounds} {_list(now)}" for rounds, now in zip(replay.rounds, sends, strict=True)
+            f"step {rounds} {_list(now)}" for rounds, now in zip(replay.rounds, steps, strict=True)
         )
 
 
-def _all_sends(replay: Replay) -> Iterator[tuple[int, int, int, int, int]]:
+def _arrivals(replay: Replay) -> Iterator[list[Send]]:
+    """The sends, those together that switches add up."""
+    if replay.holds_summed():
+        for now in replay.by_step:
+            yield from replay.arrivals(now, summed=True)
+    else:
+        yield from ([send] for send in _all_sends(replay))
+
+
+def _all_sends(replay: Replay) -> Iterator[Send]:
     """The sends of a replay, with the images of carriers."""
     for (p, later), q in zip(replay.elements, replay.maps, strict=True):
         for c, a, b, t, whose in replay.sends:

@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ COMMANDS = {
     "hypercube(3) allreduce": "bounds --max-steps 3",
     "ring(5) allreduce": "bounds --max-steps 3",
     "ring(6) allreduce": "bounds --max-steps 4",
+    "nvl72(3,true) allreduce": "pareto --backend inswitch --max-steps 2",
+    "dgx_h100(boxes=[3,3],nvls=true) allreduce": "pareto --backend inswitch --max-steps 3",
+    "dgx_h100(boxes=[3,3],nvls=true) allgather": "bounds --max-steps 3",
 }
 """Files by topology and collective, and how they are made."""
 
@@ -110,11 +114,11 @@ def judge(folder: Path, documents: Documents) -> Judge:
 # The text -----------------------------------------------------------------------------------------
 
 BUS = """\
-syncoll-theorem 1
+syncoll-theorem 2
 nodes 3 grains 1
 links 6 0 1 0 2 1 0 1 2 2 0 2 1
 bounds 1
-1 6 0 1 2 3 4 5
+sends 1 6 0 1 2 3 4 5
 collective combining per 1
 classes 1
 1 3 0 1 2 3 0 1 2
@@ -168,10 +172,22 @@ def test_claims_that_are_left_out_are_named(documents: Documents) -> None:
     assert found.left_out == ("1 certificate by switches",)
 
 
-def test_a_machine_that_is_not_covered_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bounds.json"
-    assert main(["bounds", "nvl72(3,true)", "allgather", "-o", str(path)]) == 0
-    with pytest.raises(UsageError, match="switches that copy or add up are not covered"):
+def test_sends_that_a_switch_adds_up_arrive_together(documents: Documents) -> None:
+    """In the first step node 1 gets the sum of chunk 0 from the others, and in the second step it
+    sends the sum of all to them."""
+    text = text_of(documents["nvl72(3,true) allreduce"])
+    assert "\nbounds 6\ncopies 1 2 0 1\n" in text
+    assert "\nsums 1 2 1 3\n" in text
+    first, second = text.partition("point 4 5 open 2\n")[2].splitlines()[:2]
+    assert first.startswith("step 3 9 ")
+    assert " 0 1 2 0 1 0 2 1 2 " in first
+    assert second.startswith("step 2 6 0 0 1 1 3 0 1 2 0 2 1 1 3 0 1 2 ")
+
+
+def test_a_refused_file_leaves_no_folder(tmp_path: Path) -> None:
+    path = tmp_path / "frontier.json"
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="neither a frontier"):
         syncoll.theorem(path, tmp_path / "theorem")
     assert not (tmp_path / "theorem").exists()
 
@@ -181,8 +197,6 @@ def test_wrong_entries_have_their_place(documents: Documents) -> None:
     document["evidence"]["certificates"][0]["rounds"] = "x"
     with pytest.raises(VerificationError, match=r"evidence\.certificates\[0\]\.rounds: 'x'"):
         text_of(document)
-    with pytest.raises(UsageError, match="neither a frontier"):
-        theorem_text(b"{}")
 
 
 def test_the_shell_writes_a_folder(
@@ -283,6 +297,29 @@ def test_clauses_are_refuted_by_hints(
         proof.write_text("\n".join([*wrong, ""]))
         command = [str(folder / "checker"), "--lrat", str(folder / "refuted-0.cnf"), str(proof)]
         assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+
+
+EACH_ALONE = " ".join(f"0 {b} 1 {a} 1 {a}" for a, b in permutations(range(3), 2))
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("arrivals", "rounds", "error"),
+    [
+        ("3 0 0 2 1 1 1 2 1 2 0 1 2 0 1 0 2 1 2 0 2 2 0 1 0 1 1 1", "1", "refused: point 0"),
+        (f"6 {EACH_ALONE}", "1", "refused: point 0"),
+        (f"6 {EACH_ALONE}", "2", ""),
+    ],
+)
+def test_a_switch_adds_up_no_copies(
+    arrivals: str, rounds: str, error: str, documents: Documents, judge: Judge
+) -> None:
+    """If it did, one round were enough for an allreduce."""
+    text = text_of(documents["nvl72(3,true) allreduce"]).partition("points ")[0]
+    point = f"points 1\npoint 1 {rounds} open 1\nstep {rounds} {arrivals}\nend\n"
+    done = judge(text + point)
+    assert error in done.stderr
+    assert done.returncode == (1 if error else 0)
 
 
 def python_accepts(content: bytes) -> bool:
