@@ -1,30 +1,46 @@
 (** * Definitions: all that a reader has to believe
 
     The proofs are in the other files. They need no belief: Coq checks them. This page says what is
-    proved. It uses the words of the SCCL paper (Cai et al., PPoPP 2021): a collective is a pre- and
-    a postcondition for chunks, an algorithm is a pair (Q, T) of rounds and sends, and C, S and R
-    count chunks of a node, steps and rounds.
-
-    The terms of the paper, and where they are here:
-    - the topology (P, B): [machine], with its [links] and [bounds]
+    proved, in the words of the SCCL paper (Cai et al., PPoPP 2021). The terms of the paper, and
+    where they are here:
+    - a topology (P, B): [machine], with [links] and [bounds]. Nodes are numbers. P is not needed: a
+      node at no link sends and receives nothing
     - G chunks with the relations pre and post: a list of [chunk], and its length is G
-    - Q = r_0, ..., r_(S-1) and T: [rounds] and [sends] of an [algorithm]
-    - the relation V_s, which node has which chunk after s steps: [holds]
+    - collectives, as in Table 2 of the paper: [collective], for every C at once
+    - a candidate solution (Q, T): [algorithm], with Q = r_0, ..., r_(S-1) as [rounds]
+    - a send (c, n, n', s) of T: [Send c n n' s carried]
+    - V_s, which node has which chunk after s steps: [holds s]
     - S and R: [steps] and [total_rounds]; C is the argument of [is_algorithm]
-    - a valid algorithm: [valid]; bandwidth optimal: [costs_at_least] and [is_optimal]
+    - a valid algorithm: [valid]
+    - bandwidth-optimal: [costs_at_least None]; Pareto-optimal: [is_optimal]; latency-optimal: [takes]
 
     Differences from the paper: collectives that combine are defined directly, and not by running an
     algorithm backwards; bounds are about rational rounds, too, also 0 in a step; R is not limited to
-    S + k; T is a list, in which a send may occur twice; and
-    switches may copy chunks, or add up.
+    S + k; T is a list, in which a send may occur twice; and switches may copy chunks, or add up.
 
-    How to read Coq: [N] are natural numbers in binary, [nat] natural numbers (for steps), [Q]
-    rational numbers. [inject_Z] and [Z.of_N] only make whole numbers rational, and [==] is equality
-    of rational numbers. A [Record] is a tuple with named parts: [Bound l b w] makes one, and
-    [capacity x] is a part of it. An [Inductive] relation holds if its rules derive it, and not
-    otherwise. [In x l] is "x is in the list l", [a <> b] "a is not b", [nth t l d] entry t of a list
-    (from 0; d beyond its end), [Some x] and [None] a value that may be missing. [A -> B -> C] is
-    "if A and B then C". *)
+    How to read Coq. Comments are like this one, and put code in brackets: [machine].
+    - [N] and [nat] are natural numbers ([nat] for steps and lengths), [positive] those from 1 on, [Z]
+      whole numbers, [Q] rational numbers. [inject_Z], [Z.of_N], [Zpos] and the like change the kind
+      of a number, and not its value. Marks such as [%N] say of which kind a formula is.
+    - [S t] is t + 1. [==] is equality of rational numbers, [a <> b] "a is not b".
+    - [A -> B -> C] is "if A and B then C", [/\] is "and", [\/] "or", [~] "not". In a type it is a
+      function: [holds : nat -> N -> node -> Prop] is a relation of three things. [Prop] are the
+      statements, [bool] the results of tests that are computed: [=?], [&&], [existsb].
+    - [(a, b)] is a pair of type [A * B], with the parts [fst] and [snd]. [[a; b]] is a list.
+    - Of a list l: [In x l] is "x is in l", [nth t l d] entry t, from 0 (d beyond the end),
+      [nth_error l t = Some x] "entry t is x", [filter p l] the entries with p, [map f l] those of
+      f(x) for each x, [existsb p l] whether p is true of one, [concat l] the lists in l as one,
+      [NoDup l] "none is there twice", [nodup _ l] l with each entry once, [Permutation l k] "k is l
+      in another order", [fold_right Qplus 0 l] the sum.
+    - [Some x] and [None] are values of type [option]: there is an x, or none. [match] has a line for
+      each form of a value.
+    - A [Record] is a tuple with named parts: [Bound l b w] makes one, and [capacity x] is a part of
+      it. If it ends in [Prop], its parts are conditions that all have to hold.
+    - An [Inductive] relation holds if its rules derive it, and not otherwise. The letters of a rule
+      stand for anything. If an [Inductive] is no relation, it lists the forms of its values.
+    - [Variables] of a [Section] are arguments of all that it defines, which are left out inside. So
+      outside, [valid chunks a m c] has [chunks] and [a] in front.
+    - Between [Proof] and [Defined] are instructions to Coq, with nothing to believe. *)
 
 From Coq Require Import List NArith ZArith QArith Permutation.
 Import ListNotations.
