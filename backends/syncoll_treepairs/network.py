@@ -5,6 +5,7 @@ from math import gcd, lcm
 
 import numpy as np
 
+from syncoll.bounding.covers import Covers
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.model.components import least_of_orbits
@@ -28,7 +29,7 @@ class AllreduceNetwork(OrbitNetwork):
 
     Attributes:
         roots: one node of each orbit.
-        least: a lower bound on R/C if links divide each bound equally.
+        least: a lower bound on R/C: each chunk takes 2 P - 2 sends, and some bounds count them all.
     """
 
     def __init__(
@@ -53,10 +54,10 @@ class AllreduceNetwork(OrbitNetwork):
         self.forth, self.back = (
             Links.of(nodes, *ends) for ends in ((source, target), (target, source))
         )
-        share = np.full(len(source), np.inf)
-        for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
-            share[links] = np.minimum(share[links], float(bound.chunks_per_round) / len(links))
-        self.least = 2 * (nodes - 1) / float(share.sum())
+        covers = Covers(topology)
+        cover = covers.least(np.arange(len(source)))
+        assert cover is not None
+        self.least = float(2 * (nodes - 1) / covers.cost(cover))
 
     def cores(self, most_steps: int) -> list[Core]:
         """See `exchange_groups.cores`; computed once."""

@@ -42,6 +42,9 @@ torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
 
 _NEAR_LEAST, _GAIN = 1 + 5 * _WORTH, 1 - 10 * _WORTH
 
+_SOON = 8
+"""A family is compared with the ones before at this multiple of the steps of a wave."""
+
 _LONG = 4
 """Largest S without waves, in multiples of twice the radius; limits work."""
 
@@ -176,6 +179,7 @@ class _Run:
         if self.network.num_nodes < _LARGE:  # quickly gives the best R/C of many steps
             nodes = self.network.num_nodes
             self.any_tree = self._packed(2 * nodes, nodes)
+            yield from self._of_family(self.grid, "combs")
             yield from self._of_family(self.any_tree, "trees")
         for steps in self._order():
             if self.turn.is_over:
@@ -342,13 +346,24 @@ class _Run:
                 yield Proposal(int(found.chunks / self.per), algorithm, note + self._carried)
 
     def _of_family(self, packing: WavePacking, trees: str) -> Proposals:
-        """Proposes the family of a packing's waves, if its limit of R/C is below all known R/C."""
-        known = min((b for b in self.best.values()), default=None)
-        least = min((one.limit / self.per for one in self.families), default=known)
+        """Proposes the family of a packing's waves, if its R/C is below all known R/C in the end,
+        or with a moderate number of steps."""
         family = family_of(packing, self.collective, self.per) if packing.shared() else None
         if family is None:
             return
-        if least is not None and family.limit / self.per >= least * Fraction(_GAIN):
+        known = min((b for b in self.best.values()), default=None)
+        least = min((one.limit / self.per for one in self.families), default=known)
+        soon = _SOON * family.wave.steps
+        before = [cost for one in self.families if (cost := one.cost_within(soon)) is not None]
+        before += [b * self.per for s, b in self.best.items() if s <= soon]
+        gains = [
+            (family.limit / self.per, least),
+            (family.cost_within(soon), min(before, default=None)),
+        ]
+        if all(
+            cost is None or (other is not None and cost >= other * Fraction(_GAIN))
+            for cost, other in gains
+        ):
             return
         m = family.first
         if not self.turn.limits.allow(
