@@ -1,7 +1,7 @@
 """Spanning-tree packing: the best division of the data over trees, by linear programming.
 
 After "Optimal Message Scheduling for Aggregation" (SysML 2018).  Importing this package loads no
-solver; `syncoll_treepacking.search` constructs the packings, for physical networks as well.
+solver.
 """
 
 from syncoll.plugins import Option, SeedRecord, installed_distribution
@@ -14,7 +14,7 @@ RECORD = SeedRecord(
         Option("seconds", 10.0, "limit for the linear program, and again for integers", low=0.01),
     ),
     installed=lambda: installed_distribution("highspy", "highspy"),
-    fits="syncoll_treepacking.demand:fits",
+    fits="syncoll_treepacking.seed:fits",
     by_default=False,  # slower than other seeds, and seldom better; see benchmarks/seeds.py
 )
 RECORDS = (RECORD,)

@@ -1,211 +1,193 @@
-"""Oracles of column generation: the cheapest trees for given prices.
+"""Cheapest spanning trees for given prices, as columns of `syncoll.packing`.
 
-A spanning tree of an undirected network is found by Kruskal's method.  With switches a tree joins
-compute nodes by routes, and its links are the links of the routes, with repeats: it is the minimum
-spanning tree of the graph of shortest routes.  This graph is never built: the links between the
-regions nearest to two compute nodes suffice (Mehlhorn 1988).
-
-A tree that leads away from a root is found by the method of Chu & Liu and Edmonds.
-
-The oracles work on any numbers: floats in the search, integers of any size in proofs.
+Trees of any height are found by the method of Chu & Liu and Edmonds, or by Kruskal's where a tree
+is used both ways.  In a tree of least height each node takes its cheapest link from a nearer node.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache
-from itertools import pairwise
-from random import Random
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
+from networkx.utils import UnionFind
 
-from syncoll.arrays import IntArray
-from syncoll.packing.arrivals import MOST_CELLS
+from syncoll.arrays import FloatArray, IntArray
+from syncoll.deadline import Deadline
+from syncoll.model import Topology
+from syncoll.model.distances import distances
+from syncoll.packing.column_generation import TINY
+from syncoll.packing.network import OrbitNetwork
+from syncoll.packing.trees import TimedTree
+from syncoll.packing.whole_chunks import DealtChunks
+from syncoll.scheduling import StepTree
 from syncoll.scheduling.arborescence import cheapest_arborescence
-from syncoll_treepacking.links import LinkSystem
+from syncoll.symmetry import FreeGroup
+
+_TREES = 12
+"""Trees of all demands in a turn, after the cheapest ones; limits the number of programs."""
+
+_RAISED = 0.02
+"""Prices are raised by this share of their mean where trees of the same turn have most load."""
 
 
-@dataclass(frozen=True)
-class TreeColumn:
-    """A tree as a column of the linear program.
-
-    Args:
-        group: group of its data: a position in the oracle's `shares`.
-        used: the links it uses, in order, with repeats.
-        routes: for each edge of the tree the vertices on its way, both ends included; for a tree
-            with a root, parents first.
-    """
-
-    group: int
-    used: tuple[int, ...]
-    routes: tuple[tuple[int, ...], ...]
-
-    @property
-    def links(self) -> IntArray:
-        """``[K]``."""
-        return np.array(self.used, dtype=np.int64)
-
-    @property
-    def steps(self) -> IntArray:
-        """``[K]``, all 0: a tree has no steps."""
-        return np.zeros(len(self.used), dtype=np.int64)
+def usable_links(topology: Topology, both_ways: bool) -> IntArray:
+    """Positions of the links that trees can use, ``[E]``; where they are used both ways, of those
+    that exist both ways."""
+    index = topology.link_index
+    links = enumerate(topology.links)
+    return np.array([i for i, (a, b) in links if not both_ways or (b, a) in index], dtype=np.int64)
 
 
-class Oracle(ABC):
-    """Finds cheapest trees.
+class SpanningTrees:
+    """An oracle of trees that reach all nodes; see `syncoll.packing.column_generation.Oracle`.
+
+    With sources, a tree leads away from one of them.  Without, contributions go up a tree to its
+    centre, and the result comes down; a column has the steps of this one chunk.
 
     Args:
-        system: the network of the trees.
-        shares: for each group of trees its root (None: any node) and its part of the data; the sum
-            is 1.
+        sources: chunks at each source, for one unit of C.
+        group: a free group that maps the sources, and their numbers, to themselves.
+        low: whether trees have the least height.  Prices may then differ between steps.
+
+    Attributes:
+        network: the topology modulo the group.
+        counts: chunks of each demand: one for each orbit of sources.
     """
 
     def __init__(
-        self, system: LinkSystem, shares: Mapping[int, Fraction] | Mapping[None, Fraction]
+        self, topology: Topology, sources: Mapping[int, int], group: FreeGroup, *, low: bool
     ) -> None:
-        self.system, self.shares = system, tuple(shares.values())
-        self.roots: tuple[int | None, ...] = tuple(shares)
+        self.network, self.both_ways, self.low = OrbitNetwork(topology, group), not sources, low
+        self._roots = [root for root in group.representatives.tolist() if root in sources]
+        self.counts = [sources[root] for root in self._roots] or [1]
+        self._links = usable_links(topology, self.both_ways)
+        self._source, self._target = topology.ends[self._links].T
+        self._ends = list(zip(self._source.tolist(), self._target.tolist(), strict=True))
+        self._back = topology.links_of(self._target, self._source)
+        self._far = distances(topology.num_nodes, topology.ends[self._links])
+        height = self._far.max(axis=1)
+        self._centres = np.flatnonzero(height == height.min()).tolist()
+        self._random = np.random.default_rng(7)
 
-    @abstractmethod
-    def cheapest(self, costs: npt.ArrayLike) -> list[TreeColumn]:
-        """A cheapest tree of each group, by nonnegative costs of one use of each link."""
+    @property
+    def least_steps(self) -> int:
+        """Steps of the lowest trees."""
+        if self.both_ways:
+            return 2 * int(self._far.max(axis=1).min())
+        return int(self._far[self._roots].max())
 
+    def load(self, tree: TimedTree, steps: int) -> IntArray:
+        """``[B, S]``; for S = 1 the load in all steps together."""
+        return self.network.load(tree.links, tree.steps if steps > 1 else 0 * tree.links, steps)
 
-class SpanningTreeOracle(Oracle):
-    """Minimum spanning trees of an undirected network, with or without switches."""
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[TimedTree]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+        """See `syncoll.packing.column_generation.Oracle`.
 
-    def __init__(self, system: LinkSystem) -> None:
-        super().__init__(system, {None: Fraction(1)})
+        The first tree of each demand is the cheapest.  Others are cheapest under prices raised
+        where the trees before them have load.
+        """
+        found: list[tuple[int, TimedTree]] = []
+        costs = np.full(len(pays), np.inf)
+        raised = np.zeros_like(prices)
+        for turn in range(1 + _TREES // len(pays)):
+            noise = self._random.random(prices.shape) if turn else 0.0
+            on_links = self.network.on_links(prices + _RAISED * prices.mean() * (raised + noise))
+            for demand in range(len(pays)):
+                tree = self._cheapest(demand, on_links)
+                load = self.load(tree, prices.shape[1])
+                cost = float((load * prices).sum())
+                costs[demand] = min(cost, costs[demand])
+                raised += load / load.max()
+                if cost < pays[demand] * (1 - TINY):
+                    found.append((demand, tree))
+            if until.passed:
+                break
+        return found, costs
 
-    def cheapest(self, costs: npt.ArrayLike) -> list[TreeColumn]:
-        """See `Oracle`."""
-        system, ends = self.system, self.system.ends
-        if system.num_vertices == system.num_nodes:
-            chosen = tuple(sorted(self._kruskal(costs, range(system.num_nodes))))
-            return [TreeColumn(0, chosen, tuple(ends[link] for link in chosen))]
-        price = np.asarray(costs).tolist()
-        found: Any = nx.multi_source_dijkstra(
-            system.graph, {*range(system.num_nodes)}, weight=lambda u, v, edge: price[edge["link"]]
-        )
-        far, ways = found
-        met = [far[u] + price[link] + far[v] for link, (u, v) in enumerate(ends)]
-        used: list[int] = []
-        routes = []
-        for link in self._kruskal(met, [ways[v][0] for v in range(system.num_vertices)]):
-            u, v = ends[link]
-            route = (*ways[u], *reversed(ways[v]))
-            used += [system.graph.edges[edge]["link"] for edge in pairwise(route)]
-            routes.append(route if route[0] < route[-1] else route[::-1])
-        return [TreeColumn(0, tuple(sorted(used)), tuple(sorted(routes)))]
+    def greedy(self, turns: int, steps: int, until: Deadline) -> list[list[TimedTree]]:
+        """Trees of each demand in every turn, each cheapest under prices that grow with the load
+        in a step of the trees before; the first W turns are a packing of W parts."""
+        rate, found = self.network.rate[:, None], []
+        load = np.zeros((len(rate), steps))
+        for turn in range(turns):
+            level = load / rate
+            sharp = np.exp(np.minimum((level - level.max(axis=0)) * np.sqrt(turn + 1.0), 0.0))
+            noise = 1 + _RAISED * self._random.random(sharp.shape)
+            on_links = self.network.on_links((sharp + TINY) / rate * noise)
+            found.append([self._cheapest(demand, on_links) for demand in range(len(self.counts))])
+            for tree, count in zip(found[-1], self.counts, strict=True):
+                load += count * self.load(tree, steps)
+            if until.passed:
+                break
+        return found
 
-    def _kruskal(self, costs: npt.ArrayLike, region: Sequence[int]) -> list[int]:
-        """The cheapest links that join all regions."""
-        leader = list(range(self.system.num_nodes))
+    def step_trees(self, dealt: DealtChunks[TimedTree]) -> Iterator[StepTree]:
+        """All images of trees that lead away from their roots."""
+        ends = self.network.topology.ends
+        for root, columns in zip(self._roots, dealt.columns, strict=True):
+            for tree, weight in columns:
+                sends = ends[tree.links[np.argsort(tree.steps, kind="stable")]]
+                for images in self.network.group.elements:
+                    edges = tuple((a, b) for a, b in images[sends].tolist())
+                    yield StepTree(int(images[root]), weight, edges)
 
-        def first(node: int) -> int:
-            while leader[node] != node:
-                leader[node] = node = leader[leader[node]]
-            return node
+    def _cheapest(self, demand: int, on_links: FloatArray) -> TimedTree:
+        """By the cost of a send over each link, ``[S, L]`` or ``[1, L]``."""
+        if self.low:
+            roots = self._centres if self.both_ways else [self._roots[demand]]
+            lowest = [self._lowest(root, on_links) for root in roots]
+            _, root, used = min(lowest, key=itemgetter(0))
+            return self._timed(root, used.tolist())
+        costs = on_links[0, self._links]
+        if self.both_ways:
+            return self._timed(None, self._kruskal(costs + on_links[0, self._back]))
+        root, every = self._roots[demand], enumerate(zip(self._ends, costs.tolist(), strict=True))
+        edges = [(a, b, cost, i) for i, ((a, b), cost) in every]
+        return self._timed(root, cheapest_arborescence(self.network.num_nodes, root, edges))
 
-        chosen: list[int] = []
-        for link in np.argsort(costs, kind="stable").tolist():
-            a, b = (first(region[end]) for end in self.system.ends[link])
-            if a != b:
-                leader[a] = b
-                chosen.append(link)
-                if len(chosen) == self.system.num_nodes - 1:
-                    break
-        return chosen
+    def _lowest(self, root: int, on_links: FloatArray) -> tuple[float, int, IntArray]:
+        """The cheapest tree of least height: its cost, its root and its edges."""
+        far = self._far[root]
+        nearer = np.flatnonzero(far[self._source] < far[self._target])
+        up = int(far.max()) if self.both_ways else 0
+        depth = far[self._target[nearer]]
+        last = len(on_links) - 1
+        costs = on_links[np.minimum(up + depth - 1, last), self._links[nearer]]
+        if self.both_ways:
+            costs = costs + on_links[np.minimum(up - depth, last), self._back[nearer]]
+        order = np.lexsort((costs, self._target[nearer]))
+        first = order[np.unique(self._target[nearer][order], return_index=True)[1]]
+        return float(costs[first].sum()), root, nearer[first]
 
+    def _kruskal(self, costs: FloatArray) -> list[int]:
+        """The edges of the cheapest tree, each in one direction."""
+        joined, used = UnionFind(range(self.network.num_nodes)), []
+        for edge in np.argsort(costs, kind="stable").tolist():
+            a, b = self._ends[edge]
+            if joined[a] != joined[b]:
+                joined.union(a, b)
+                used.append(edge)
+        return used
 
-class ArborescenceOracle(Oracle):
-    """Cheapest trees that lead from each root to all nodes of a directed network."""
-
-    def cheapest(self, costs: npt.ArrayLike) -> list[TreeColumn]:
-        """See `Oracle`."""
-        ends, nodes = self.system.ends, self.system.num_nodes
-        numbers = np.asarray(costs).tolist()
-        columns = []
-        for group, root in enumerate(self.roots):
-            assert root is not None
-            edges = [(u, v, numbers[i], i) for i, (u, v) in enumerate(ends)]
-            chosen = sorted(cheapest_arborescence(nodes, root, edges))
-            tree: nx.DiGraph[int] = nx.DiGraph([ends[link] for link in chosen])
-            columns.append(TreeColumn(group, tuple(chosen), tuple(nx.bfs_edges(tree, root))))
-        return columns
-
-
-_MOST_EDGES = MOST_CELLS >> 7
-"""Most edges of all trees; limits work."""
-
-_MOST_ROOTS = 64
-"""Most nodes that are tried as centres; limits work."""
-
-
-def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[TreeColumn]]:
-    """A tree of least height for each group in every turn; the first W turns are a packing of W
-    parts.
-
-    The linear program only sees loads, so its trees may be high, and few steps need low trees.  A
-    node with several possible parents takes the least loaded link, or a random one.
-
-    Args:
-        oracle: the oracle of a system without switches.
-        count: number of trees; fewer in large networks, but at least eight for each group.
-        chance: chooses parents at random; None: by load.
-    """
-    system, graph = oracle.system, cast("Any", oracle.system.graph)
-    into = graph.pred if system.directed else graph.adj
-    roots = [_centres(system) if root is None else [root] for root in oracle.roots]
-    capacities = [float(c) for c in system.capacities]
-    load = [0.0] * len(capacities)
-
-    @cache
-    def ways(root: int) -> list[tuple[int, list[tuple[int, int]]]]:
-        """Each node with its links from nearer ones; nodes of a level with few of them first."""
-        far = nx.single_source_shortest_path_length(graph, root)
-        near = {
-            v: [(u, int(into[v][u]["link"])) for u in sorted(into[v]) if far[u] < far[v]]
-            for v in far
-        }
-        del near[root]
-        return sorted(near.items(), key=lambda one: (far[one[0]], len(one[1]), one[0]))
-
-    def rank(link: int, share: float) -> float:
-        if chance is not None:
-            return chance.random()
-        uses = system.uses[link]
-        return max((load[row] + times * share) / capacities[row] for row, times in uses)
-
-    turns: list[list[TreeColumn]] = []
-    count = min(count, _MOST_EDGES // system.num_nodes)
-    for turn in range(max(8, count // len(roots))):
-        trees = []
-        for group, (choice, exact) in enumerate(zip(roots, oracle.shares, strict=True)):
-            share = float(exact)
-            links, routes = list[int](), list[tuple[int, int]]()
-            for v, choices in ways(choice[turn % len(choice)]):
-                u, link = min(choices, key=lambda way: rank(way[1], share))
-                for row, times in system.uses[link]:
-                    load[row] += times * share
-                links.append(link)
-                routes.append((u, v))
-            if not system.directed:
-                routes = sorted((min(u, v), max(u, v)) for u, v in routes)
-            trees.append(TreeColumn(group, tuple(sorted(links)), tuple(routes)))
-        turns.append(trees)
-    return turns
-
-
-def _centres(system: LinkSystem) -> list[int]:
-    """The nodes with the lowest trees, among a sample in large networks."""
-    tried = range(0, system.num_nodes, 1 + (system.num_nodes - 1) // _MOST_ROOTS)
-    heights = {
-        root: max(nx.single_source_shortest_path_length(system.graph, root).values())
-        for root in tried
-    }
-    return [root for root, height in heights.items() if height == min(heights.values())]
+    def _timed(self, root: int | None, used: Iterable[int]) -> TimedTree:
+        """A chunk's sends on a tree; without a root from its centre."""
+        tree: nx.Graph[int] = nx.Graph(self._ends[edge] for edge in used)
+        if root is None:  # the middle of a longest path
+            end = [*nx.bfs_tree(tree, 0)][-1]
+            path = nx.shortest_path(tree, [*nx.bfs_tree(tree, end)][-1], end)
+            root = path[len(path) // 2]
+        depth, link = {root: 0}, self.network.topology.link_index
+        for above, node in nx.bfs_edges(tree, root):
+            depth[node] = depth[above] + 1
+        up = max(depth.values()) if self.both_ways else 0
+        down = [*nx.bfs_edges(tree, root)]
+        sends = [(link[a, b], up + depth[a]) for a, b in down]
+        if self.both_ways:
+            sends += [(link[b, a], up - depth[b]) for a, b in down]
+        return TimedTree(tuple(sorted(sends)))

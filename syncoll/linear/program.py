@@ -161,12 +161,6 @@ class GrowingProgram:
         value = float(self._solver.getInfo().objective_function_value)
         return Optimum(value, columns, np.array(solution.row_dual), len(columns))
 
-    def basis(self) -> tuple[list[int], list[int]]:
-        """The basis of the last run: the basic columns, and the tight (not basic) rows."""
-        found, basic = self._solver.getBasis(), self._highs.HighsBasisStatus.kBasic
-        columns = [i for i, status in enumerate(found.col_status) if status == basic]
-        return columns, [i for i, status in enumerate(found.row_status) if status != basic]
-
     def minimise(self, seconds: float | None = None) -> Optimum | None:
         """An optimum, or None when HiGHS finds none, within this time if one is given.  Raises
         `OutOfTimeError` when the deadline of the whole computation is over."""

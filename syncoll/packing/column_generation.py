@@ -150,13 +150,9 @@ class Packing(Generic[C]):
         if load.tobytes() in self._known[demand]:
             return False
         self._known[demand].add(load.tobytes())
-        self.master.add(demand, load, self.cost_of(column))
+        self.master.add(demand, load)
         self.columns.append(column)
         return True
-
-    def cost_of(self, column: C) -> float:
-        """The cost of a column in addition to its prices; the oracle has to count it, too."""
-        return 0.0
 
     def improve(self, until: Deadline) -> None:
         """Asks the oracle once, and solves the program again, by the deadline."""

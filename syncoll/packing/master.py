@@ -9,13 +9,12 @@ column is a row there.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import FloatArray, IntArray
-from syncoll.linear import GrowingProgram, solve_exactly
+from syncoll.linear import GrowingProgram
 
 _LEAST_SECONDS = 0.05
 """HiGHS has this much even after the deadline: a program without an answer is useless."""
@@ -77,21 +76,18 @@ class Master:
         self._program.add(row, -np.inf, 0.0)
         self._rules += 1
 
-    def add(
-        self, demand: int, load: IntArray | FloatArray, cost: float = 0.0, first: int = 0
-    ) -> None:
+    def add(self, demand: int, load: IntArray | FloatArray, first: int = 0) -> None:
         """Adds a column.
 
         Args:
             demand: its position in `counts`.
             load: ``[b, S]``, the load of a chunk on these bounds; it does not load others.
-            cost: its cost in addition to prices.
             first: the first of these bounds.
         """
         flat = load.ravel()
         row = {first * self.steps + int(i): float(flat[i]) for i in np.flatnonzero(flat)}
         row[self._priced + demand] = -1.0
-        self._program.add(row, -cost, np.inf)
+        self._program.add(row, 0.0, np.inf)
         self.demands.append(demand)
         self.loads.append(load)
         self._firsts.append(first)
@@ -112,50 +108,8 @@ class Master:
         fresh = np.maximum(0.0, optimum.columns[: self._priced])
         return np.asarray(fresh.reshape(len(self.rates), self.steps))
 
-    def vertex(
-        self, rates: Sequence[Fraction], counts: Sequence[Fraction]
-    ) -> tuple[list[Fraction], list[Fraction]] | None:
-        """The last solution in rationals, computed from its basis: prices and shares.
-
-        The prices, ``[B S]``, neglect additional costs.  A share may be below 0, and a column may
-        be cheaper than its demand pays, where the basis is not quite the optimal one.
-
-        Args:
-            rates: ``[B]``, in any unit.
-            counts: ``[D]``.
-
-        Returns:
-            None where the basis is singular, or takes too many digits.
-        """
-        columns, rows = self._program.basis()
-        # With prices in units of the denominators of their rates all entries are whole.
-        unit = np.repeat(np.array([rate.denominator for rate in rates], dtype=object), self.steps)
-        matrix = np.zeros((len(rows), len(columns)), dtype=object)
-        for entries, row in zip(matrix, rows, strict=True):
-            whole = np.zeros(self._priced + len(counts), dtype=object)
-            i = row - self._spent
-            if i < 0:
-                whole[row : self._priced : self.steps] = [rate.numerator for rate in rates]
-            else:
-                first = self._firsts[i] * self.steps
-                load = self.loads[i].ravel()
-                whole[first : first + len(load)] = load * unit[first : first + len(load)]
-                whole[self._priced + self.demands[i]] = -1
-            entries[:] = whole[columns]
-        common = lcm(*(count.denominator for count in counts))
-        paid = [0] * self._priced + [int(-count * common) for count in counts]
-        priced = solve_exactly(matrix, [int(row < self._spent) for row in rows])
-        shared = solve_exactly(matrix.T, [paid[i] for i in columns])
-        if priced is None or shared is None:
-            return None
-        price = dict(zip(columns, priced, strict=True))
-        share = dict(zip(rows, shared, strict=True))
-        prices = [price.get(i, Fraction(0)) * unit[i] for i in range(self._priced)]
-        every = range(self._spent, self._spent + len(self.loads))
-        return prices, [share.get(i, Fraction(0)) / common for i in every]
-
     def cheapest(self, demand: int, prices: FloatArray) -> float:
-        """The cost of a demand's cheapest column under prices ``[B, S]``, without `cost`."""
+        """The cost of a demand's cheapest column under prices ``[B, S]``."""
         costs = (
             float((load * prices[first : first + len(load)]).sum())
             for load, first, d in zip(self.loads, self._firsts, self.demands, strict=True)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import subprocess
 import sys
 from fractions import Fraction
-from random import Random
+from itertools import chain
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import syncoll_treepacking
+from syncoll.arrays import FloatArray
+from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
+from syncoll.packing.trees import TimedTree
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.spec import SpecLibrary
+from syncoll.symmetry import FreeGroup
 from syncoll.trust import require_valid
-from syncoll_treepacking.demand import Demand
-from syncoll_treepacking.integral import integral_packings, low_packings, oriented
-from syncoll_treepacking.links import LinkSystem
-from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle, TreeColumn, low_trees
-from syncoll_treepacking.search import pack
+from syncoll_treepacking.oracle import SpanningTrees
+from syncoll_treepacking.seed import sources_of
 
 pytestmark = pytest.mark.usefixtures("counted_work")
 
@@ -131,65 +132,64 @@ def test_networks_are_refused_with_a_reason(library: SpecLibrary) -> None:
 def test_recognised_by_the_table_not_by_the_name() -> None:
     pre = [[1, 0, 0], [1, 0, 0], [0, 0, 1]]
     mine = Collective.from_arrays("whatever", pre, [[1, 1, 1]] * 3)
-    demand = Demand.of(mine, 3)
-    assert isinstance(demand, Demand)
-    assert demand.sources == {0: 2, 2: 1}
-    assert demand.shares == {0: Fraction(2, 3), 2: Fraction(1, 3)}
+    assert sources_of(mine, 3) == {0: 2, 2: 1}
     ring = Topology.from_links("ring", 3, {(a, b): 1 for a in range(3) for b in range(3) if a != b})
     assert proposals(ring, mine)
 
 
-def test_integral_packings_get_cheaper_and_count_right(library: SpecLibrary) -> None:
-    oracle = SpanningTreeOracle(LinkSystem.undirected(library.topology("dgx1")))
-    packing = pack(oracle)
-    before: Fraction | None = None
-    for whole in integral_packings(packing, packing.pool):
-        assert sum(count for _, count in whole.trees) == whole.parts
-        links = np.array([link for tree, count in whole.trees for link in tree.used * count])
-        loads = oracle.system.load(links, np.zeros_like(links), 1)[:, 0].tolist()
-        cost = max(
-            Fraction(load, whole.parts) / capacity
-            for load, capacity in zip(loads, oracle.system.capacities, strict=True)
-        )
-        assert cost == whole.cost
-        assert before is None or cost < before
-        before = cost
-    assert before == Fraction(7, 24)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_rooted_at_the_centre_a_tree_is_lowest(seed: int) -> None:
+    """A chunk goes up the only spanning tree and down again in twice its radius."""
     graph: nx.Graph[int] = nx.random_labeled_tree(3 + seed, seed=seed)
-    edges = tuple((min(u, v), max(u, v)) for u, v in graph.edges)
-    column = TreeColumn(0, tuple(range(len(edges))), edges)
-    tree = oriented(column, None, 2)
-    assert tree.height == nx.radius(graph)
-    assert {(min(u, v), max(u, v)) for u, v in tree.edges} == set(edges)
-    assert oriented(column, 1).root == 1
-    assert oriented(column, 1).height == nx.eccentricity(graph, 1)
+    topology = Topology.from_networkx(graph, "tree")
+    for low in (False, True):
+        (((_, tree), *_), _) = cheap(SpanningTrees(topology, {}, trivial(topology), low=low))
+        assert tree.length == 2 * nx.radius(graph)
+        assert {int(link) for link in tree.links} == set(range(len(topology.links)))
 
 
-def test_shallow_trees_are_as_low_as_can_be(library: SpecLibrary) -> None:
+def test_low_trees_are_as_low_as_can_be(library: SpecLibrary) -> None:
     topology = library.topology("torus(3,4)")
-    shares = {3: Fraction(1, 2), 7: Fraction(1, 2)}
-    oracle = ArborescenceOracle(LinkSystem.rooted(topology, shares), shares)
-    turns = [*low_trees(oracle, 16), *low_trees(oracle, 16, Random(1))]
-    assert len({tree for turn in turns for tree in turn}) > 2
-    for turn in turns:
-        assert [column.group for column in turn] == [0, 1]
-        for column in turn:
-            root = oracle.roots[column.group]
-            assert oriented(column, root).height == topology.distances[root].max()
+    oracle = SpanningTrees(topology, {3: 1, 7: 1}, trivial(topology), low=True)
+    trees = [*chain(*map(enumerate, oracle.greedy(16, 1, NEVER))), *cheap(oracle)[0]]
+    assert len({tree for _, tree in trees}) > 4
+    for demand, tree in trees:
+        assert tree.length == topology.distances[(3, 7)[demand]].max() == oracle.least_steps
 
 
-def test_shallow_trees_share_the_links_of_a_cube(library: SpecLibrary) -> None:
-    """Three trees of 7 links on 12 links: with 4 turns none carries more than 3 of them."""
-    oracle = SpanningTreeOracle(LinkSystem.undirected(library.topology("hypercube(3)")))
-    found = list(low_packings(oracle, low_trees(oracle, 16)))
-    assert found[0].cost == 1
-    assert found[-1].cost < Fraction(5, 4) * pack(oracle).cost
-    for whole in found:
-        assert {oriented(tree, None).height for tree, _ in whole.trees} == {3}
+def test_a_low_tree_is_the_cheapest_of_its_height(library: SpecLibrary) -> None:
+    """Each node of a cube takes its cheapest link from a nearer node, by the prices of steps."""
+    topology = library.topology("hypercube(3)")
+    oracle = SpanningTrees(topology, {0: 1}, trivial(topology), low=True)
+    prices = np.random.default_rng(1).random((len(oracle.network.rate), 3))
+    on_links, far = oracle.network.on_links(prices), topology.distances[0]
+    least = sum(
+        min(
+            on_links[far[a], i]
+            for i, (a, b) in enumerate(topology.links)
+            if b == node and far[a] < far[b]
+        )
+        for node in range(1, 8)
+    )
+    assert oracle.cheap(prices, np.full(1, np.inf), [], NEVER)[1][0] == pytest.approx(least)
+
+
+def test_greedy_trees_share_the_links_of_a_cube(library: SpecLibrary) -> None:
+    """Seven trees of 7 links on 12 links: none carries more than 5 of them."""
+    topology = library.topology("hypercube(3)")
+    oracle = SpanningTrees(topology, {}, trivial(topology), low=True)
+    load = sum(oracle.load(tree, 1) for (tree,) in oracle.greedy(7, 1, NEVER))
+    assert np.max(load) <= 5
+
+
+def trivial(topology: Topology) -> FreeGroup:
+    return FreeGroup.trivial(topology.num_nodes)
+
+
+def cheap(oracle: SpanningTrees) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+    """All trees of a turn, by equal prices."""
+    none = np.full(len(oracle.counts), np.inf)
+    return oracle.cheap(np.ones((len(oracle.network.rate), 1)), none, [], NEVER)
 
 
 def test_the_record_loads_no_solver() -> None:
