@@ -43,6 +43,9 @@ _MOST_CELLS = MOST_CELLS << 6
 """Largest tables of the search for trees: links times nodes, and steps times pairs of nodes; limits
 memory."""
 
+_MOST_KINDS = 1 << 14
+"""Most kinds of chunks that go to sets of nodes: each has trees of its own.  Limits work."""
+
 _FIRST_SECONDS = 0.3
 """Seconds for the first packing, and again to round it, for an early answer.  Limits work."""
 
@@ -81,6 +84,11 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "a collective needs at least two nodes")
     if len(topology.links) * topology.num_nodes > _MOST_CELLS:
         return Answer(False, "the tables of links and nodes would be too large")
+    least = collective.least_chunks(topology.num_nodes)
+    if least is not None:
+        kinds = len(collective.tabulate(topology.num_nodes, least).kinds[2])
+        if kinds > max(_MOST_KINDS, topology.num_nodes**2):
+            return Answer(False, f"{kinds} kinds of chunks would each have trees of their own")
     return Answer(True)
 
 

@@ -7,7 +7,6 @@ No cut depends on S, and flows between many pairs of nodes may need more than ev
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -116,10 +115,7 @@ def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[n
         between = np.zeros((nodes, nodes), dtype=np.float32)
         between[demands.first_node, demands.second_node] = counts
         return across(sides, between)
-    sizes = np.array([len(one) for one in demands.sets], dtype=np.int64)
-    every = np.fromiter(chain.from_iterable(demands.sets), np.int64, int(sizes.sum()))
-    members = np.zeros((len(sizes), -(-nodes // 64) * 64), dtype=bool)
-    members[np.repeat(np.arange(len(sizes)), sizes), every] = True
+    members = demands.members(-(-nodes // 64) * 64)
     outside = np.zeros((len(sides), members.shape[1]), dtype=bool)
     outside[:, :nodes] = ~sides
     words, masks = (np.packbits(one, axis=1).view(np.uint64) for one in (members, outside))

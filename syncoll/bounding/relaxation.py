@@ -19,7 +19,6 @@ Copies of allgather on a 6 x 6 torus in 8 steps have 500,000 variables; the orbi
 leave 14,000 of them, and colour refinement 2,000.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -139,21 +138,21 @@ class Relaxation:
 
     def _split(self) -> Iterator[Commodity]:
         quotient, demands = self.quotient, self.demands
-        together: dict[int, list[IntArray]] = defaultdict(list)
         copied = self.kind is RelaxationKind.COPIES
         for k in np.flatnonzero(demands.second_node < 0).tolist() if copied else ():
             demand = demands[k]
             if quotient is None or quotient.stands_for(demand.sources[0]):
                 for d in demand.destinations:
                     yield Commodity(d, (k,))
-        order = np.argsort(demands.second, kind="stable")
-        ends, first = np.unique(demands.second[order], return_index=True)
-        for j, members in zip(ends.tolist(), np.split(order, first[1:]), strict=True):
-            if not copied or len(demands.sets[j]) == 1:
-                for d in filter(self._is_included, demands.sets[j]):
-                    together[d].append(members)
-        for d, parts in sorted(together.items()):
-            yield Commodity(d, tuple(np.sort(np.concatenate(parts)).tolist()))
+        node, needs = demands.needing
+        if copied:
+            alone = demands.second_node[needs] >= 0
+            node, needs = node[alone], needs[alone]
+        among, count = np.unique(node, return_counts=True)
+        ends = np.cumsum(count)
+        for d, begin, end in zip(among.tolist(), ends - count, ends, strict=True):
+            if self._is_included(d):
+                yield Commodity(d, tuple(needs[begin:end].tolist()))
 
     def _is_included(self, destination: int) -> bool:
         """Whether flows that go together to this node are included."""
@@ -197,18 +196,18 @@ class Relaxation:
 
     def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
         """Adds a flow over the arcs, with the rows that conserve it; returns its columns."""
-        demands = [self.demands[k] for k in commodity.demands]
-        supply: dict[int, float] = defaultdict(float)
-        for demand in demands:
-            for node in demand.sources:
-                supply[node] += demand.count if len(demand.sources) == 1 else 0
-        rows = self.rows
+        rows, among = self.rows, np.array(commodity.demands, dtype=np.int64)
+        start, count = self.demands.first_node[among], self.demands.counts[among]
+        alone = start >= 0
+        begins = np.bincount(start[alone], count[alone].astype(np.float64))
+        supply = dict.fromkeys(self._sources(commodity), 0.0)
+        supply |= {node: float(begins[node]) for node in np.unique(start[alone]).tolist()}
         columns, row = self.network.flow(rows, arcs, commodity.destination, supply)
-        for demand in demands:
-            if len(demand.sources) > 1:  # the flow chooses its start
-                choice = rows.columns(len(demand.sources))
-                rows.add(row[list(demand.sources)], choice, -1.0)
-                rows.add(rows.rows(1, demand.count, demand.count), choice)
+        for k in among[~alone].tolist():  # the flow chooses its start
+            demand = self.demands[k]
+            choice = rows.columns(len(demand.sources))
+            rows.add(row[list(demand.sources)], choice, -1.0)
+            rows.add(rows.rows(1, demand.count, demand.count), choice)
         return columns
 
     def _copies(self) -> IntArray:

@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from math import gcd
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.certificates.set_pairs import NodeSetPairs
 from syncoll.errors import ModelError
-from syncoll.model import Instance, RelationTable
+from syncoll.model import Instance, RelationTable, ranges
 from syncoll.model.node_sets import NodeSets
 
 NodeNumber = Annotated[int, "node"]
@@ -43,6 +45,17 @@ class DemandList(NodeSetPairs[Demand]):
 
     record = Demand
     names = ("sources", "destinations", "count")
+
+    @cached_property
+    def needing(self) -> tuple[IntArray, IntArray]:
+        """Each destination of each demand, and the demand's position; ascending."""
+        sizes = np.array([len(one) for one in self.sets], dtype=np.int64)
+        every = np.fromiter(chain.from_iterable(self.sets), np.int64, int(sizes.sum()))
+        count = sizes[self.second]
+        node = every[ranges((np.cumsum(sizes) - sizes)[self.second], count)]
+        demand = np.repeat(np.arange(len(count)), count)
+        order = np.argsort(node, kind="stable")
+        return node[order], demand[order]
 
 
 def demands(table: RelationTable | Instance) -> DemandList:
@@ -249,9 +262,7 @@ class ChunkClasses:
     def table(self, nodes: int) -> RelationTable:
         """A table of this shape, its chunks class by class."""
         own = self.classes
-        sets = np.zeros((len(own.sets), nodes), dtype=bool)
-        for i, one in enumerate(own.sets):
-            sets[i, list(one)] = True
+        sets = own.members(nodes)
         counts = own.counts.astype(np.int64)
         return RelationTable(
             *(NodeSets(sets, np.repeat(part, counts)).pruned() for part in (own.first, own.second))

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 
 NodeSet = tuple[int, ...]
 
@@ -85,6 +86,14 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
     def singles(self) -> IntArray:
         """For each set its node, if it has one; else -1."""
         return np.array([s[0] if len(s) == 1 else -1 for s in self.sets], dtype=np.int64)
+
+    def members(self, nodes: int) -> BoolArray:
+        """``[sets, nodes]``, the members of the sets."""
+        sizes = np.array([len(one) for one in self.sets], dtype=np.int64)
+        found = np.zeros((len(sizes), nodes), dtype=bool)
+        every = np.fromiter(chain.from_iterable(self.sets), np.int64, int(sizes.sum()))
+        found[np.repeat(np.arange(len(sizes)), sizes), every] = True
+        return found
 
     @cached_property
     def first_node(self) -> IntArray:

@@ -126,8 +126,9 @@ def _are_in_runs(instance: Instance) -> bool:
     """Whether the members of classes are written as runs: they are many, and runs are shorter."""
     if instance.num_chunks <= _MOST_LISTED:
         return False
-    runs = sum(len(_starts(members[:, None])) for members in instance.chunk_classes)
-    return 2 * runs <= instance.num_chunks
+    order = instance.table.by_kind()
+    breaks = (np.diff(order) != 1) | (np.diff(instance.table.kind[order]) != 0)
+    return 2 * (1 + int(breaks.sum())) <= instance.num_chunks
 
 
 def _sends_in_runs(algorithm: Algorithm) -> bool:

@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.certificates import Demand
+from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.model import BandwidthBound, Instance, Link, Topology
 
 _FORM = 3
@@ -48,15 +48,12 @@ def bound_key(
     Counts are divided by their greatest common divisor: prices that prove a bound for some demands
     prove k times as much for k times as many chunks.
     """
-    pre = np.zeros((len(demands), topology.num_nodes), dtype=bool)
-    post = np.zeros_like(pre)
-    for k, demand in enumerate(demands):
-        pre[k, list(demand.sources)] = True
-        post[k, list(demand.destinations)] = True
-    divisor = gcd(*(demand.count for demand in demands)) or 1
-    counts = np.array([demand.count // divisor for demand in demands], dtype=np.int64)
+    needs = DemandList.of(demands)
+    members = needs.members(topology.num_nodes)
+    divisor = gcd(*np.unique(needs.counts).tolist()) or 1
+    counts = (needs.counts // divisor).astype(np.int64)
     details = {"kind": "bound", "S": steps, "effort": effort}
-    return _key(details, topology, pre, post, counts)
+    return _key(details, topology, members[needs.first], members[needs.second], counts)
 
 
 def _key(
