@@ -6,11 +6,11 @@ from math import gcd, lcm
 import numpy as np
 
 from syncoll.bounding.covers import Covers
-from syncoll.deadline import Deadline
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll.model.components import least_of_orbits
 from syncoll.packing.network import Links, OrbitNetwork
-from syncoll.symmetry import find_symmetry, small_symmetry
+from syncoll.symmetry import Group, find_symmetry, small_symmetry
 from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.structure import Structure
@@ -26,6 +26,7 @@ class AllreduceNetwork(OrbitNetwork):
         multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
         most_elements: limits the group, see `small_symmetry`.
         most: limit on the chunks, a multiple of the order of the group; None for no limit.
+        group: the group, where it is known.
 
     Attributes:
         roots: one node of each orbit.
@@ -40,11 +41,13 @@ class AllreduceNetwork(OrbitNetwork):
         most_elements: int | None = None,
         *,
         most: int | None = None,
+        group: Group | None = None,
     ) -> None:
-        group = small_symmetry(topology, until, most_elements)
-        if most is not None and lcm(group.order, multiple) > most:
-            smaller = find_symmetry(topology, until=until).group.chain()
-            group = next((one for one in smaller if lcm(one.order, multiple) <= most), group)
+        if group is None:
+            group = small_symmetry(topology, until, most_elements)
+            if most is not None and lcm(group.order, multiple) > most:
+                smaller = find_symmetry(topology, until=until).group.chain()
+                group = next((one for one in smaller if lcm(one.order, multiple) <= most), group)
         super().__init__(topology, group)
         self._multiple = multiple
         self._cores: dict[int, list[Core]] = {}
@@ -58,6 +61,10 @@ class AllreduceNetwork(OrbitNetwork):
         cover = covers.least(np.arange(len(source)))
         assert cover is not None
         self.least = float(2 * (nodes - 1) / covers.cost(cover))
+
+    def modulo(self, group: Group) -> "AllreduceNetwork":
+        """The same topology modulo another group."""
+        return AllreduceNetwork(self.topology, NEVER, self._multiple, group=group)
 
     def cores(self, most_steps: int) -> list[Core]:
         """See `exchange_groups.cores`; computed once."""

@@ -3,12 +3,15 @@
 Waves (`waves`) serve larger S, which are not worth a linear program of their own.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
+from itertools import islice, product
+from math import inf
 
 import numpy as np
 
-from syncoll.deadline import NEVER
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Collective, Topology
 from syncoll.packing.column_generation import Packing
 from syncoll.packing.few_chunks import FewChunks, SmallBudgets
@@ -19,8 +22,9 @@ from syncoll.results import Family
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, MOST_ENDS, chunks_of, fits
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pair_repair import PairRepair
-from syncoll_treepairs.pairs import Pair, PairPacking, whenever
+from syncoll_treepairs.pairs import AllreducePacking, Pair, PairPacking, whenever
 from syncoll_treepairs.shortest_paths import everywhere
+from syncoll_treepairs.subgroups import smaller_networks, under_subgroup
 from syncoll_treepairs.wave_packing import WavePacking
 from syncoll_treepairs.waves import family_of, waves
 from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_sends, pair_choice
@@ -34,6 +38,9 @@ _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
 
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
+
+_MANY = 16
+"""Number of pairs in each orbit of a group beyond which no smaller group is tried; limits work."""
 
 _DEALS, _WORTH = 4, 1e-4
 """Times that a converged packing is rounded, and the least gain for which it is.  A packing within
@@ -169,7 +176,7 @@ class _Run:
         self.most_steps = turn.limits.max_steps or _LONG * 2 * radius
         self.packings: dict[int, PairPacking] = {}
         self.best: dict[int, Fraction] = {}  # R per chunk of the collective
-        self.small = SmallBudgets(self._few_chunks, network.least_chunks, network.times)
+        self.small = dict(self._small_budgets(turn.until))
         self._dealt: dict[int, int] = {}
         self.grid = WavePacking(network, None)
         self.grid.pack_combs(turn.until)
@@ -185,41 +192,65 @@ class _Run:
             if self.turn.is_over:
                 yield None
             yield from self._turn(steps) if steps else self._waves()
-            if steps in self.packings:
-                yield from self._deal_few(self.packings[steps])
-        while any(self.small.open(one, self._budgets) for one in self.packings.values()):
+            if steps in self.packings:  # without a limit, few chunks come last
+                largest = not self.turn.limits.max_chunks
+                yield from self._deal_few(self.packings[steps], largest=largest)
+        while any(
+            small.open(packing, self._budgets(network))
+            for packing, (network, small) in product(self.packings.values(), self.small.items())
+        ):
             for packing in list(self.packings.values()):
                 if self.turn.is_over:
                     yield None
                 yield from self._deal_few(packing)
 
-    @property
-    def _budgets(self) -> list[int]:
-        """The limits of the search on the chunks of the collective."""
+    def _budgets(self, network: AllreduceNetwork) -> list[int]:
+        """The limits of the search on the chunks of the collective that suit a group: larger
+        groups leave few pairs to choose, and a smaller one leaves more."""
         limits = self.turn.limits
         most = limits.budgets or ((limits.max_chunks,) if limits.max_chunks else ())
-        return [int(chunks * self.per) for chunks in most]
+        larger = [one.order for one in self.small if one.order > network.order]
+        end = _MANY * min(larger) if larger else inf
+        low = _PAIRS * network.order if larger else 0
+        return [c for c in (int(chunks * self.per) for chunks in most) if low <= c < end]
 
-    def _few_chunks(self, packing: Packing[Pair]) -> FewChunks[Pair]:
-        own = self.packings[packing.steps]
-        repair = PairRepair(self.network, packing.steps, [own.columns[i] for i, _ in own.shared()])
-        return FewChunks(packing, pair_choice(own), repair, self.network.least_chunks)
+    def _small_budgets(
+        self, until: Deadline
+    ) -> Iterator[tuple[AllreduceNetwork, SmallBudgets[Pair]]]:
+        """Few chunks modulo the network's group and modulo subgroups, with the same best costs."""
+        costs: dict[tuple[int, int], Fraction] = {}
+        for network in (self.network, *smaller_networks(self.network, until)):
+            make = partial(self._few_chunks, network)
+            yield network, SmallBudgets(make, network.least_chunks, network.times, costs)
 
-    def _deal_few(self, packing: PairPacking) -> Proposals:
-        """Improves solutions with small C, each once."""
+    def _few_chunks(self, network: AllreduceNetwork, packing: Packing[Pair]) -> FewChunks[Pair]:
+        own: AllreducePacking = self.packings[packing.steps]
+        if network is not self.network:
+            own = under_subgroup(own, network, self.turn.until.sooner(_LEAST_SECONDS))
+        repair = PairRepair(network, packing.steps, [own.columns[i] for i, _ in own.shared()])
+        return FewChunks(own, pair_choice(own), repair, network.least_chunks)
+
+    def _deal_few(self, packing: PairPacking, *, largest: bool = False) -> Proposals:
+        """Improves solutions with small C, each once, modulo all groups or the largest one."""
         if not packing.shared():
             return
         share = _FEW_SHARE if self.turn.limits.max_chunks else _ANY_SHARE
         until = self.turn.part(share, _LEAST_SECONDS)
-        for dealt in self.small.improved(packing, self._budgets, until):
-            yield self._proposal(dealt, packing.steps)
+        every = islice(self.small.items(), 1 if largest else None)
+        asked = [(*one, some) for one in every if (some := self._budgets(one[0]))]
+        for i, (network, small, budgets) in enumerate(asked):
+            for dealt in small.improved(packing, budgets, until.share(1 / (len(asked) - i))):
+                yield self._proposal(dealt, packing.steps, network)
 
-    def _proposal(self, dealt: DealtChunks[Pair], steps: int) -> Proposal:
-        """The algorithm of dealt chunks, which is noted."""
-        self.small.note(steps, dealt)
+    def _proposal(
+        self, dealt: DealtChunks[Pair], steps: int, network: AllreduceNetwork | None = None
+    ) -> Proposal:
+        """The algorithm of dealt chunks, modulo the group of a network, which is noted."""
+        network = network or self.network
+        self.small[self.network].note(steps, dealt)
         self.best[steps] = min(dealt.bandwidth, self.best.get(steps, dealt.bandwidth))
         chunks, note = int(dealt.chunks / self.per), f"{len(dealt.columns[0])} pairs of trees"
-        return Proposal(chunks, algorithm_of(self.network, dealt), note + self._carried)
+        return Proposal(chunks, algorithm_of(network, dealt), note + _carried(network))
 
     def _order(self) -> Generator[int, None, None]:
         """The order of S: ascending, 0 for waves, then the S with the largest gap.
@@ -290,11 +321,6 @@ class _Run:
             return
         yield self._proposal(dealt, steps)
 
-    @property
-    def _carried(self) -> str:
-        order = self.network.order
-        return f", carried round by {order} automorphisms" if order > 1 else ""
-
     def _waves(self) -> Proposals:
         """Proposes waves of pairs of trees, with few steps first."""
         if self.grid.shared():
@@ -343,7 +369,9 @@ class _Run:
             if known is None or cost < known * Fraction(_GAIN):
                 self.best[steps] = cost
                 note = f"{found.count} waves of pairs of {trees}"
-                yield Proposal(int(found.chunks / self.per), algorithm, note + self._carried)
+                yield Proposal(
+                    int(found.chunks / self.per), algorithm, note + _carried(self.network)
+                )
 
     def _of_family(self, packing: WavePacking, trees: str) -> Proposals:
         """Proposes the family of a packing's waves, if its R/C is below all known R/C in the end,
@@ -373,3 +401,8 @@ class _Run:
         self.families.append(family)
         note = f"{m} waves of pairs of {trees}"
         yield Proposal(family.chunks.at(m), family.member(m).algorithm, note, family)
+
+
+def _carried(network: AllreduceNetwork) -> str:
+    order = network.order
+    return f", carried round by {order} automorphisms" if order > 1 else ""

@@ -311,15 +311,17 @@ class SmallBudgets(Generic[C]):
         make: the solutions of a packing.
         each: the chunks C of a unit.
         demands: chunks of all demands for a unit, one of each orbit.
-
-    Attributes:
-        costs: the least R/C found for each S and C.
+        costs: the least R/C found for each S and C; others may add to it.
     """
 
     def __init__(
-        self, make: Callable[[Packing[C]], FewChunks[C]], each: int, demands: int = 1
+        self,
+        make: Callable[[Packing[C]], FewChunks[C]],
+        each: int,
+        demands: int = 1,
+        costs: dict[tuple[int, int], Fraction] | None = None,
     ) -> None:
-        self.costs: dict[tuple[int, int], Fraction] = {}
+        self.costs = {} if costs is None else costs
         self._make, self._each, self._demands = make, each, demands
         self._few: dict[int, FewChunks[C]] = {}
 

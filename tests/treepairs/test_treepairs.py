@@ -30,10 +30,11 @@ from syncoll_treepairs import EXCHANGE, RECORD
 from syncoll_treepairs.dimension_ordered_trees import combs
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pair_repair import PairRepair
-from syncoll_treepairs.pairs import PairPacking, whenever
+from syncoll_treepairs.pairs import Pair, PairPacking, whenever
+from syncoll_treepairs.subgroups import smaller_networks, under_subgroup
 from syncoll_treepairs.wave_packing import WavePacking
 from syncoll_treepairs.waves import family_of, waves
-from syncoll_treepairs.whole_pairs import algorithm_of, deal
+from syncoll_treepairs.whole_pairs import algorithm_of, deal, pair_choice
 from tests.oracles.proposals import verified
 
 pytestmark = pytest.mark.usefixtures("counted_work")
@@ -465,11 +466,13 @@ def test_unfit_collectives_are_refused() -> None:
     ("collective", "units"), [("2 * allreduce", 2), ("2 * allreduce + allreduce", 3)]
 )
 def test_sums_of_allreduces_have_several_chunks_for_each_of_c(collective: str, units: int) -> None:
-    limits = SeedLimits(seconds=0.5, max_steps=6, max_chunks=24)
-    one, several = (propose(on("line(3)"), limits, asked) for asked in ("allreduce", collective))
+    few, limits = (SeedLimits(seconds=0.5, max_steps=6, max_chunks=c) for c in (24 * units, 24))
+    one = propose(on("line(3)"), few, "allreduce")
+    several = propose(on("line(3)"), limits, collective)
 
     def costs(found: list[Proposal], times: int) -> dict[int, Fraction]:
-        return {a.algorithm.steps: F(a.algorithm.rounds, a.chunks * times) for a in found}
+        every = [(a.algorithm.steps, F(a.algorithm.rounds, a.chunks * times)) for a in found]
+        return dict(sorted(every, reverse=True))  # the least comes last
 
     assert costs(several, units) == costs(one, 1) != {}
     for proposal in several:
@@ -511,6 +514,16 @@ def test_a_single_wave_that_is_as_good_is_no_family() -> None:
     assert family_of(packing, SPECS.collective("allreduce")) is None
 
 
+def require_pair(network: AllreduceNetwork, pair: Pair) -> None:
+    """Verifies that a pair and its images make an allreduce."""
+    dealt = DealtChunks(network.least_chunks, 0, (((pair, network.times),),))
+    algorithm = algorithm_of(network, dealt)
+    instance = SPECS.collective("allreduce").instantiate(
+        network.topology, chunks=dealt.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+    )
+    require_valid(instance, algorithm)
+
+
 def test_a_repair_keeps_or_improves_a_pair() -> None:
     network, steps = AllreduceNetwork(on("torus(3,3)"), NEVER), 5
     packing = PairPacking(network, steps)
@@ -527,15 +540,7 @@ def test_a_repair_keeps_or_improves_a_pair() -> None:
         (shorter,), _ = repair.shortened([0], [pair], room, rounds, 5.0)
         assert network.load(fitted.links, fitted.steps, steps).sum() <= before.sum()
         for one in (fitted, shorter):
-            dealt = DealtChunks(network.least_chunks, 0, (((one, network.times),),))
-            algorithm = algorithm_of(network, dealt)
-            instance = SPECS.collective("allreduce").instantiate(
-                network.topology,
-                chunks=dealt.chunks,
-                steps=algorithm.steps,
-                rounds=algorithm.rounds,
-            )
-            require_valid(instance, algorithm)
+            require_pair(network, one)
         after = network.load(shorter.links, shorter.steps, steps)
         assert rounds_of(network.exact_rate, after) <= rounds
 
@@ -551,3 +556,32 @@ def test_a_limit_on_chunks_has_room_for_several_pairs() -> None:
         for most in (8, 16, 32)
     }
     assert costs[8] >= costs[16] >= costs[32] >= F(7, 4) / 2
+
+
+def test_pairs_and_their_images_cost_the_same_under_subgroups() -> None:
+    network, steps = AllreduceNetwork(on("torus(3,3)"), NEVER), 3
+    packing = PairPacking(network, steps)
+    while not packing.rested:
+        packing.improve(NEVER.sooner(10.0))
+    smaller = list(smaller_networks(network, NEVER))
+    assert smaller[-1].order == 1
+    for one in smaller:
+        fine = under_subgroup(packing, one, NEVER)
+        assert fine.value == pytest.approx(packing.value)
+        assert any(pair.core.carried for pair in fine.columns)
+        for pair in fine.columns[:: max(1, len(fine.columns) // 8)]:
+            require_pair(one, pair)
+
+
+def test_a_smaller_group_loses_less_with_the_same_chunks() -> None:
+    """A pair across two boxes has 16 images, and five times as many chunks as one with two."""
+    packing = PairPacking(AllreduceNetwork(on("dgx_h100(boxes=2)").in_grains, NEVER), 3)
+    while not packing.rested:
+        packing.improve(NEVER.sooner(10.0))
+    smaller = next(iter(smaller_networks(packing.network, NEVER)))
+    rounds = []
+    for one in (packing, under_subgroup(packing, smaller, NEVER)):
+        choice = pair_choice(one)
+        numbers = choice.rounded(48 // one.network.order)
+        rounds.append(choice.rounds(choice.solved(numbers, 5.0)))
+    assert rounds == [138, 117]  # of 1/9
