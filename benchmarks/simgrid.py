@@ -80,6 +80,9 @@ ALGORITHMS = {
 OPTIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}
 """SimGrid's names of collectives."""
 
+CHUNKS = 256
+"""The largest C, for each block of a rank."""
+
 MANY, BEST = 64, 5
 """Above this number of ranks the selectors and the best algorithms at this number run."""
 
@@ -104,7 +107,7 @@ def search(machine: str, collective: str, work: str, folder: Path) -> Path:
     file = folder / f"{'routed-' * routed}{name}.json"
     if not file.exists():
         nodes = syncoll.topology(machine).num_nodes
-        most = MANY if collective == "allgather" else MANY * nodes
+        most = CHUNKS if collective == "allgather" else CHUNKS * nodes
         sizes = ",".join(str(nodes * block) for block in sizes_of(nodes))
         how = ["--alpha", "1us", "--beta", "1GB/s", "--optimise-for", sizes]
         how += ["--max-chunks", str(most), "--max-messages", "100000", "--work", work]

@@ -14,7 +14,7 @@ from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import PLACE
 from syncoll.routing import next_links
 from syncoll.runtime import TableExporter
-from syncoll_simgrid.format import FORMAT, link_speeds, script
+from syncoll_simgrid.format import link_speeds, program, script
 
 _WIDE = "1e15"
 """Bytes per second of a link that only adds a latency."""
@@ -28,14 +28,14 @@ class SimgridExporter:
         topology = request.instance.topology
         if any(bound.counts is not Counting.SENDS for bound in topology.bounds):
             raise ExportError(f"switches of {topology.name} copy or add up; SimGrid's do not")
-        program = TableExporter(FORMAT.text, ".c").export(request, options).files
+        files = dict(TableExporter(program, ".c").export(request, options).files)
         texts = {
             "platform.xml": platform(topology, options),
             "hosts.txt": "\n".join(f"h{node}" for node in range(topology.num_nodes)),
             "run.sh": script(request.name, topology.num_nodes),
         }
-        files = {name: f"{text.rstrip()}\n".encode() for name, text in texts.items()}
-        return Exported({**program, **files}, (f"to run it: sh {PLACE}/run.sh",))
+        files |= {name: f"{text.rstrip()}\n".encode() for name, text in texts.items()}
+        return Exported(files, (f"to run it: sh {PLACE}/run.sh",))
 
 
 def platform(topology: Topology, options: Mapping[str, OptionValue]) -> str:

@@ -18,7 +18,7 @@ from syncoll.runtime import export_verified
 from syncoll.simulating import Semantics, physical_network, simulated_seconds
 from syncoll.testing.exporters import ExporterConformance
 from syncoll_simgrid import RECORD
-from syncoll_simgrid.format import link_speeds
+from syncoll_simgrid.format import equal_pieces, link_speeds
 from tests.modules.cases import case, request
 
 needs_simgrid = pytest.mark.skipif(
@@ -66,6 +66,26 @@ def test_links_with_a_common_bound_have_their_own_latencies() -> None:
     text = files_of(solved(topology, "allgather", "bfb"))["platform.xml"].decode()
     assert text.count("FATPIPE") == 4
     assert 'src="h0" dst="h2"' in text
+
+
+def test_messages_of_a_step_are_cut_into_equal_pieces() -> None:
+    """Pieces have tags of their own, in the order of the slots; steps of equal messages stay."""
+    rows = [
+        (0, 0, 1, 0, 5, 7, 4),
+        (1, 0, 1, 1, 0, 2, 3),
+        (1, 0, 1, 1, 9, 5, 3),
+        (1, 2, 1, 0, 1, 1, 4),
+    ]
+    assert equal_pieces(rows) == [
+        (0, 0, 1, 0, 5, 7, 4),
+        (1, 0, 1, 3, 0, 2, 2),
+        (1, 0, 1, 4, 2, 4, 1),
+        (1, 0, 1, 4, 9, 5, 1),
+        (1, 0, 1, 5, 10, 6, 2),
+        (1, 2, 1, 0, 1, 1, 2),
+        (1, 2, 1, 1, 3, 3, 2),
+    ]
+    assert equal_pieces(rows[:1]) == rows[:1]
 
 
 def test_switches_that_add_up_are_refused() -> None:
