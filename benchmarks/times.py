@@ -45,6 +45,7 @@ MACHINES = (
 )
 MODELS = dict.fromkeys(("dgx1", "torus(4,4)", "torus(8,8)", "ring(4)"), ("1us", "25GB/s"))
 MODELS["p2_16xlarge"] = ("1.5us", "13GB/s")
+MODELS["leaf_spine([[8,8],[8,8]])"] = ("1us", "50GB/s")
 """Latency and bandwidth of machines that state none."""
 
 COLLECTIVES = ("allgather", "reducescatter", "allreduce", "alltoall", "broadcast")

@@ -35,31 +35,45 @@ class FloorsCheck:
         prices, room = distinct(floor["prices"]), Fraction(0)
         for (lane, i), price in prices.items():
             room += price * lanes["rates"][lane] * (times[i + 1] - times[i])
+        parts: dict[int, dict[tuple[int, int], int]] = {}  # by payment, of (passage, interval)
+        for (number, *place), price in distinct(floor.get("shares", [])).items():
+            require(number < len(floor["payments"]), f"a share of payment {number}")
+            require(place[0] < len(lanes["passages"]), f"passage {place[0]}")
+            parts.setdefault(number, {})[place[0], place[1]] = price
         passages = []
         least = {one[2]: one[3] for one in sorted(lanes["passages"], key=lambda one: -one[3])}
         for tail, head, lane, seconds in lanes["passages"]:
             if floor["reading"] in ("inverse", "collect"):
                 tail, head, seconds = head, tail, least[lane]
             after = [bisect_right(times, one + seconds) - 1 for one in times[:-1]]
-            passages.append(
-                (tail, head, [prices.get((lane, i), 0) for i in range(len(after))], after)
-            )
+            passages.append((tail, head, lane, after))
         demands = self.shape.demands(floor["reading"], floor["node"])
-        paid, done = 0, set[int]()
-        for end, ks in floor["payments"]:
+        paid, spent = 0, dict[int, dict[tuple[int, int], int]]()
+        whole = {
+            (n, i): prices.get((passage[2], i), 0)
+            for n, passage in enumerate(passages)
+            for i in range(len(times) - 1)
+        }
+        for number, (end, ks) in enumerate(floor["payments"]):
             require(end < self.nodes, f"node {end}")
+            own = parts.get(number, {}) if parts else whole
             table = [[sum(prices.values())] * lanes["places"]]  # of the deadline
             for i in reversed(range(len(times) - 1)):
                 table.insert(0, cost := table[0][:])
                 before, cost[end] = None, 0
                 while before != cost:
                     before = cost[:]
-                    for tail, head, price, after in passages:
-                        cost[tail] = min(cost[tail], table[after[i] - i][head] + price[i])
+                    for n, (tail, head, _, after) in enumerate(passages):
+                        over = table[after[i] - i][head] + own.get((n, i), 0)
+                        cost[tail] = min(cost[tail], over)
             for k in ks:
                 sources, destinations, count = demands[k]
-                require(end in destinations and k not in done, f"demand {k}")
-                done.add(k)
+                require(end in destinations, f"demand {k}")
+                require(parts or k not in spent, f"demand {k} pays whole prices twice")
+                sums = spent.setdefault(k, {})
+                for place, price in own.items() if parts else ():
+                    sums[place] = sums.get(place, 0) + price
+                    require(sums[place] <= whole.get(place, 0), f"shares of demand {k}")
                 paid += count * min(table[0][n] for n in sources)
         size = floor["bytes"]
         require(size * paid > room * self.shape.chunks, f"{size} bytes may be there in time")

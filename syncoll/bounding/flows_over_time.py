@@ -5,26 +5,29 @@ time 0 need; the duals of the room are the prices.  They bound the bytes that ar
 deadline, so a search among deadlines finds the latest one for each size.
 
 Intervals begin when data from some source can be at some place, and when data at some place must
-leave to be in time.  Lanes that colour refinement does not distinguish are priced alike, and a flow
-to one destination stands for the flows to all destinations of its colour.  Where they differ
+leave to be in time.  Lanes that colour refinement does not distinguish are priced alike, a flow to
+one destination stands for the flows to all destinations of its colour.  Where they differ
 nevertheless the prices prove less, but never too much, because only the exact check counts.
+
+Bytes with the same source and the same destinations flow to all of these together: a passage
+carries the most of these flows, and the duals of these rows divide its price.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.certificates.chunk_classes import ChunkClasses, DemandList, DemandView
 from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, arrivals
 from syncoll.linear import ProgramRows
-from syncoll.linear.colour_refinement import Graph, hashes, numbered, refine
+from syncoll.linear.colour_refinement import Graph, WordArray, hashes, numbered, refine
 
-_MOST_COLUMNS = 40_000
+_MOST_COLUMNS = 60_000
 """Limit on the variables of a program; larger ones take seconds."""
 
 _MOST_LATENCIES = 12
@@ -43,7 +46,12 @@ _TICKS = 10**15
 
 
 def flows_over_time(
-    network: TimedNetwork, shape: ChunkClasses, sizes: Sequence[Fraction], known: Sequence[Fraction]
+    network: TimedNetwork,
+    shape: ChunkClasses,
+    sizes: Sequence[Fraction],
+    known: Sequence[Fraction],
+    *,
+    divided: bool = False,
 ) -> list[FlowsOverTime | None]:
     """For each size, ascending, the proof of the latest deadline; None if it is not later than the
     known bound.
@@ -51,9 +59,10 @@ def flows_over_time(
     Args:
         sizes: bytes of one node's data.
         known: lower bounds on the seconds, for each size.
+        divided: whether demands with several destinations pay for all, or for one of them.
     """
     found: list[FlowsOverTime | None] = [None] * len(sizes)
-    for demands in _choices(network, shape):
+    for demands in _choices(network, shape, divided):
         for i, size in enumerate(sizes):
             best = found[i]
             later = demands.latest(size, known[i] if best is None else best.deadline)
@@ -61,7 +70,7 @@ def flows_over_time(
     return found
 
 
-def _choices(network: TimedNetwork, shape: ChunkClasses) -> "Iterator[_Demands]":
+def _choices(network: TimedNetwork, shape: ChunkClasses, divided: bool) -> "Iterator[_Demands]":
     """The demands of a collective that may pay."""
     readings: list[tuple[DemandView, int | None]] = [(DemandView.MOVING, None)]
     if shape.combining and shape.ends_alone:
@@ -71,6 +80,10 @@ def _choices(network: TimedNetwork, shape: ChunkClasses) -> "Iterator[_Demands]"
         readings = [(DemandView.SPREAD, node), (DemandView.COLLECT, node)]
     for reading in readings if network.passages else ():
         every = _Demands(network, shape, reading)
+        if divided:
+            if every.divided:
+                yield every
+            continue
         if all(len(one.destinations) == 1 for one in every.demands):
             yield every
             continue
@@ -82,7 +95,11 @@ def _choices(network: TimedNetwork, shape: ChunkClasses) -> "Iterator[_Demands]"
 
 class _Demands:
     """Demands that pay: all of one destination, or each of its first one.  Demands with several
-    sources pay nothing."""
+    sources pay nothing.
+
+    Attributes:
+        divided: whether all have one source and the same several destinations, and pay for all.
+    """
 
     def __init__(
         self,
@@ -97,30 +114,48 @@ class _Demands:
         paying = defaultdict[int, list[int]](list)
         # For each destination the bytes from each source, for a byte of each node.
         self._flows: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        alike = {(one.sources, one.destinations) for one in self.demands}
+        self.divided = end is None and len(alike) == 1 < len(self.demands[0].destinations)
         for k, one in enumerate(self.demands):
-            to = one.destinations[0] if end is None else end
-            if to in one.destinations and len(one.sources) == 1:
-                paying[to].append(k)
-                self._flows[to][one.sources[0]] += one.count / shape.chunks
+            ends = one.destinations if self.divided else one.destinations[:1]
+            for to in ends if end is None else (end,):
+                if to in one.destinations and len(one.sources) == 1:
+                    paying[to].append(k)
+                    self._flows[to][one.sources[0]] += one.count / shape.chunks
         self._payments = tuple((to, tuple(ks)) for to, ks in sorted(paying.items()))
+        self._seen = dict[int | None, Sequence[WordArray]]()
         self._known: dict[Fraction, tuple[Fraction, FlowsOverTime]] = {}
 
     @cached_property
-    def colours(self) -> tuple[IntArray, IntArray]:
-        """``[places]`` and ``[lanes]``: equal numbers for places and lanes that seem alike."""
+    def colours(self) -> tuple[IntArray, IntArray, IntArray]:
+        """``[places]``, ``[lanes]``, ``[passages]``: numbers, equal where they seem alike."""
+        places, lanes, passages = map(numbered, self._words())
+        return places, lanes, passages
+
+    def _words(self, node: int | None = None) -> Sequence[WordArray]:
+        """``[places]``, ``[lanes]``, ``[passages]``: words, equal where they seem alike from a
+        node."""
+        if node in self._seen:
+            return self._seen[node]
         network, passages = self._network, self._network.passages
-        kinds: list[list[object]] = [[i < network.nodes] for i in range(network.places)]
+        kinds: list[list[object]] = [[i < network.nodes, i == node] for i in range(network.places)]
         for end, amounts in self._flows.items():
             kinds[end].append(tuple(sorted(amounts.values())))
             for source, amount in amounts.items():
                 kinds[source].append(amount)
-        words = hashes([*map(tuple, kinds), *((rate,) for rate in network.rates)])
-        seconds = {x: 2 * i for i, x in enumerate(sorted({one.seconds for one in passages}))}
-        ends = [(at, network.places + one.lane) for one in passages for at in (one.tail, one.head)]
-        labels = [seconds[one.seconds] + side for one in passages for side in (0, 1)]
-        graph = Graph.of(len(words), np.array(ends), np.array(labels))
+        times = {x: i for i, x in enumerate(sorted({one.seconds for one in passages}))}
+        rates, seconds = map(float, network.rates), (times[one.seconds] for one in passages)
+        words = hashes([*map(tuple, kinds), *rates, *seconds])
+        first = [network.places, network.places + len(network.rates)]
+        ends = [
+            (at, first[1] + i)
+            for i, one in enumerate(passages)
+            for at in (one.tail, one.head, first[0] + one.lane)
+        ]
+        graph = Graph.of(len(words), np.array(ends), np.arange(len(ends)) % 3)
         *_, words = refine(graph, words)
-        return numbered(words[: network.places]), numbered(words[network.places :])
+        self._seen[node] = np.split(words, first)
+        return self._seen[node]
 
     @cached_property
     def _latencies(self) -> tuple[list[Fraction], list[Fraction], Fraction]:
@@ -168,7 +203,7 @@ class _Demands:
         network, (first, last, _) = self._network, self._latencies
         starts = {one for one in (*first, *(deadline - one for one in last)) if 0 < one < deadline}
         times = (Fraction(0), *sorted(starts), deadline)
-        count, (place_of, lane_of) = len(times) - 1, self.colours
+        count, (place_of, lane_of, passage_of) = len(times) - 1, self.colours
         tail, head, lane = np.array([(x.tail, x.head, x.lane) for x in network.passages]).T
         kinds = Counter(place_of[end] for end in self._flows)
         if len(kinds) * count * (len(tail) + network.places) > _MOST_COLUMNS:
@@ -179,6 +214,11 @@ class _Demands:
         used = rows.columns(1, 1.0)
         room = rows.rows(count * len(rates), -np.inf, 0.0).reshape(count, -1)
         rows.add(room, used, -width[:, None] * rates)
+        if self.divided:  # the most of all flows in each passage
+            _, some, number = np.unique(passage_of, return_index=True, return_counts=True)
+            sent = rows.columns(count * len(some)).reshape(count, -1)
+            rows.add(room[:, lane_of[lane[some]]], sent, np.broadcast_to(number, sent.shape))
+        parts = dict[int, IntArray]()
         for end, amounts in self._flows.items():
             if not (alike := kinds.pop(place_of[end], 0)):
                 continue
@@ -190,7 +230,12 @@ class _Demands:
             rows.add(row[at, tail[which]], flow)
             goes = np.flatnonzero(head[which] != end)
             rows.add(row[after[at, which], head[which]][goes], flow[goes], -1.0)
-            rows.add(room[at, lane_of[lane[which]]], flow, float(alike))
+            if self.divided:
+                parts[end] = rows.rows(after.size, -np.inf, 0.0).reshape(after.shape)
+                rows.add(parts[end][at, which], flow)
+                rows.add(parts[end][at, which], sent[at, passage_of[which]], -1.0)
+            else:
+                rows.add(room[at, lane_of[lane[which]]], flow, float(alike))
             others = np.flatnonzero(np.arange(network.places) != end)
             stay = rows.columns((count - 1) * len(others)).reshape(count - 1, len(others))
             rows.add(row[:-1, others], stay)
@@ -198,9 +243,45 @@ class _Demands:
         optimum = rows.program().minimise()
         if optimum is None:
             return False
-        duals = np.maximum(-optimum.row_duals[: room.size], 0.0).reshape(room.shape)
-        whole = np.rint(duals / duals.max() * _LARGEST_PRICE).astype(np.int64)[:, lane_of]
-        prices = {(e, i): int(whole[i, e]) for i, e in np.argwhere(whole).tolist()}
-        proof = FlowsOverTime(times, prices, self._payments, *self._reading)
+        duals, shares = np.maximum(-optimum.row_duals, 0.0), []
+        if self.divided:
+            shares = self._shares({end: duals[part] for end, part in parts.items()})
+            whole = np.zeros((count, len(lane_of)), dtype=np.int64)
+            order, spent = np.argsort(lane, kind="stable"), np.sum(shares, axis=0)
+            lanes, first_of = np.unique(lane[order], return_index=True)
+            whole[:, lanes] = np.maximum.reduceat(spent[:, order], first_of, axis=1)
+        else:
+            largest = duals[room].max()
+            whole = np.rint(duals[room] / largest * _LARGEST_PRICE).astype(np.int64)[:, lane_of]
+        proof = FlowsOverTime(
+            times, _listed(whole), self._payments, *self._reading, tuple(map(_listed, shares))
+        )
         self._known[deadline] = proof.most_bytes(self._given, self._shape), proof
         return True
+
+    def _shares(self, duals: Mapping[int, FloatArray]) -> list[IntArray]:
+        """``[intervals, passages]`` for each destination: its share of the prices.
+
+        Args:
+            duals: of one destination of each colour, for all destinations of it together.
+        """
+        place_of, shares = self.colours[0], list[FloatArray]()
+        number = Counter(place_of[end] for end in self._flows)
+        known = dict[int, dict[int, FloatArray]]()
+        for end in self._flows:
+            words, colour = self._words(end)[2].tolist(), place_of[end]
+            if end in duals:
+                alike = defaultdict[int, list[int]](list)
+                for passage, word in enumerate(words):
+                    alike[word].append(passage)
+                one = duals[end] / number[colour]
+                known[colour] = {word: one[:, some].mean(axis=1) for word, some in alike.items()}
+            free = np.zeros(len(next(iter(duals.values()))))
+            shares.append(np.stack([known[colour].get(x, free) for x in words], axis=1))
+        scale = (_LARGEST_PRICE - len(shares)) / np.sum(shares, axis=0).max()
+        return [np.rint(one * scale).astype(np.int64) for one in shares]
+
+
+def _listed(whole: IntArray) -> dict[tuple[int, int], int]:
+    """The prices above 0, by column and interval."""
+    return {(e, i): int(whole[i, e]) for i, e in np.argwhere(whole).tolist()}

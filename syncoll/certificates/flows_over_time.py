@@ -12,10 +12,15 @@ docs/certificates.md, "Flows over time", has the argument: it holds for chunks o
 order of sends.  Intervals need not match latencies: a byte counts as entering at the start of an
 interval, so it arrives no later than in the schedule, and ways only get cheaper.
 
+A byte with several destinations moves along a tree, which has a way to each of them.  A passage may
+divide its price among the destinations.  Then the byte pays at least the cheapest way to each one
+under its shares (the dual of Wong's relaxation of Steiner trees, 1984).
+
 A `DemandView` that is mirrored runs backwards in time from the deadline, on reversed lanes.
 """
 
 from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -61,12 +66,13 @@ class TimedNetwork:
         """The network with time running backwards.
 
         Bytes that leave a lane together may have entered it apart, and have more room, if their
-        passages differ.  So each passage is as fast as the fastest one of its lane.
+        passages differ.  So each passage is as fast as the fastest one of its lane.  Passages keep
+        their order.
         """
         slowest_first = sorted(self.passages, key=lambda one: -one.seconds)
         least = {one.lane: one.seconds for one in slowest_first}
         turned = (Passage(one.head, one.tail, one.lane, least[one.lane]) for one in self.passages)
-        return replace(self, passages=tuple(sorted(turned)))
+        return replace(self, passages=tuple(turned))
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,11 @@ class FlowsOverTime:
     Args:
         times: seconds at which intervals begin, from 0 on, and the deadline.
         prices: (lane, interval) to a whole number above 0.
-        payments: for each destination the positions of the demands that pay for their ways to it; a
-            demand pays for one destination at most.
+        payments: for each destination the positions of the demands that pay for their ways to it.
         reading: the demands, see `DemandView`.
         node: for a reading that is about one node.
+        shares: for each payment its part of the price, from (passage, interval); without them each
+            payment is of whole prices, and no demand pays for two destinations.
     """
 
     times: tuple[Fraction, ...]
@@ -87,6 +94,7 @@ class FlowsOverTime:
     payments: tuple[tuple[NodeNumber, tuple[int, ...]], ...]
     reading: DemandView = DemandView.MOVING
     node: int | None = None
+    shares: tuple[Mapping[tuple[int, int], int], ...] = ()
 
     @property
     def deadline(self) -> Fraction:
@@ -115,13 +123,14 @@ class FlowsOverTime:
             demands = shape.demands(self.reading, self.node)
         except ModelError as error:
             raise VerificationError(str(error)) from error
-        asked = [k for _, ks in self.payments for k in ks]
-        if not {*asked} <= {*range(len(demands))} or len({*asked}) < len(asked):
-            raise VerificationError("a demand that does not exist, or pays twice")
+        if not {k for _, ks in self.payments for k in ks} <= {*range(len(demands))}:
+            raise VerificationError("a payment of a demand that does not exist")
+        self._require_shares(network)
         ends, paid = [end for end, _ in self.payments], 0
         if not {*ends} <= {*range(network.nodes)}:
             raise VerificationError("a payment for a node that does not exist")
-        if len(self.times) * network.places * len(ends) > _MOST_CELLS:
+        wide = network.places + (len(network.passages) if self.shares else 0)
+        if len(self.times) * wide * len(ends) > _MOST_CELLS:
             raise VerificationError(f"more than {_MOST_CELLS} places and intervals")
         for (end, ks), ways in zip(self.payments, self._ways(network, ends).T, strict=True):
             for k in ks:
@@ -131,25 +140,58 @@ class FlowsOverTime:
                 paid += demands[k].count * least
         return paid
 
+    def _require_shares(self, network: TimedNetwork) -> None:
+        """Checks that no demand pays more than the prices."""
+        owners = defaultdict[int, list[int]](list)
+        for number, (_, ks) in enumerate(self.payments):
+            for k in ks:
+                owners[k].append(number)
+        if not self.shares:
+            if any(len(one) > 1 for one in owners.values()):
+                raise VerificationError("a demand pays the whole prices twice")
+            return
+        if len(self.shares) != len(self.payments):
+            raise VerificationError(f"{len(self.shares)} shares for {len(self.payments)} payments")
+        for (passage, i), value in (one for share in self.shares for one in share.items()):
+            if not (0 <= passage < len(network.passages) and i >= 0 and value > 0):
+                raise VerificationError(f"a share of {value} for passage {passage}, interval {i}")
+        for together in {tuple(one) for one in owners.values()}:
+            spent = Counter[tuple[int, int]]()
+            for number in together:
+                spent.update(self.shares[number])
+            for (passage, i), value in spent.items():
+                if value > self.prices.get((network.passages[passage].lane, i), 0):
+                    raise VerificationError(f"shares above the price of passage {passage}")
+
     def _ways(self, network: TimedNetwork, ends: Sequence[int]) -> Table:
         """``[places, ends]``: the cost of the cheapest way from each place at time 0 to each
-        destination by the deadline; without a way the sum of all prices, which is no more."""
+        destination by the deadline, under its share; without a way the sum of all prices, which is
+        no more."""
         most = sum(self.prices.values())
         kind = np.int64 if most < LARGEST >> 1 else object
-        passages = sorted(network.passages)
+        order = sorted(range(len(network.passages)), key=lambda one: network.passages[one])
+        passages = [network.passages[one] for one in order]
         tails, starts = np.unique([one.tail for one in passages], return_index=True)
         heads = np.array([one.head for one in passages], dtype=np.int64)
-        lanes = np.array([one.lane for one in passages], dtype=np.int64)
-        price: Table = np.zeros((len(self.times) - 1, len(network.rates)), dtype=kind)
-        for (lane, i), value in self.prices.items():
-            price[i, lane] = value
+        shape = len(self.times) - 1, len(passages), len(self.shares) or 1
+        price: Table = np.zeros(shape, dtype=kind)
+        if self.shares:
+            place = {passage: at for at, passage in enumerate(order)}
+            for number, share in enumerate(self.shares):
+                for (passage, i), value in share.items():
+                    price[i, place[passage], number] = value
+        else:
+            on_lane: Table = np.zeros((len(self.times) - 1, len(network.rates)), dtype=kind)
+            for (lane, i), value in self.prices.items():
+                on_lane[i, lane] = value
+            price[:, :, 0] = on_lane[:, [one.lane for one in passages]]
         after = arrivals(self.times, [one.seconds for one in passages])
         cost: Table = np.full((len(self.times), network.places, len(ends)), most, dtype=kind)
         for i in reversed(range(len(self.times) - 1)):
             cost[i] = cost[i + 1]
             cost[i, ends, np.arange(len(ends))] = 0
             while len(tails):
-                over = cost[after[i], heads] + price[i, lanes][:, None]
+                over = cost[after[i], heads] + price[i]
                 least = np.minimum(np.minimum.reduceat(over, starts, axis=0), cost[i, tails])
                 if (least == cost[i, tails]).all():
                     break

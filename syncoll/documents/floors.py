@@ -47,6 +47,7 @@ class FloorRecord(ClosedRecord, frozen=True):
         times: seconds at which intervals begin, and the deadline.
         prices: rows of lane, interval, price.
         payments: rows of destination, positions of demands.
+        shares: rows of payment, passage, interval, price; none if payments are of whole prices.
     """
 
     protocol: str
@@ -57,12 +58,13 @@ class FloorRecord(ClosedRecord, frozen=True):
     payments: tuple[tuple[Node, tuple[Count, ...]], ...]
     reading: DemandView
     node: Node | None
+    shares: tuple[tuple[Count, Count, Count, PositiveCount], ...] = ()
 
 
 class FloorsRecord(ClosedRecord, frozen=True):
     """Bounds on times, with proofs."""
 
-    schema: Literal["syncoll/floors/1"]
+    schema: Literal["syncoll/floors/1", "syncoll/floors/2"]
     version: str
     topology: str
     collective: str
@@ -84,15 +86,21 @@ def floors_document(
     for protocol, network, size, proof in proofs:
         at = networks.setdefault(network, len(networks))
         rows = tuple((*place, price) for place, price in sorted(proof.prices.items()))
-        floors.append(FloorRecord.of(proof, protocol=protocol, lanes=at, bytes=size, prices=rows))
+        parts = tuple(
+            (number, *place, price)
+            for number, share in enumerate(proof.shares)
+            for place, price in sorted(share.items())
+        )
+        own = {"protocol": protocol, "lanes": at, "bytes": size, "prices": rows, "shares": parts}
+        floors.append(FloorRecord.of(proof, **own))
     nodes = next(iter(networks)).nodes
     lanes = (
         LanesRecord.of(one, passages=tuple(tuple(asdict(x).values()) for x in one.passages))
         for one in networks
     )
     record = shape_record(ScaledShape(shape, (shape.chunks,), None), nodes)
-    parts = topology, collective, nodes, record, tuple(lanes), tuple(floors)
-    return written(FloorsRecord("syncoll/floors/1", __version__, *parts))
+    entries = topology, collective, nodes, record, tuple(lanes), tuple(floors)
+    return written(FloorsRecord("syncoll/floors/2", __version__, *entries))
 
 
 def read_floors(path: Path) -> FloorsRecord:
@@ -102,6 +110,8 @@ def read_floors(path: Path) -> FloorsRecord:
         parse_entries(read_text(path), name := str(path)), FloorsRecord, name
     )
     shape, networks = shape_of(record.shape, record.nodes).shape, []
+    if not shape.combining and any(one.post and not one.pre for one in shape.classes):
+        raise VerificationError(f"{name}: a chunk is needed, but starts nowhere")
     for lanes in record.lanes:
         known = lanes.places, lanes.places, len(lanes.rates)
         if record.nodes > lanes.places or any(
@@ -112,9 +122,16 @@ def read_floors(path: Path) -> FloorsRecord:
         networks.append(TimedNetwork(record.nodes, lanes.places, passages, lanes.rates))
     for i, one in enumerate(record.floors):
         prices = {(lane, at): price for lane, at, price in one.prices}
-        if one.lanes >= len(networks) or len(prices) < len(one.prices):
+        shares = [dict[tuple[int, int], int]() for _ in one.payments if one.shares]
+        if any(row[0] >= len(shares) for row in one.shares):
+            raise FileFormatError(f"{name}: floors[{i}]: a share of a payment that does not exist")
+        for number, passage, at, price in one.shares:
+            shares[number][passage, at] = price
+        twice = len(prices) + sum(map(len, shares)) < len(one.prices) + len(one.shares)
+        if one.lanes >= len(networks) or twice:
             raise FileFormatError(f"{name}: floors[{i}]: no such lanes, or a price twice")
-        proof = FlowsOverTime(one.times, prices, one.payments, one.reading, one.node)
+        about = one.payments, one.reading, one.node, tuple(shares)
+        proof = FlowsOverTime(one.times, prices, *about)
         try:
             if one.bytes <= (most := proof.most_bytes(networks[one.lanes], shape)):
                 raise VerificationError(

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -27,7 +28,7 @@ from syncoll.bounding import bound_at_once
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.certificates.flows_over_time import FlowsOverTime, Passage, TimedNetwork
-from syncoll.model import UNREACHABLE, Collective, Instance, Topology, ranges
+from syncoll.model import UNREACHABLE, Collective, Counting, Instance, Topology, ranges
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
@@ -107,10 +108,9 @@ def floors(
         low, high = (far * share for share in _LATENCIES)
         some = np.flatnonzero((low <= rate * amounts) & (rate * amounts <= high)).tolist()
         given = [Fraction(sizes[i]) for i in some], [Fraction(float(found[i])) for i in some]
-        proofs = flows_over_time(timed_network(network, fair=fair), shape, *given)
-        for i, proof in zip(some, proofs, strict=True):
+        for i, proof in zip(some, flow_proofs(network, shape, *given, fair), strict=True):
             if proof is not None:
-                found[i] = max(found[i], float(proof.deadline) * _ROUNDING)
+                found[i] = max(found[i], float(proof[1].deadline) * _ROUNDING)
     return tuple(found.tolist())
 
 
@@ -166,33 +166,57 @@ def floor_proofs(
     sizes = [Fraction(compared.message.node_bytes(size)) for size in sorted(compared.sizes)]
     fair = compared.semantics.sharing is Sharing.FAIR
     for setting in compared.settings:
-        network = timed_network(setting.network, fair=fair)
-        found = flows_over_time(network, compared.shape, sizes, [Fraction(0)] * len(sizes))
+        found = flow_proofs(
+            setting.network, compared.shape, sizes, [Fraction(0)] * len(sizes), fair
+        )
         for size, proof in zip(sizes, found, strict=True):
             if proof is not None:
-                yield setting.protocol.name, network, size, proof
+                yield setting.protocol.name, proof[0], size, proof[1]
 
 
-def timed_network(network: PhysicalNetwork, *, fair: bool = False) -> TimedNetwork:
+def flow_proofs(
+    network: PhysicalNetwork,
+    shape: ChunkClasses,
+    sizes: Sequence[Fraction],
+    known: Sequence[Fraction],
+    fair: bool = False,
+) -> list[tuple[TimedNetwork, FlowsOverTime] | None]:
+    """The proofs of `flows_over_time`, each with its lanes.  If chunks have one destination each,
+    or the lanes of all sends are too many, data may change its way in switches."""
+    for apart in (True, False):
+        timed = timed_network(network, fair=fair, apart=apart)
+        proofs = flows_over_time(timed, shape, sizes, known, divided=apart)
+        if any(proofs):
+            break
+    return [None if proof is None else (timed, proof) for proof in proofs]
+
+
+def timed_network(
+    network: PhysicalNetwork, *, fair: bool = False, apart: bool = False
+) -> TimedNetwork:
     """The ways of all sends.
 
     Places are the nodes, and the ends of lanes on the way.  Lanes into one switch end at one place,
     where data may change from the way of one send to that of another; more ways weaken a bound.
-    The alpha of a send is a part of the passage of its last lane.  With fair sharing all latencies
-    are, because a send is on all lanes at once.
+    With `apart` they end at a place for each node that the sends are for, except where the switch
+    copies or adds up; so nothing is copied there.  The alpha of a send is a part of the passage of
+    its last lane.  With fair sharing all latencies are, because a send is on all lanes at once.
     """
-    nodes, place = network.topology.num_nodes, dict[tuple[bool, int], int]()
+    nodes, place = network.topology.num_nodes, dict[tuple[bool, int, int], int]()
     seconds: dict[tuple[int, int, int], Fraction] = {}
-    links = network.topology.links
+    links, lanes = network.topology.links, network.lanes
     for link, strands, added in zip(links, network.routes, network.added, strict=True):
         for strand in strands:
             tail, every = link[0], [network.lanes[number].latency for number in strand.lanes]
+            pairs = pairwise(strand.lanes)
+            shared = {x for x, y in pairs if {lanes[x].counts, lanes[y].counts} != {Counting.SENDS}}
             for number in strand.lanes:
                 lane = network.lanes[number]
                 head, passes = link[1], added + (sum(every) if fair else lane.latency)
                 if number != strand.lanes[-1]:
                     ends = lane.ends if lane.ends and lane.ends[1] >= nodes else None
-                    key = (True, ends[1]) if ends else (False, number)
+                    to = link[1] if apart and number not in shared else -1
+                    key = (True, ends[1], to) if ends else (False, number, to)
                     head = place.setdefault(key, nodes + len(place))
                     passes = Fraction(0) if fair else lane.latency
                 known = seconds.get((tail, head, number), passes)

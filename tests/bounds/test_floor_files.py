@@ -14,14 +14,14 @@ import jsonschema
 import pytest
 
 import syncoll
-from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.cli.main import main
 from syncoll.documents import schema
 from syncoll.documents.floors import floors_document, read_floors
 from syncoll.errors import SyncollError
 from syncoll.model import Topology
-from syncoll.simulating import physical_network, timed_network
+from syncoll.simulating import physical_network
+from syncoll.simulating.floors import flow_proofs
 from syncoll_check import FileError, WrongError, check
 from tests.docs.mutations import mutated
 
@@ -35,11 +35,12 @@ def made(machine: str | Topology, collective: str, size: int) -> Json:
     chunks = asked.least_chunks(topology.num_nodes) or 1
     instance = asked.instantiate(topology, chunks=chunks, steps=4, rounds=4)
     shape = ChunkClasses.of(instance, chunks, combining=instance.combining)
-    network = timed_network(physical_network(topology, Fraction(1), Fraction(1)))
-    (proof,) = flows_over_time(network, shape, [Fraction(size)], [Fraction(0)])
-    assert proof is not None
+    network = physical_network(topology, Fraction(1), Fraction(1))
+    (found,) = flow_proofs(network, shape, [Fraction(size)], [Fraction(0)])
+    assert found is not None
+    timed, proof = found
     named = topology.name, collective, shape
-    return floors_document(*named, [("wire", network, Fraction(size), proof)])
+    return floors_document(*named, [("wire", timed, Fraction(size), proof)])
 
 
 def accepted(document: Json, file: Path) -> bool:
@@ -63,6 +64,7 @@ MACHINES: dict[str, tuple[str, str, int]] = {
     "inverse": ("ring(4)", "reducescatter", 4),
     "spread": ("ring(4)", "allreduce", 4),
     "switches": ("nvl72(3,true)", "broadcast", 3),
+    "divided": ("hub(3)", "broadcast", 3),
 }
 
 
@@ -72,7 +74,9 @@ def test_both_checkers_accept_a_file(name: str, tmp_path: Path) -> None:
     assert accepted(document, tmp_path / "floors.json")
     jsonschema.Draft202012Validator(schema("floors")).validate(document)
     (floor,) = document["floors"]
-    assert floor["reading"] == {"alltoall": "moving", "switches": "moving"}.get(name, name)
+    moving = dict.fromkeys(("alltoall", "switches", "divided"), "moving")
+    assert floor["reading"] == moving.get(name, name)
+    assert bool(floor["shares"]) is (name in ("spread", "switches", "divided"))
 
 
 def _first(document: Json) -> Json:
@@ -104,6 +108,24 @@ def _first(document: Json) -> Json:
 )
 def test_a_changed_file_is_refused(change: Callable[[Json], object], tmp_path: Path) -> None:
     document = made(*MACHINES["moving"])
+    change(document)
+    assert not accepted(document, tmp_path / "floors.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: _first(x)["shares"].append(_first(x)["shares"][0]),
+        lambda x: _first(x)["shares"].clear(),
+        lambda x: _first(x)["shares"][0].__setitem__(0, 99),
+        lambda x: _first(x)["shares"][0].__setitem__(1, 99),
+        lambda x: _first(x)["shares"][0].__setitem__(2, 99),
+        lambda x: [row.__setitem__(3, 10**9) for row in _first(x)["shares"]],
+        lambda x: [row.__setitem__(0, 0) for row in _first(x)["shares"]],
+    ],
+)
+def test_a_changed_share_is_refused(change: Callable[[Json], object], tmp_path: Path) -> None:
+    document = made(*MACHINES["divided"])
     change(document)
     assert not accepted(document, tmp_path / "floors.json")
 
