@@ -1,7 +1,7 @@
 (** * The checker: accepts only claims that hold *)
 
 From Coq Require Import List NArith ZArith QArith Lia Lqa Arith Bool.
-From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Certificates Replay.
+From Syncoll Require Import Definitions Sums Paths Prices Shares Counting Certificates Replay Waves.
 Import ListNotations.
 
 (** ** What a file has *)
@@ -21,9 +21,10 @@ Record frontier := Frontier {
   on_machine : machine; for_collective : collective; node_count : nat;
   far_apart : option distance;
   certificates : list (certificate * Q); (* with R for [per] chunks of a node *)
-  points : list point }.
+  points : list point; families : list family }.
 
-Inductive place := AtCollective | AtDistance | AtCertificate (i : nat) | AtPoint (i : nat).
+Inductive place :=
+  AtCollective | AtDistance | AtCertificate (i : nat) | AtPoint (i : nat) | AtFamily (i : nat).
 Inductive verdict := Accepted (claims : list claim) | Refused (at_place : place).
 
 Section Check.
@@ -54,17 +55,6 @@ Section Check.
            end
     end.
 
-  Definition is_in_grains (r : Q) : bool :=
-    (Qden (Qred (r * inject_Z (Zpos (grains m)))) =? 1)%positive.
-
-  Lemma is_in_grains_sound r : is_in_grains r = true -> in_grains m r.
-  Proof.
-    unfold is_in_grains, in_grains. intros H. apply Pos.eqb_eq in H.
-    set (q := (r * inject_Z (Zpos (grains m)))%Q) in *.
-    exists (Qnum (Qred q)). rewrite <- (Qred_correct q) at 1.
-    destruct (Qred q) as [n d]. cbn in H. subst d. reflexivity.
-  Qed.
-
   Definition covers_steps (most : option nat) (s : nat) : bool :=
     match most with Some n => (s <=? n)%nat | None => true end.
 
@@ -77,7 +67,7 @@ Section Check.
     | None => None
     | Some chunks =>
         if Qeq_bool (fold_right (fun x y => Qred (x + y)) 0%Q (point_rounds p)) r
-           && forallb is_in_grains (point_rounds p)
+           && forallb (is_in_grains m) (point_rounds p)
            && check_replay m k chunks (point_rounds p) (point_sends p)
         then
           match proved_by p with
@@ -120,23 +110,35 @@ Section Check.
         end
     end.
 
+  Fixpoint check_families (fs : list family) (i : nat) : verdict :=
+    match fs with
+    | [] => Accepted []
+    | one :: fs' =>
+        if check_family m k one then
+          match check_families fs' (S i) with
+          | Accepted claims => Accepted (family_claim one :: claims)
+          | refused => refused
+          end
+        else Refused (AtFamily i)
+    end.
+
+  Definition check_far : verdict :=
+    match far_apart f with
+    | Some d => if check_distance d then Accepted [Takes (links_away d)] else Refused AtDistance
+    | None => Accepted []
+    end.
+
+  (** Both, or the first that is refused. *)
+  Definition and_then (v w : verdict) : verdict :=
+    match v, w with
+    | Accepted l1, Accepted l2 => Accepted (l1 ++ l2)
+    | Accepted _, refused | refused, _ => refused
+    end.
+
   Definition check : verdict :=
     if well_formed k then
-      match far_apart f with
-      | Some d => if check_distance d then
-          match check_certificates (certificates f) 0, check_points (points f) 0 with
-          | Accepted l1, Accepted l2 => Accepted (Takes (links_away d) :: l1 ++ l2)
-          | Accepted _, refused => refused
-          | refused, _ => refused
-          end
-          else Refused AtDistance
-      | None =>
-          match check_certificates (certificates f) 0, check_points (points f) 0 with
-          | Accepted l1, Accepted l2 => Accepted (l1 ++ l2)
-          | Accepted _, refused => refused
-          | refused, _ => refused
-          end
-      end
+      and_then check_far (and_then (check_certificates (certificates f) 0)
+        (and_then (check_points (points f) 0) (check_families (families f) 0)))
     else Refused AtCollective.
 
   (** ** Soundness *)
@@ -207,7 +209,7 @@ Section Check.
         rewrite Qred_correct, IH. reflexivity. }
       assert (Hex : exists_with m k (chunks_of_node p) (length (point_rounds p)) (stated_rounds p)).
       { exists (replayed (point_rounds p) (point_sends p)). split;
-          [|split; [reflexivity|split; [exact Hsum|intros q Hq; exact (is_in_grains_sound q (Eg q Hq))]]].
+          [|split; [reflexivity|split; [exact Hsum|intros q Hq; exact (is_in_grains_sound m q (Eg q Hq))]]].
         exists chunks. split; [exact (chunks_for_sound k _ _ formed Ec)|].
         apply check_replay_sound, E. }
       destruct (proved_by p) as [i|]; [|intros H; injection H as <-; exact Hex].
@@ -229,26 +231,36 @@ Section Check.
         destruct (check_points ps (S i)) as [l|] eqn:El; [|discriminate].
         injection H as <-. intros c [<-|Hc]; [exact (check_point_sound _ _ E)|eauto].
     Qed.
+
+    Lemma check_families_sound fs i claims : check_families fs i = Accepted claims ->
+      forall c, In c claims -> holds_true m k c.
+    Proof.
+      revert i claims. induction fs as [|one fs IH]; cbn; intros i claims H.
+      - injection H as <-. intros ? [].
+      - destruct (check_family m k one) eqn:E; [|discriminate].
+        destruct (check_families fs (S i)) as [l|] eqn:El; [|discriminate].
+        injection H as <-. intros c [<-|Hc]; [exact (family_sound m k formed one E)|eauto].
+    Qed.
   End Sound.
+
+  Lemma and_then_sound v w claims : and_then v w = Accepted claims ->
+    exists l1 l2, v = Accepted l1 /\ w = Accepted l2 /\ claims = l1 ++ l2.
+  Proof. destruct v, w; cbn; try discriminate. intros [= <-]. eauto. Qed.
 End Check.
 
 (** What the checker accepts holds. *)
 Theorem accepted_claims_hold (f : frontier) (claims : list claim) :
   check f = Accepted claims -> forall c, In c claims -> holds_true (on_machine f) (for_collective f) c.
 Proof.
-  unfold check. destruct (well_formed (for_collective f)) eqn:Hf; [|discriminate].
-  assert (G : forall l1 l2, check_certificates f (certificates f) 0 = Accepted l1 ->
-    check_points f (points f) 0 = Accepted l2 -> forall c, In c (l1 ++ l2) -> holds_true (on_machine f) (for_collective f) c).
-  { intros l1 l2 E1 E2 c Hc. destruct (check_certificates_sound f Hf _ _ _ E1) as [H1 H2].
-    apply in_app_or in Hc as [Hc|Hc]; [auto|]. exact (check_points_sound f Hf H2 _ _ _ E2 c Hc). }
-  destruct (far_apart f) as [d|].
-  - destruct (check_distance f d) eqn:Ed; [|discriminate].
-    destruct (check_certificates f (certificates f) 0) as [l1|] eqn:E1; [|discriminate].
-    destruct (check_points f (points f) 0) as [l2|] eqn:E2; [|discriminate].
-    intros H. injection H as <-. intros c [<-|Hc].
-    + apply (check_distance_sound f), Ed.
-    + eapply G; eauto.
-  - destruct (check_certificates f (certificates f) 0) as [l1|] eqn:E1; [|discriminate].
-    destruct (check_points f (points f) 0) as [l2|] eqn:E2; [|discriminate].
-    intros H. injection H as <-. eapply G; eauto.
+  unfold check. destruct (well_formed (for_collective f)) eqn:Hf; [|discriminate]. intros H.
+  apply and_then_sound in H as [l1 [w [E1 [H ->]]]]. apply and_then_sound in H as [l2 [w' [E2 [H ->]]]].
+  apply and_then_sound in H as [l3 [l4 [E3 [E4 ->]]]].
+  destruct (check_certificates_sound f Hf _ _ _ E2) as [C1 C2].
+  intros c Hc. rewrite !in_app_iff in Hc. destruct Hc as [Hc|[Hc|[Hc|Hc]]].
+  - unfold check_far in E1. destruct (far_apart f) as [d|]; [|injection E1 as <-; destruct Hc].
+    destruct (check_distance f d) eqn:Ed; [|discriminate]. injection E1 as <-.
+    destruct Hc as [<-|[]]. apply (check_distance_sound f), Ed.
+  - exact (C1 c Hc).
+  - exact (check_points_sound f Hf C2 _ _ _ E3 c Hc).
+  - exact (check_families_sound f Hf _ _ _ E4 c Hc).
 Qed.

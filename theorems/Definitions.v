@@ -223,12 +223,18 @@ Section Claims.
   Definition is_optimal (C : N) (s : nat) (R : Q) : Prop :=
     exists_with C s R /\ (0 < C)%N /\ costs_at_least (Some s) (R / inject_Z (Z.of_N C)).
 
+  (** A family: for each n, an algorithm with these C, S and R, which all grow by equal steps. *)
+  Definition exist_for_all (C0 C1 : N) (s0 s1 : nat) (R0 R1 : Q) : Prop :=
+    forall n : nat, exists_with (C0 + N.of_nat n * C1) (s0 + n * s1)
+      (R0 + inject_Z (Z.of_nat n) * R1).
+
   (** The claims that the checker accepts, and what each of them means. *)
   Inductive claim :=
   | Takes (s : nat)
   | AtLeast (most : option nat) (b : Q)
   | Exists (C : N) (s : nat) (R : Q)
-  | Optimal (C : N) (s : nat) (R : Q).
+  | Optimal (C : N) (s : nat) (R : Q)
+  | Family (C0 C1 : N) (s0 s1 : nat) (R0 R1 : Q).
 
   Definition holds_true (c : claim) : Prop :=
     match c with
@@ -236,6 +242,7 @@ Section Claims.
     | AtLeast s b => costs_at_least s b
     | Exists C s R => exists_with C s R
     | Optimal C s R => is_optimal C s R
+    | Family C0 C1 s0 s1 R0 R1 => exist_for_all C0 C1 s0 s1 R0 R1
     end.
 End Claims.
 

@@ -466,7 +466,9 @@ Section Replay.
     Qed.
   End InSteps.
 
-  Lemma check_replay_sound : check_replay = true -> valid chunks replayed m (combining k).
+  Lemma check_replay_holds : check_replay = true -> valid chunks replayed m (combining k) /\
+    length groups = length all_rounds /\
+    forall t b, load replayed t b = load_of (nth t groups []) b.
   Proof.
     unfold check_replay. rewrite !andb_true_iff. intros [[[[[Hlen Hpos] Hlinks] Harr] Hfit] H].
     apply Nat.eqb_eq in Hlen. rewrite forallb_forall in Hpos, Hlinks, Harr, Hfit.
@@ -485,14 +487,15 @@ Section Replay.
       (forall x, In x (concat groups) ->
         (exists e, x = [e]) \/ (combining k = true /\ add_up replayed m x)) /\
       (forall t b, (t < length all_rounds)%nat -> In b (bounds m) ->
-        (inject_Z (Z.of_nat (load replayed t b)) <= capacity b * nth t all_rounds 0)%Q)).
+        (inject_Z (Z.of_nat (load replayed t b)) <= capacity b * nth t all_rounds 0)%Q) /\
+      (forall t b, load replayed t b = load_of (nth t groups []) b)).
     { intros is_held Hr. assert (Hs := fun i g Hg x Hx => proj1 (Hr i g Hg x Hx)).
       assert (At : forall e, In e (sends replayed) -> exists i g x,
         nth_error groups i = Some g /\ In x g /\ In e x /\ step e = i).
       { intros e He. apply in_concat in He as [x [Hx He]]. apply in_concat in Hx as [g [Hg Hx]].
         apply In_nth_error in Hg as [i Hi]. exists i, g, x. repeat split; auto.
         exact (is_at_in i x e (Hs i g Hi x Hx) He). }
-      split; [|split; [|split]].
+      split; [|split; [|split; [|split]]].
       - intros e He. destruct (At e He) as [i [g [x [Hg [Hx [Hex <-]]]]]]. exists x.
         split; [exact Hex|]. apply (Hr _ g Hg x Hx).
       - intros e He. destruct (At e He) as [i [g [x [Hg [Hx [Hex <-]]]]]]. rewrite <- Hlen.
@@ -504,12 +507,13 @@ Section Replay.
         assert (Hin : In (nth t all_rounds 0%Q, nth t groups []) (combine all_rounds groups)).
         { rewrite <- combine_nth by auto. apply nth_In. rewrite combine_length. lia. }
         apply Hfit in Hin. unfold fits_step in Hin. rewrite forallb_forall in Hin.
-        apply Qle_bool_iff, (Hin b Hb). }
+        apply Qle_bool_iff, (Hin b Hb).
+      - exact (load_sound Hs). }
     destruct (combining k).
     - destruct (replay _ _ _ _ _) as [h|] eqn:E; [|discriminate].
       apply (replay_sound can_sum receive_sum sound_sums later_sums received_sums) in E; auto.
-      + destruct E as [Hend Hsteps]. destruct (Valid _ Hsteps) as [Hheld [Hin [Ha Hroom]]].
-        constructor; cbn [rounds arrivals replayed steps]; auto.
+      + destruct E as [Hend Hsteps]. destruct (Valid _ Hsteps) as [Hheld [Hin [Ha [Hroom Hload]]]].
+        split; [|auto]. constructor; cbn [rounds arrivals replayed steps]; auto.
         * intros e He. destruct (Hheld e He) as [x [Hx [h0 [Hs Hc]]]]. unfold can_sum in Hc.
           rewrite forallb_forall in Hc. specialize (Hc e Hx).
           apply andb_true_iff in Hc as [Hne Hc]. split; [|eapply formed_sound; eauto].
@@ -524,8 +528,8 @@ Section Replay.
     - destruct (replay _ _ _ _ _) as [h|] eqn:E; [|discriminate].
       apply (replay_sound can_copy receive_copy sound_copies later_copies received_copies) in E;
         auto.
-      + destruct E as [Hend Hsteps]. destruct (Valid _ Hsteps) as [Hheld [Hin [Ha Hroom]]].
-        constructor; cbn [rounds arrivals replayed steps]; auto.
+      + destruct E as [Hend Hsteps]. destruct (Valid _ Hsteps) as [Hheld [Hin [Ha [Hroom Hload]]]].
+        split; [|auto]. constructor; cbn [rounds arrivals replayed steps]; auto.
         * intros e He. destruct (Hheld e He) as [x [Hx [h0 [Hs Hc]]]]. eapply copied; eauto.
         * intros c x n Hx Hn. unfold steps. cbn [rounds replayed]. rewrite <- Hlen.
           pose proof (arrived_sound _ _ _ _ _ _ H Hx Hn) as R. cbn in R. rewrite N2Nat.id in R.
@@ -534,4 +538,7 @@ Section Replay.
         apply holds_first with (x := x); [|exact Hn].
         unfold is_chunk. rewrite N.add_0_l, Nat2N.id. exact Hx.
   Qed.
+
+  Lemma check_replay_sound : check_replay = true -> valid chunks replayed m (combining k).
+  Proof. intros H. apply check_replay_holds, H. Qed.
 End Replay.

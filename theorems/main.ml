@@ -248,14 +248,9 @@ let read_frontier () =
     (found, r) in
   expect "certificates";
   let certificates = many certificate in
-  let point () =
-    expect "point";
-    let chunks_of_node = number () in
-    let stated_rounds = ratio () in
-    let proof = word () in
-    let proved_by = if proof = "open" then None else Some (n_of_digits proof) in
+  let steps () =
     let t = ref (-1) in
-    let steps = many (fun () ->
+    many (fun () ->
       expect "step"; incr t;
       let step = nat_of !t in
       let r = ratio () in
@@ -264,15 +259,38 @@ let read_frontier () =
         let to0 = node () in
         if combines then many (fun () -> let from = node () in { what; from; to0; step; carried = many node })
         else [{ what; from = node (); to0; step; carried = [] }]))) in
+  let point () =
+    expect "point";
+    let chunks_of_node = number () in
+    let stated_rounds = ratio () in
+    let proof = word () in
+    let proved_by = if proof = "open" then None else Some (n_of_digits proof) in
+    let steps = steps () in
     { chunks_of_node; point_rounds = List.map fst steps; point_sends = List.map snd steps;
       stated_rounds; proved_by } in
+  let part () =
+    expect "part";
+    let chunks_of_part = number () in
+    let steps = steps () in
+    { chunks_of_part; part_rounds = List.map fst steps; part_arrivals = List.map snd steps } in
+  let family () =
+    expect "family";
+    let first_waves = nat_of (count 65536) in
+    let ramp_up = many ratio in
+    let usual_rounds = many ratio in
+    let ramp_down = many ratio in
+    let wave_part = part () in
+    let head_parts = many part in
+    { first_waves; ramp_up; usual_rounds; ramp_down; wave_part; head_parts; tail_parts = many part } in
   expect "points";
   let points = many point in
+  expect "families";
+  let families = many family in
   expect "end";
   if !next < Array.length !words then fail "something after the end";
   { on_machine = { links; bounds; grains }; node_count = nat_of nodes; far_apart = far;
     for_collective = { combining = combines; per = per_chunks; classes = kinds };
-    certificates; points }
+    certificates; points; families }
 
 (* Clauses in DIMACS, and a proof in LRAT without RAT: each line of a proof has the number of a
    clause, its literals, 0, its hints, 0; or a number, d, numbers of clauses to delete, 0. *)
@@ -329,12 +347,19 @@ let claim_text = function
   | Optimal (c, s, r) -> Printf.sprintf
     "an algorithm with C = %s, S = %d, R = %s exists, and none of at most %s has a lower R/C"
     (digits_of c) (int_of_nat s) (ratio_text r) (steps_text s)
+  | Family (c, more_c, s, more_s, r, more_r) ->
+    let growth first more = if more = "1" then first ^ " + n" else first ^ " + " ^ more ^ " n" in
+    let number s = string_of_int (int_of_nat s) in
+    Printf.sprintf "for every n >= 0 an algorithm with C = %s, S = %s, R = %s exists"
+      (growth (digits_of c) (digits_of more_c)) (growth (number s) (number more_s))
+      (growth (ratio_text r) (ratio_text more_r))
 
 let place_text = function
   | AtCollective -> "the collective"
   | AtDistance -> "the distance"
   | AtCertificate i -> Printf.sprintf "certificate %d" (int_of_nat i)
   | AtPoint i -> Printf.sprintf "point %d" (int_of_nat i)
+  | AtFamily i -> Printf.sprintf "family %d" (int_of_nat i)
 
 (* The file as a theorem of Coq. *)
 
@@ -384,9 +409,18 @@ let certificate_text = function
 let send_text s = Printf.sprintf "Send %s %s %s %s %s" (node_text s.what) (node_text s.from)
   (node_text s.to0) (nat_text s.step) (nodes_text s.carried)
 
+let arrivals_text = list_text (list_text (list_text send_text))
+
 let point_text p = Printf.sprintf "(Point %s %s\n  %s %s %s)" (node_text p.chunks_of_node)
-  (list_text q_text p.point_rounds) (list_text (list_text (list_text send_text)) p.point_sends)
-  (q_text p.stated_rounds) (option_text node_text p.proved_by)
+  (list_text q_text p.point_rounds) (arrivals_text p.point_sends) (q_text p.stated_rounds) (option_text node_text p.proved_by)
+
+let family_text f =
+  let rounds = list_text q_text in
+  let part p = Printf.sprintf "(Part %s %s\n  %s)" (node_text p.chunks_of_part)
+    (rounds p.part_rounds) (arrivals_text p.part_arrivals) in
+  Printf.sprintf "(Waves %s %s %s %s %s %s %s)" (nat_text f.first_waves) (rounds f.ramp_up)
+    (rounds f.usual_rounds) (rounds f.ramp_down) (part f.wave_part) (list_text part f.head_parts)
+    (list_text part f.tail_parts)
 
 let distance_text d = Printf.sprintf "(Distance %s %s %s %s)" (chunk_text d.of_chunk)
   (node_text d.starts_at) (node_text d.needed_at) (nat_text d.links_away)
@@ -396,13 +430,15 @@ let claim_term = function
   | AtLeast (most, b) -> Printf.sprintf "AtLeast %s %s" (option_text nat_text most) (q_text b)
   | Exists (c, s, r) -> Printf.sprintf "Exists %s %s %s" (node_text c) (nat_text s) (q_text r)
   | Optimal (c, s, r) -> Printf.sprintf "Optimal %s %s %s" (node_text c) (nat_text s) (q_text r)
+  | Family (c, more_c, s, more_s, r, more_r) -> Printf.sprintf "Family %s %s %s %s %s %s"
+    (node_text c) (node_text more_c) (nat_text s) (nat_text more_s) (q_text r) (q_text more_r)
 
 let print_theorem f claims =
   let counts = function EachSend -> "EachSend" | CopiesOnce -> "CopiesOnce" | SumsOnce -> "SumsOnce" in
   let bound b = Printf.sprintf "Bound %s %s %s" (list_text link_text b.over) (q_text b.capacity)
     (counts b.counts) in
   Printf.printf "From Coq Require Import List NArith ZArith QArith.\n\
-    From Syncoll Require Import Definitions Paths Shares Spanning Completing Certificates Check.\n\
+    From Syncoll Require Import Definitions Paths Shares Spanning Completing Certificates Waves Check.\n\
     Import ListNotations.\nOpen Scope N_scope.\n\n\
     Definition the_machine : machine := Machine\n  %s\n  %s\n  %s.\n\n\
     Definition the_collective : collective := Collective %b %s\n  %s.\n\n"
@@ -413,9 +449,10 @@ let print_theorem f claims =
   Printf.printf "Definition claims : list claim := [\n  %s].\n\n"
     (String.concat ";\n  " (List.map claim_term claims));
   Printf.printf "Definition evidence : frontier := Frontier the_machine the_collective %s %s\n\
-    [%s]\n[%s].\n\n" (nat_text f.node_count) (option_text distance_text f.far_apart)
+    [%s]\n[%s]\n[%s].\n\n" (nat_text f.node_count) (option_text distance_text f.far_apart)
     (String.concat ";\n" (List.map (pair_text certificate_text q_text) f.certificates))
-    (String.concat ";\n" (List.map point_text f.points));
+    (String.concat ";\n" (List.map point_text f.points))
+    (String.concat ";\n" (List.map family_text f.families));
   print_string "Theorem frontier_holds :\n  \
     forall c, In c claims -> holds_true the_machine the_collective c.\n\
     Proof. apply (accepted_claims_hold evidence). vm_compute. reflexivity. Qed.\n\n\

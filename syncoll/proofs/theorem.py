@@ -17,6 +17,7 @@ from syncoll.errors import UsageError, VerificationError
 from syncoll.wording import counted
 from syncoll_check.algorithms import Replay, Send, bits
 from syncoll_check.certificates import alike, distinct
+from syncoll_check.families import Family
 from syncoll_check.layout import FileError, WrongError, at, parse, read, require
 from syncoll_check.machine import Machine, Shape
 
@@ -159,6 +160,10 @@ class _Text:
                 optimal += [] if proof == "open" else [i]
                 costs = f"{point['chunks']} {point['rounds']}"
                 points.append(f"point {costs} {proof} {self._algorithm(point)}")
+        families = list[str]()
+        for i, written in enumerate(self.document.get("families", ())):
+            with at("families", i):
+                families.append(self._family(written))
         distance = self._distance()
         parts = [
             f"syncoll-theorem 2\nnodes {machine.nodes} grains {machine.grains}",
@@ -166,7 +171,8 @@ class _Text:
             f"bounds {_lines(bounds)}",
             f"collective {'combining' if shape.combining else 'copying'} per {shape.chunks}",
             f"classes {_lines(classes)}\ndistance {_list(distance)}",
-            f"certificates {_lines(certificates)}\npoints {_lines(points)}\nend\n",
+            f"certificates {_lines(certificates)}\npoints {_lines(points)}",
+            f"families {_lines(families)}\nend\n",
         ]
         unproved = [
             counted(n, f"certificate {method}", f"certificates {method}")
@@ -175,9 +181,8 @@ class _Text:
         entries = [*self.document["points"], *self.document["between"]]
         refuted = len({str(one) for entry in entries for one in entry["proof"]["refuted"]})
         refuted -= self.refuted
-        others = {"refutation": refuted, "family": len(self.document.get("families", ()))}
-        unproved += [counted(n, what) for what, n in others.items() if n]
-        claims = len(certificates) + len(points) + len(distance)
+        unproved += [counted(refuted, "refutation")] if refuted else []
+        claims = len(certificates) + len(points) + len(families) + len(distance)
         return TheoremText("\n".join(parts), claims, tuple(optimal), tuple(unproved))
 
     def _distance(self) -> list[str]:
@@ -370,12 +375,25 @@ class _Text:
                 return str(known[i])
         return "open"
 
+    def _family(self, written: Any) -> str:
+        family = Family(written, self.machine)
+        parts = {
+            key: f"part {written[key]['chunks']} {self._replayed(replay, written[key]['chunks'])}"
+            for key, replay in family.replays.items()
+        }
+        head, tail = (_lines([parts[key]] if key in parts else []) for key in ("head", "tail"))
+        ramps = " ".join(map(_list, (family.up, family.usual, family.down)))
+        return f"family {family.first} {ramps}\n{parts['wave']}\n{head}\n{tail}"
+
     def _algorithm(self, point: Any) -> str:
-        replay = Replay(point, self.machine)
+        return self._replayed(Replay(point, self.machine), point["chunks"])
+
+    def _replayed(self, replay: Replay, chunks: int) -> str:
+        """The steps of an algorithm."""
         numbers = {kind: k for k, kind in enumerate(self.classes)}
         kinds = [(tuple(bits(pre)), tuple(bits(post))) for pre, post in replay.ends]
         require(all(kind in numbers for kind in kinds), "other chunks than the shape's")
-        require(replay.kinds == self.shape.scaled(point["chunks"]), "other chunks than the shape's")
+        require(replay.kinds == self.shape.scaled(chunks), "other chunks than the shape's")
         require(replay.combining is self.shape.combining, "combining differs")
         order = sorted(range(len(kinds)), key=lambda c: numbers[kinds[c]])
         place = {c: i for i, c in enumerate(order)}

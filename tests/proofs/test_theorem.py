@@ -23,6 +23,7 @@ from syncoll.proofs.verified import proved_claims, write_theorem
 from syncoll_check import FileError, WrongError, at
 from syncoll_check.algorithms import Replay
 from syncoll_check.certificates import Certificate
+from syncoll_check.families import Family
 from syncoll_check.layout import parse, read, require
 from syncoll_check.machine import Machine, Shape
 from tests.docs.mutations import mutated
@@ -44,7 +45,8 @@ COMMANDS = {
     "hypercube(3) allreduce": "bounds --max-steps 3",
     "ring(5) allreduce": "bounds --max-steps 3",
     "ring(6) allreduce": "bounds --max-steps 4",
-    "nvl72(3,true) allreduce": "pareto --backend inswitch --max-steps 2",
+    "nvl72(3,true) allreduce": "pareto --backend inswitch",
+    "ring(4) broadcast": "pareto --backend pipelines",
     "dgx_h100(boxes=[3,3],nvls=true) allreduce": "pareto --backend inswitch --max-steps 3",
     "dgx_h100(boxes=[3,3],nvls=true) allgather": "bounds --max-steps 3",
 }
@@ -133,7 +135,7 @@ def test_the_text_of_a_bus(documents: Documents) -> None:
     evidence = document["evidence"]
     evidence["certificates"] = [one for one in evidence["certificates"] if one["method"] == "sends"]
     document["points"] = []
-    assert text_of(document) == f"{BUS}points 0\nend\n"
+    assert text_of(document) == f"{BUS}points 0\nfamilies 0\nend\n"
 
 
 def test_certificates_on_the_reversed_machine_are_turned(documents: Documents) -> None:
@@ -316,10 +318,33 @@ def test_a_switch_adds_up_no_copies(
 ) -> None:
     """If it did, one round were enough for an allreduce."""
     text = text_of(documents["nvl72(3,true) allreduce"]).partition("points ")[0]
-    point = f"points 1\npoint 1 {rounds} open 1\nstep {rounds} {arrivals}\nend\n"
+    point = f"points 1\npoint 1 {rounds} open 1\nstep {rounds} {arrivals}\nfamilies 0\nend\n"
     done = judge(text + point)
     assert error in done.stderr
     assert done.returncode == (1 if error else 0)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("family", "error"),
+    [
+        ("0 0 1 3 1 2", ""),
+        ("0 0 1 2 1 2", "family 0"),  # no room when each wave gets one sum and sends another
+        ("0 0 1 3 1 1", "family 0"),  # no room at the end
+        ("0 0 0 1 2", "family 0"),  # no interval
+        ("0 0 1 3 2 2 2", "family 0"),  # the first member is shorter than its ramp
+    ],
+)
+def test_the_rounds_of_a_family_hold_for_every_member(
+    family: str, error: str, documents: Documents, judge: Judge
+) -> None:
+    """Waves that start in each step, after a head that is the whole first member."""
+    text, whole = text_of(documents["nvl72(3,true) allreduce"]), "family 0 0 1 3 1 2"
+    assert text.count(whole) == 1
+    done = judge(text.replace(whole, f"family {family}"))
+    assert error in done.stderr
+    claim = "for every n >= 0 an algorithm with C = 1 + 3 n, S = 1 + n, R = 2 + 3 n exists"
+    assert (claim in done.stdout) is (not error)
 
 
 def python_accepts(content: bytes) -> bool:
@@ -341,6 +366,10 @@ def python_accepts(content: bytes) -> bool:
                 require(replay.combining is shape.combining, "combining")
                 for i in point["proof"]["certificates"]:
                     found["evidence"]["certificates"][i]
+            for written in found.get("families", ()):
+                for key, replay in Family(written, machine).replays.items():
+                    require(replay.kinds == shape.scaled(written[key]["chunks"]), "chunks")
+                    require(replay.combining is shape.combining, "combining")
             if (distance := found["evidence"]["distance"]) is not None:
                 start = tuple(distance["from"])
                 require(shape.is_journey(start, distance["to"]), "not a journey")
@@ -372,7 +401,8 @@ def test_both_agree_about_mutated_files(documents: Documents, judge: Judge) -> N
     for seed in range(MUTATED):
         choose = random.Random(seed)
         name, document = choose.choice([(name, documents[name]) for name in COMMANDS])
-        parts = {key: document[key] for key in ("nodes", "interconnect", "evidence", "points")}
+        keys = ("nodes", "interconnect", "evidence", "points", "families")
+        parts = {key: document[key] for key in keys if key in document}
         rest = {key: value for key, value in document.items() if key not in ("digest", *parts)}
         changed = mutated(parts, choose)
         changed.pop("digest", None)
