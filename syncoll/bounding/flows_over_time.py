@@ -27,7 +27,7 @@ from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, ar
 from syncoll.linear import ProgramRows
 from syncoll.linear.colour_refinement import Graph, WordArray, hashes, numbered, refine
 
-_MOST_COLUMNS = 60_000
+_MOST_COLUMNS = 70_000
 """Limit on the variables of a program; larger ones take seconds."""
 
 _MOST_LATENCIES = 12
@@ -138,14 +138,16 @@ class _Demands:
         if node in self._seen:
             return self._seen[node]
         network, passages = self._network, self._network.passages
-        kinds: list[list[object]] = [[i < network.nodes, i == node] for i in range(network.places)]
-        for end, amounts in self._flows.items():
-            kinds[end].append(tuple(sorted(amounts.values())))
-            for source, amount in amounts.items():
-                kinds[source].append(amount)
+        sent = [list[float]() for _ in range(network.places)]
+        for source, amount in (one for some in self._flows.values() for one in some.items()):
+            sent[source].append(amount)
+        kinds = []
+        for place, amounts in enumerate(sent):
+            got = sorted(self._flows[place].values()) if place in self._flows else []
+            kinds.append((place < network.nodes, place == node, *got, "sent", *sorted(amounts)))
         times = {x: i for i, x in enumerate(sorted({one.seconds for one in passages}))}
         rates, seconds = map(float, network.rates), (times[one.seconds] for one in passages)
-        words = hashes([*map(tuple, kinds), *rates, *seconds])
+        words = hashes([*kinds, *rates, *seconds])
         first = [network.places, network.places + len(network.rates)]
         ends = [
             (at, first[1] + i)

@@ -129,6 +129,15 @@ def test_floors_of_two_boxes_are_near_the_simulated_times(collective: str, seed:
         assert best / 2 < floor <= best
 
 
+def test_destinations_that_seem_alike_need_one_flow() -> None:
+    """Each of 64 nodes gets an equal part from each other one."""
+    network = physical_network(syncoll.topology("torus(8,8)"), Fraction(1), Fraction(25))
+    alltoall = syncoll.Session().collective("alltoall")
+    instance = alltoall.instantiate(network.topology, chunks=64, steps=8, rounds=8)
+    small, large = floors(instance, network, [256, 512])
+    assert 1.2 * floors(instance, network, [256], flows=False)[0] < small < large
+
+
 def proof() -> tuple[FlowsOverTime, TimedNetwork, ChunkClasses]:
     """A proof for an allgather on a ring."""
     network = physical_network(syncoll.topology("ring(4)"), Fraction(1), Fraction(1))
