@@ -1,7 +1,7 @@
 """The plugin manager: finds plugins, keeps the errors of broken ones, hands out records by name.
 
 A plugin is a module, named under the entry point group ``syncoll``, that implements hooks of
-pluggy.  A list ``RECORDS`` in it is short for the hook `HookSpecs.syncoll_records`.  Stock pluggy
+pluggy.  A list ``RECORDS`` in it is short for the hook `syncoll_records`.  Stock pluggy
 ends discovery at one failed import, and does not compare names of records.  Here
 
 * a broken plugin (a failed import, an exit or exception in a hook, a misspelt hook, a wrong record)
@@ -17,7 +17,7 @@ import importlib.metadata
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, TypeVar
 
 import pluggy
@@ -46,40 +46,8 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 _R = TypeVar("_R", bound=Record)
 
 
-class HookSpecs:
-    """Every hook.  Each is called once and returns records, which must be cheap to make."""
-
-    @_hookspec
-    def syncoll_records(self) -> Iterable[Record]:  # type: ignore[empty-body]
-        """Records of any kind: everything that a plugin adds."""
-
-    @_hookspec
-    def syncoll_encodings(self) -> Iterable[EncodingRecord]:  # type: ignore[empty-body]
-        """Encodings: from an instance to a formula and back."""
-
-    @_hookspec
-    def syncoll_backends(self) -> Iterable[BackendRecord]:  # type: ignore[empty-body]
-        """Solver backends: from a formula to an outcome."""
-
-    @_hookspec
-    def syncoll_seeds(self) -> Iterable[SeedRecord]:  # type: ignore[empty-body]
-        """Seed backends: algorithms by construction."""
-
-    @_hookspec
-    def syncoll_bounds(self) -> Iterable[BoundRecord]:  # type: ignore[empty-body]
-        """Bounds: lower bounds on R that close gaps of syncoll's own bounds."""
-
-    @_hookspec
-    def syncoll_spec_libraries(self) -> Iterable[SpecLibraryRecord]:  # type: ignore[empty-body]
-        """Folders of specs whose definitions are found by bare name."""
-
-    @_hookspec
-    def syncoll_importers(self) -> Iterable[ImporterRecord]:  # type: ignore[empty-body]
-        """Importers: from a tool's description of a machine to a topology."""
-
-    @_hookspec
-    def syncoll_exporters(self) -> Iterable[ExporterRecord]:  # type: ignore[empty-body]
-        """Exporters: from an algorithm to files that a runtime loads, and their checkers."""
+def _hook() -> Iterable[Record]:  # type: ignore[empty-body]
+    """A hook: called once, returns records, which must be cheap to make."""
 
 
 class PluginManager:
@@ -99,7 +67,6 @@ class PluginManager:
 
     def __init__(self) -> None:
         self._pluggy = pluggy.PluginManager(PROJECT)
-        self._pluggy.add_hookspecs(HookSpecs)
         self._plugins: dict[str, object] = {}
         self._broken: list[BrokenPlugin] = []
         self._registries: dict[str, Registry[Any]] = {}
@@ -110,6 +77,9 @@ class PluginManager:
         self.spec_libraries = self._registry(SpecLibraryRecord, "spec library", "spec libraries")
         self.importers = self._registry(ImporterRecord, "importer", "importers")
         self.exporters = self._registry(ExporterRecord, "exporter", "exporters")
+        # Of records of any kind, and of each kind.
+        hooks = (f"{PROJECT}_records", *self._registries)
+        self._pluggy.add_hookspecs(SimpleNamespace(**{name: _hookspec(_hook) for name in hooks}))
 
     def _registry(self, kind: type[_R], noun: str, plural: str) -> Mapping[str, _R]:
         """A new registry, which others cannot change."""
@@ -217,7 +187,7 @@ class PluginManager:
         callers = self._pluggy.get_hookcallers(plugin) or []
         for caller in callers:
             if not caller.has_spec():
-                known = ["syncoll_records", *self._registries]
+                known = [f"{PROJECT}_records", *self._registries]
                 raise PluginError(
                     f"plugin {name} implements {caller.name}, which is not a hook"
                     f"{did_you_mean(caller.name, known)}; the hooks are: {', '.join(known)}"

@@ -25,7 +25,7 @@ from syncoll.plugins import (
     SpecLibraryRecord,
 )
 from syncoll.plugins.code import NamedCode
-from syncoll.plugins.manager import HookSpecs, hookimpl
+from syncoll.plugins.manager import hookimpl
 
 
 def backend(name: str) -> BackendRecord:
@@ -51,8 +51,9 @@ def test_every_kind_of_plugin_has_its_hook() -> None:
     manager = PluginManager()
     manager.register(Named(), "named")
     assert list(manager.bounds) == ["own"]
-    hooks = {name for name in vars(HookSpecs) if name.startswith("syncoll_")}
-    assert hooks == {"syncoll_records", *manager._registries}
+    hooks = {name for name in vars(manager._pluggy.hook) if name.startswith("syncoll_")}
+    kinds = "backends seeds bounds encodings spec_libraries importers exporters records"
+    assert hooks == {f"syncoll_{kind}" for kind in kinds.split()}
 
 
 Installer = Callable[..., None]
