@@ -5,7 +5,7 @@ If every bound limits one link, or all links into one node, each node is solved 
 (`sharing`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -16,8 +16,8 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Answer, Proposal
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll_bfb.arrivals import SeparateStep
 from syncoll_bfb.sharing import LinkClasses, Reception, SharedStep, StepChunks, receptions
@@ -76,14 +76,9 @@ class BreadthFirstSeed(ResumingSeed):
 
     fits = staticmethod(fits)
 
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """Algorithms with ever more chunks and a smaller R/C."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         limits, until = turn.limits, turn.until
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits

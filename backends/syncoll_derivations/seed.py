@@ -7,7 +7,7 @@ steps, in turn.  Every better one is packed for each S at which it may be the be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -20,8 +20,8 @@ from syncoll.model.associations import bit_masks
 from syncoll.packing.local_search import ChunkMoves
 from syncoll.packing.remainders import largest_remainders
 from syncoll.packing.whole_chunks import NEAR_PROMISE, WHOLE, ColumnChoice, DealtChunks
-from syncoll.plugins import Answer, OptionValue, Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Answer, Proposal
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS
 from syncoll_derivations.derivations import Added, Demand, Derivation, SumNetwork, SumPacking
 from syncoll_derivations.local_search import LocalSearch, beginnings
@@ -66,23 +66,15 @@ class DerivationSeed(ResumingSeed):
     """Proposes algorithms that add up every chunk in one association."""
 
     fits = staticmethod(fits)
+    turn_seconds = "seconds"
 
-    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+    def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
-        return float(options["seconds"])
-
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
-        """See `ResumingSeed`."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         least = collective.least_chunks(topology.num_nodes)
         if least is None or topology.num_nodes < 2:
             return
-        run = _Run(topology, collective, least, turn, int(options["chunks"]))
+        run = _Run(topology, collective, least, turn, int(asked.options["chunks"]))
         if run.demands:
             yield from run.proposals()
 

@@ -4,7 +4,7 @@ An algorithm of few steps has few chunks.  So forests of fewer trees for each ro
 fit the links less well, but are lower and need a smaller C (ForestColl paper, section 4.5).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd
@@ -13,8 +13,8 @@ import numpy as np
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Answer, Proposal
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll.routing import bottleneck, imbalance
 from syncoll.scheduling import MOST_SENDS, StepTree, schedule_trees, waves_of_streams
@@ -82,23 +82,15 @@ class ForestSeed(ResumingSeed):
     """Proposes pipelined forests."""
 
     fits = staticmethod(fits)
+    turn_seconds = _REASONABLE_SECONDS
 
-    def seconds(self, options: Mapping[str, OptionValue]) -> float:
-        """See `ResumingSeed`."""
-        return _REASONABLE_SECONDS
-
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """For each number of trees and segments the algorithms that are better than all before.
         Raises `ModelError` if a node cannot be reached.  Raises `UsageError` if bandwidths need
         integers beyond 64 bits.
         """
-        limits, fixed_k = turn.limits, int(options["k"])
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
+        limits, fixed_k = turn.limits, int(asked.options["k"])
         fabric, shares = _fabric(topology), _shares(topology, collective)
         assert fabric is not None
         assert shares is not None

@@ -1,13 +1,13 @@
 """The seed: for allreduces, families of waves (`waves`), and their first members as points."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from syncoll.model import Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Answer, Proposal, SeedLimits
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import MOST_SENDS, family_of_waves
 from syncoll_inswitch.problem import Problem, groups_of, kinds_of, least_chunks
@@ -46,19 +46,14 @@ class InSwitchSeed(ResumingSeed):
 
     fits = staticmethod(fits)
 
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """The first members of each family, and ramps if there are several boxes."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         limits = turn.limits
         groups = groups_of(topology, collective.tabulate(topology.num_nodes, 1))
         assert groups is not None  # it fits
         problem = Problem(topology, collective, tuple(groups))
-        steps = min(int(options["steps"]), limits.max_steps or int(options["steps"]))
+        steps = min(int(asked.options["steps"]), limits.max_steps or int(asked.options["steps"]))
         boxes = {len(boxes.nodes) for boxes, _ in groups}
         ramps = problem.does_all and len(boxes) == 1 < max(boxes)
         # With two boxes, ramps are as good as all members but one.
@@ -66,7 +61,7 @@ class InSwitchSeed(ResumingSeed):
         for times in problem.times():
             if turn.is_over:
                 yield None
-            waves = _Waves(problem, times, head=options["head"] == "yes")
+            waves = _Waves(problem, times, head=asked.options["head"] == "yes")
             for one in waves.proposals(limits, steps):
                 yield one
                 if one_member and one.family is not None:

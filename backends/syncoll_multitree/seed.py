@@ -25,7 +25,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError, OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import schedule_trees
 from syncoll.wording import counted
 from syncoll_multitree.construction import (
@@ -90,19 +90,14 @@ class MultiTreeSeed(ResumingSeed):
 
     fits = staticmethod(fits)
 
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """The paper's schedule first, then other C and rounds, last pipelines."""
-        limits, own = turn.limits, float(options["seconds"])
-        left = int(options["sends"])
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
+        limits, own = turn.limits, float(asked.options["seconds"])
+        left = int(asked.options["sends"])
         found: list[tuple[int, Fraction]] = []
         best: tuple[tuple[Fraction, int], _Grown] | None = None
-        waiting = bool(options["pipelined"])
+        waiting = bool(asked.options["pipelined"])
 
         def least_cost(chunks: int) -> Fraction:
             table = collective.tabulate(topology.num_nodes, chunks)
@@ -123,7 +118,7 @@ class MultiTreeSeed(ResumingSeed):
                 if _improves(algorithm.steps, algorithm.rounds, made.chunks, found, limits):
                     yield Proposal(made.chunks, algorithm, made.note)
 
-        for grown in _grown(topology, collective, options, turn):
+        for grown in _grown(topology, collective, asked.options, turn):
             if (
                 waiting
                 and best is not None

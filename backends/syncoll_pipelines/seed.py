@@ -19,7 +19,7 @@ from syncoll.certificates.chunk_classes import Demand
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
 from syncoll_pipelines.trees import Tree, TreeWaves, find_trees
@@ -75,15 +75,10 @@ class PipelineSeed(ResumingSeed):
 
     fits = staticmethod(fits)
 
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """The first members of each family that is better than the families before."""
-        return _Search(topology, collective, turn, options).proposals()
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
+        return _Search(topology, collective, turn, asked.options).proposals()
 
 
 class _Search:

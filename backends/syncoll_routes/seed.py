@@ -10,7 +10,7 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
 from syncoll_routes.copies import Copies
@@ -77,19 +77,11 @@ class RouteSeed(ResumingSeed):
     """Proposes exchanges along routes of least congestion."""
 
     fits = staticmethod(fits)
+    turn_seconds = _SECONDS
 
-    def seconds(self, options: Mapping[str, OptionValue]) -> float:
-        """See `ResumingSeed`."""
-        return _SECONDS
-
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """The best routes found, for each C and number of steps."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         limits = turn.limits
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits
@@ -100,7 +92,7 @@ class RouteSeed(ResumingSeed):
         pairs, amounts, chunks_of = _pairs(table)
         if not len(pairs):
             return
-        ways = _Ways(topology, pairs, options)
+        ways = _Ways(topology, pairs, asked.options)
         while (first := ways.routes(amounts, turn.until, quick=True)) is None:
             if not turn.is_over:
                 return

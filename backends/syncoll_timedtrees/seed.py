@@ -7,7 +7,7 @@ gap between the known and the possible R/C is solved, for the first time or agai
 Small C have a search of their own (`few_chunks`), for each limit on C that the search asks for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil, isinf
 
@@ -31,8 +31,8 @@ from syncoll.packing.whole_chunks import (
     kindest,
     promising,
 )
-from syncoll.plugins import Answer, OptionValue, Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Answer, Proposal
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS
 from syncoll_timedtrees.known import known_trees
 
@@ -96,26 +96,18 @@ class TimedTreeSeed(ResumingSeed):
     """Proposes packings of timed trees."""
 
     fits = staticmethod(fits)
+    turn_seconds = "seconds"
 
-    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+    def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
-        return float(options["seconds"])
-
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
-        """See `ResumingSeed`."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         problem, limits = PackingProblem(topology, collective, turn.until), turn.limits
         if not problem.demands:
             return
         least = problem.least_chunks
         fewest = problem.group.order * sum(d.count * len(d.destinations) for d in problem.demands)
         sends = MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
-        most = least * min(int(options["chunks"]), max(1, sends // fewest))
+        most = least * min(int(asked.options["chunks"]), max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
         known = known_trees(problem, limits.known, turn.until.working(2 * _LEAST_SECONDS))
         yield from _Run(problem, turn, most, known).proposals()

@@ -5,7 +5,7 @@ any height, which may have a smaller R/C.  Few parts of the data mean few chunks
 parts come nearer to the optimum of the program.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -23,8 +23,8 @@ from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import ColumnChoice, DealtChunks
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Answer, Proposal, SeedLimits
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed
 from syncoll.scheduling import MOST_SENDS, SEGMENTS, Scheduled, schedule_trees
 from syncoll.symmetry import FreeGroup, free_symmetry
 from syncoll.wording import counted
@@ -108,14 +108,9 @@ class TreePackingSeed(ResumingSeed):
 
     fits = staticmethod(fits)
 
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         nodes, ends = topology.num_nodes, turn.until
         limits = replace(turn.limits, seconds=None, until=ends)
         sources = sources_of(collective, nodes)
@@ -126,7 +121,7 @@ class TreePackingSeed(ResumingSeed):
             assert chunks is not None  # it fits
             group = free_symmetry(topology, collective.tabulate(nodes, chunks), ends)
         oracle = SpanningTrees(topology, sources, group, low=True)
-        budget = min(float(options["seconds"]), ends.left() / 4)
+        budget = min(float(asked.options["seconds"]), ends.left() / 4)
         found: list[tuple[int, Fraction]] = []
         for dealt, segments in _packings(oracle, ends, budget, limits.max_chunks):
             if ends.passed:

@@ -3,7 +3,7 @@
 Waves (`waves`) serve larger S, which are not worth a linear program of their own.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import islice, product
@@ -16,8 +16,8 @@ from syncoll.model import Collective, Topology
 from syncoll.packing.column_generation import Packing
 from syncoll.packing.few_chunks import FewChunks, SmallBudgets
 from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
-from syncoll.plugins import OptionValue, Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins import Proposal
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, MOST_ENDS, chunks_of, fits
 from syncoll_treepairs.network import AllreduceNetwork
@@ -75,20 +75,12 @@ class TreePairSeed(ResumingSeed):
     """Proposes packings of pairs of timed trees."""
 
     fits = staticmethod(fits)
+    turn_seconds = "seconds"
 
-    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+    def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
-        return float(options["seconds"])
-
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
-        """See `ResumingSeed`."""
-        limits, in_waves = turn.limits, int(options["chunks"])
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
+        limits, in_waves = turn.limits, int(asked.options["chunks"])
         nodes = topology.num_nodes
         multiple, per = chunks_of(topology, collective)
         known = fewest_steps(topology, collective, turn)  # see `ExchangeSeed`
@@ -119,14 +111,9 @@ class ExchangeSeed(ResumingSeed):
 
     fits = staticmethod(fits)
 
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         found = fewest_steps(topology, collective, turn)
         if found is not None:
             yield found

@@ -17,7 +17,7 @@ import importlib.metadata
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pluggy
@@ -79,7 +79,7 @@ class PluginManager:
         self.exporters = self._registry(ExporterRecord, "exporter", "exporters")
         # Of records of any kind, and of each kind.
         hooks = (f"{PROJECT}_records", *self._registries)
-        self._pluggy.add_hookspecs(SimpleNamespace(**{name: _hookspec(_hook) for name in hooks}))
+        self._pluggy.add_hookspecs(type("Hooks", (), {name: _hookspec(_hook) for name in hooks}))
 
     def _registry(self, kind: type[_R], noun: str, plural: str) -> Mapping[str, _R]:
         """A new registry, which others cannot change."""

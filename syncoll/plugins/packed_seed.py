@@ -7,7 +7,7 @@ Symmetry, the linear program, rounding to whole chunks, turns and the order of S
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -21,9 +21,8 @@ from syncoll.packing.problem import PackingProblem, TreeDemand
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import ColumnChoice
 from syncoll.plugins.guard import Answer
-from syncoll.plugins.options import OptionValue
 from syncoll.plugins.records import Proposal
-from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.plugins.turns import Proposals, Question, ResumingSeed
 
 _TUNING = Tuning(kept=0.7, gain=1e-3, patience=12)
 _SECONDS = 20.0
@@ -36,6 +35,8 @@ _MOST_STEPS = 4
 
 class PackedSeed(ResumingSeed):
     """A seed for collectives that move data; its `column` returns cheap trees."""
+
+    turn_seconds = _SECONDS
 
     @abstractmethod
     def column(
@@ -59,18 +60,9 @@ class PackedSeed(ResumingSeed):
             return Answer(False, "it combines; trees move data")
         return Answer(collective.least_chunks(topology.num_nodes) is not None, "it has no least C")
 
-    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+    def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
-        return _SECONDS
-
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
-        """See `ResumingSeed`."""
+        topology, collective, turn = asked.topology, asked.collective, asked.turn
         problem = PackingProblem(topology, collective, turn.until)
         least = problem.least_chunks
         first, best = max(1, problem.least_steps), Fraction(1 << 30)

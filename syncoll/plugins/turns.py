@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 from syncoll.clock import worked
 from syncoll.deadline import NEVER, Deadline
@@ -62,8 +64,24 @@ class Turn:
             self.until = NEVER.sooner(self._seconds)
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A request to a seed, and its present turn; options are checked and complete."""
+
+    topology: Topology
+    collective: Collective
+    turn: Turn
+    options: Mapping[str, OptionValue]
+
+
 class ResumingSeed(ABC):
-    """A seed that works in turns, with a generator `proposals`; see `syncoll.plugins.Seed`."""
+    """A seed that works in turns, with a generator `proposals`; see `syncoll.plugins.Seed`.
+
+    `turn_seconds` is the length of a turn without a limit of time, or the option that has it; None
+    for no end.
+    """
+
+    turn_seconds: ClassVar[float | str | None] = None
 
     @staticmethod
     @abstractmethod
@@ -71,18 +89,8 @@ class ResumingSeed(ABC):
         """Whether it applies to the collective; its record asks the same."""
 
     @abstractmethod
-    def proposals(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
-    ) -> Proposals:
+    def proposals(self, asked: Question) -> Proposals:
         """Algorithms, and None at the end of each turn; it continues in the next turn."""
-
-    def seconds(self, options: Mapping[str, OptionValue]) -> float | None:
-        """Length of a turn without a limit of time; None for no end."""
-        return None
 
     def propose(
         self,
@@ -95,5 +103,6 @@ class ResumingSeed(ABC):
         answer = self.fits(topology, collective)
         if not answer.ok:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        turn = Turn(limits, self.seconds(options))
-        yield from turn.run(self.proposals(topology, collective, turn, options))
+        own = self.turn_seconds
+        turn = Turn(limits, float(options[own]) if isinstance(own, str) else own)
+        yield from turn.run(self.proposals(Question(topology, collective, turn, options)))
