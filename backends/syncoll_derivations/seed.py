@@ -213,17 +213,9 @@ class _Run:
         """Whole chunks on the columns of a packing."""
         until, units = self._turn.until.sooner(4 * _DEAL_SECONDS), chunks // self._least
         shares = dict(packing.shared())
-        by_demand: list[list[tuple[Derivation, float]]] = [[] for _ in self.demands]
         used = [*shares, *[i for i in range(len(packing.columns)) if i not in shares][-_UNUSED:]]
-        for i in used:
-            by_demand[packing.master.demands[i]].append((packing.columns[i], shares.get(i, 0.0)))
         network, counts = self._network, [demand.count for demand in self.demands]
-        choice = ColumnChoice.of(
-            network.exact_rate,
-            counts,
-            by_demand,
-            lambda one: network.load(one.links, one.steps, packing.steps),
-        )
+        choice = ColumnChoice.of(packing, network.exact_rate, counts, used)
         numbers = choice.rounded(units)
         rounds = max(packing.steps, ceil(packing.value * chunks - WHOLE))
         targets = largest_remainders(packing.rounds * chunks, rounds)

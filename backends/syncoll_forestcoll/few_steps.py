@@ -141,10 +141,7 @@ class TimedForest:
         if not packing.shared():
             return None
         rates = [bound.chunks_per_round for bound in self._network.topology.bounds]
-        trees = [(packing.columns[i], share) for i, share in packing.shared()]
-        choice = ColumnChoice.of(
-            rates, [1], [trees], lambda t: self._network.load(t.links, t.steps, self.steps)
-        )
+        choice = ColumnChoice.of(packing, rates, [1])
         total = choice.least_lost(range(unit, unit * most + 1, unit), _SLACK)
         return None if total is None else choice.dealt(choice.rounded(total), total)
 

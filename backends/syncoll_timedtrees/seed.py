@@ -192,8 +192,8 @@ class _Run:
             known.append(self.timeless)
         trees = [list(some) for some in self.known]
         for packing in known:
-            for own, found in zip(trees, packing.of_use(_BEGUN_WITH), strict=True):
-                own += [tree for tree, _ in found]
+            for own, found in zip(trees, packing.trees_of_use(_BEGUN_WITH), strict=True):
+                own += found
         return trees
 
     def _pack_without_steps(self, steps: int) -> None:

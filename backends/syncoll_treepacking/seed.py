@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 from math import gcd, lcm
 from typing import Any
 
@@ -181,35 +181,29 @@ def _whole(
     until: Deadline,
 ) -> Iterator[DealtChunks[TimedTree]]:
     """Packings with whole parts, each cheaper than the ones before it: of low trees first."""
-    rates = oracle.network.exact_rate
-    grain = min(_GRAIN, lcm(*(rate.numerator for rate in rates)))
-    best = None
-    load = partial(oracle.load, steps=packing.master.steps)
-    shares = dict(packing.shared())
+    grain = min(_GRAIN, lcm(*(rate.numerator for rate in oracle.network.exact_rate)))
+    rates = [rate / grain for rate in oracle.network.exact_rate]
+    best, demands, columns = None, packing.master.demands, packing.columns
     # Trees with a share, and the ones known first.
-    order = sorted(range(len(packing.columns)), key=lambda i: (-shares.get(i, 0.0), i))
-    every = [(packing.master.demands[i], packing.columns[i], shares.get(i, 0.0)) for i in order]
-    every = every[: max(_MOST_TREES, len(shares))]
-    heights = sorted({tree.length for _, tree, _ in every})
+    shares = dict(packing.shared())
+    others = [i for i in range(len(columns)) if i not in shares]
+    used = [*shares, *others[: max(0, _MOST_TREES - len(shares))]]
+    heights = {columns[i].length for i in used}
     lowest = max(
-        min(t.length for d, t, _ in every if d == one) for one in range(len(oracle.counts))
+        min(columns[i].length for i in used if demands[i] == demand)
+        for demand in range(len(oracle.counts))
     )
-    heights = heights[heights.index(lowest) :]
-    for most in dict.fromkeys((*heights[:_HEIGHTS], heights[-1])):
-        columns: list[list[tuple[TimedTree, float]]] = [[] for _ in oracle.counts]
-        for demand, tree, share in every:
-            if tree.length <= most:
-                columns[demand].append((tree, share))
-        choice = ColumnChoice.of([r / grain for r in rates], oracle.counts, columns, load)
+    tall = sorted(height for height in heights if height >= lowest)
+    load = partial(oracle.load, steps=packing.master.steps)
+    for most in dict.fromkeys((*tall[:_HEIGHTS], tall[-1])):
+        low = [i for i in used if columns[i].length <= most]
+        choice = ColumnChoice.of(packing, rates, oracle.counts, low)
         # The highest tree decides the steps: two of height 5 are better than 4 and 6.
         costs = [len(t.sends) * t.length**3 + int(t.steps.sum()) for t in choice.columns]
-        ends = np.cumsum([0, *choice.sizes])
-        place = {
-            (demand, choice.loads[i].tobytes()): i
-            for demand, (first, end) in enumerate(pairwise(ends.tolist()))
-            for i in range(first, end)
-        }
         # Trees of equal loads are one column; some are too high.
+        of_demand = np.repeat(np.arange(len(choice.sizes)), choice.sizes).tolist()
+        keys = zip(of_demand, (each.tobytes() for each in choice.loads), strict=True)
+        place = {key: i for i, key in enumerate(keys)}
         turns = [[place.get((d, load(t).tobytes()), -1) for d, t in enumerate(g)] for g in greedy]
         for parts in _PARTS:
             if best is not None and best <= packing.value * grain * (1 + TINY):

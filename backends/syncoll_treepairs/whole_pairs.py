@@ -30,31 +30,17 @@ MOST_TRIED = MOST_CELLS >> 9
 """Most numbers of chunks that are tried, in units; limits work."""
 
 
-def _choice(
-    packing: AllreducePacking, kinds: list[tuple[int, float]], count: int = 1
-) -> ColumnChoice[Pair]:
-    """Pairs by their position, with their shares."""
-    return ColumnChoice(
-        packing.network.exact_rate,
-        [count],
-        [len(kinds)],
-        [packing.columns[i] for i, _ in kinds],
-        np.array([share for _, share in kinds]),
-        np.stack([packing.master.loads[i] for i, _ in kinds]).astype(np.int64),
-    )
-
-
 def pair_choice(packing: AllreducePacking, count: int | None = None) -> ColumnChoice[Pair]:
     """The pairs with a share, and some others, the last ones first.
 
     Args:
         count: chunks of each orbit for a unit; None for the network's.
     """
-    kinds = packing.shared()
-    used = {i for i, _ in kinds}
-    others = [i for i in range(len(packing.columns) - 1, -1, -1) if i not in used]
-    kinds += [(i, 0.0) for i in others[: max(0, _CHOICE - len(kinds))]]
-    return _choice(packing, kinds, packing.network.times if count is None else count)
+    kinds = dict(packing.shared())
+    others = [i for i in range(len(packing.columns) - 1, -1, -1) if i not in kinds]
+    used = [*kinds, *others[: max(0, _CHOICE - len(kinds))]]
+    counts = [packing.network.times if count is None else count]
+    return ColumnChoice.of(packing, packing.network.exact_rate, counts, used)
 
 
 def deal(
@@ -132,7 +118,7 @@ def rounded_off(packing: AllreducePacking, most_chunks: int) -> DealtChunks[Pair
     """
     network = packing.network
     times = range(network.times, min(most_chunks // network.order, MOST_TRIED) + 1, network.times)
-    return _least_lost(_choice(packing, packing.shared()), times, network.order)
+    return _least_lost(ColumnChoice.of(packing, network.exact_rate, [1]), times, network.order)
 
 
 def _least_lost(

@@ -76,9 +76,13 @@ class TimedPacking(Packing[TimedTree]):
                 self.add(demand, tree)
         self.master.solve(until.left())
 
-    def of_use(self, most: int) -> list[list[tuple[TimedTree, float]]]:
-        """For each demand trees with their shares, the largest first, and a few without a share.
-        There are at most `most` trees beyond the ones with a share."""
+    def trees_of_use(self, most: int) -> list[list[TimedTree]]:
+        """The trees of `of_use`."""
+        return [[self.columns[i] for i in own] for own in self.of_use(most)]
+
+    def of_use(self, most: int) -> list[list[int]]:
+        """For each demand positions of trees by their shares, the largest first, and of a few
+        without a share.  There are at most `most` trees beyond the ones with a share."""
         # Trees added after the last solution have no share yet.
         shares = np.zeros(len(self.columns))
         shares[: len(self.master.shares)] = self.master.shares
@@ -90,5 +94,5 @@ class TimedPacking(Packing[TimedTree]):
         kept = []
         for own in np.split(order, np.cumsum(sizes)[:-1]):
             used = own[: max(few, np.count_nonzero(shares[own] > TINY))]
-            kept.append([(self.columns[i], float(shares[i])) for i in used.tolist()])
+            kept.append(used.tolist())
         return kept

@@ -7,10 +7,10 @@ decide or much time.  C is chosen by the promise of the fractional optimum, ``ma
 / C``, or by the loss of rounding for it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import compress
+from itertools import chain, compress
 from math import ceil, gcd
 from operator import itemgetter
 from typing import Generic
@@ -23,7 +23,7 @@ from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.packing.arrivals import MOST_CELLS
-from syncoll.packing.column_generation import TINY, C
+from syncoll.packing.column_generation import TINY, C, Packing
 from syncoll.packing.local_search import ChunkMoves
 from syncoll.packing.remainders import largest_remainders
 from syncoll.packing.timed_packing import TimedPacking
@@ -130,20 +130,23 @@ class ColumnChoice(Generic[C]):
     @classmethod
     def of(
         cls,
+        packing: Packing[C],
         rates: Sequence[Fraction],
         counts: Sequence[int],
-        columns: Sequence[Sequence[tuple[C, float]]],
-        load: Callable[[C], npt.NDArray[np.float64] | IntArray],
+        which: Iterable[int] | None = None,
     ) -> "ColumnChoice[C]":
-        """Columns with shares for each demand."""
-        flat = [column for some in columns for column, _ in some]
+        """The columns of a packing at these positions; None for the ones with a share."""
+        master = packing.master
+        chosen = (i for i, _ in packing.shared()) if which is None else which
+        order = sorted(chosen, key=master.demands.__getitem__)
+        shares = [float(master.shares[i]) if i < len(master.shares) else 0.0 for i in order]
         return cls(
             rates,
             counts,
-            [len(some) for some in columns],
-            flat,
-            np.array([share for some in columns for _, share in some], dtype=np.float64),
-            np.rint(np.stack([load(column) for column in flat])).astype(np.int64),
+            np.bincount([master.demands[i] for i in order], minlength=len(counts)).tolist(),
+            [packing.columns[i] for i in order],
+            np.array(shares),
+            np.rint(np.stack([master.loads[i] for i in order])).astype(np.int64),
         )
 
     def rounded(self, units: int) -> IntArray:
@@ -281,13 +284,9 @@ def kindest(packing: TimedPacking, most_chunks: int) -> list[int]:
 
 def column_choice(packing: TimedPacking, most: int) -> ColumnChoice[TimedTree]:
     """The trees with a share, and some others, see `TimedPacking.of_use`."""
-    problem, steps = packing.problem, packing.steps
-    return ColumnChoice.of(
-        problem.exact_rate,
-        [demand.count for demand in problem.demands],
-        packing.of_use(most),
-        lambda tree: problem.load(tree.links, tree.steps, steps),
-    )
+    problem = packing.problem
+    counts = [demand.count for demand in problem.demands]
+    return ColumnChoice.of(packing, problem.exact_rate, counts, chain(*packing.of_use(most)))
 
 
 class ChunkRounding:
@@ -322,7 +321,7 @@ class ChunkRounding:
                 break
             # Tries whole rounds in every step, and trees constructed for these.
             rounds = largest_remainders(packing.rounds * chunks, total)
-            trees = [[tree for tree, _ in some] for some in packing.of_use(_MOST_TREES // 4)]
+            trees = packing.trees_of_use(_MOST_TREES // 4)
             proportions = [Fraction(int(r), chunks) for r in rounds]
             fixed = TimedPacking(packing.problem, packing.steps, trees, proportions)
             share = until.share(0.5)

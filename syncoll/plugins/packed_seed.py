@@ -78,15 +78,8 @@ class PackedSeed(ResumingSeed):
                     yield None
             if not packing.feasible:
                 continue
-            columns: list[list[tuple[TimedTree, float]]] = [[] for _ in counts]
-            for i, share in packing.shared():
-                columns[packing.master.demands[i]].append((packing.columns[i], share))
-            choice = ColumnChoice.of(
-                problem.exact_rate,
-                [demand.count for demand in problem.demands],
-                columns,
-                oracle.load,
-            )
+            numbers = [demand.count for demand in problem.demands]
+            choice = ColumnChoice.of(packing, problem.exact_rate, numbers)
             units = choice.least_lost(range(1, most // least + 1))
             if units is None:
                 return
