@@ -13,15 +13,6 @@ from syncoll.plugins import CheckedExport
 from syncoll_messages.play import NodeKind, Place, Played, RankGraph, play, waits_for
 from syncoll_threadblocks import STANDARD, Specification, masks_of, rank_names
 
-__all__ = [
-    "Expected",
-    "checked",
-    "expected_of_instance",
-    "require_achieved",
-    "require_same",
-    "require_stated",
-]
-
 CUSTOM = "custom"
 
 

@@ -16,8 +16,6 @@ from enum import StrEnum
 
 from syncoll.errors import VerificationError
 
-__all__ = ["MessageNode", "NodeKind", "Played", "RankGraph", "play", "waits_for"]
-
 
 class NodeKind(StrEnum):
     """The kind of a node."""

@@ -15,8 +15,6 @@ from syncoll.wording import few
 from syncoll_threadblocks.program import Place, Program
 from syncoll_threadblocks.schedule import Schedule
 
-__all__ = ["Contents", "Value", "contents", "describe_value", "rank_names"]
-
 Value = tuple[int, int]
 """A chunk, and the bit mask of the ranks whose contributions are in it."""
 

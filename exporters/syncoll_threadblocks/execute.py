@@ -17,8 +17,6 @@ from syncoll_threadblocks.races import require_race_free
 from syncoll_threadblocks.schedule import Schedule, schedule
 from syncoll_threadblocks.specification import OwnSpecification, Specification
 
-__all__ = ["execute", "require_matched"]
-
 _Find = Callable[[int], tuple[int, int] | None]
 """The rank and the index of a slot in the ranks' buffers; None outside of them."""
 

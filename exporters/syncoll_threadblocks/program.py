@@ -22,16 +22,6 @@ from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
 
-__all__ = [
-    "AddressSpace",
-    "Instruction",
-    "Place",
-    "Program",
-    "ProgramBuffer",
-    "Thread",
-    "ThreadConnection",
-]
-
 Place = tuple[int, int]
 """A thread block and the position of one of its instructions."""
 

@@ -30,8 +30,6 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll_threadblocks.program import Place, Program
 from syncoll_threadblocks.schedule import Schedule, meeting
 
-__all__ = ["Access", "Block", "Clock", "Detector", "require_race_free"]
-
 Vector = npt.NDArray[np.int32]
 
 _MOST_WORK = 20_000_000_000

@@ -22,9 +22,6 @@ from functools import cached_property
 from syncoll.errors import VerificationError
 from syncoll_threadblocks.program import Instruction, Place, Program
 
-__all__ = ["Schedule", "meeting", "schedule"]
-
-
 Schedule = Sequence[Place]
 """One execution: the places of all instructions, in a possible order.
 

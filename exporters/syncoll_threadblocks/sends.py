@@ -19,8 +19,6 @@ from syncoll_threadblocks.program import Program
 from syncoll_threadblocks.schedule import Schedule, meeting
 from syncoll_threadblocks.specification import OwnSpecification
 
-__all__ = ["algorithm_in"]
-
 _MOST_CELLS = 1 << 26
 
 DERIVED = (

@@ -37,8 +37,6 @@ from syncoll.model import Instance
 from syncoll.wording import counted, few, runs_in_words
 from syncoll_threadblocks.contents import Value
 
-__all__ = ["STANDARD", "OwnSpecification", "Specification", "masks_of"]
-
 _ENDS = {
     "allreduce": ("all", "all"),
     "allgather": ("each", "all"),

@@ -25,8 +25,6 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Algorithm, RelationTable, Topology
 
-__all__ = ["BoundsMemory", "in_time", "rounds_bound", "with_cut", "with_trees"]
-
 _Found = TypeVar("_Found")
 
 _FEW_FLOWS = (2_000, 20_000)

@@ -16,8 +16,6 @@ from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.spec import SingleTopology, TopologyFamily, conditions_of
 from syncoll.wording import argument, counted
 
-__all__ = ["DesignWork", "design"]
-
 _MOST_LINKS = 12
 """Most new links, one of each orbit, whose bounds are proved."""
 

@@ -19,8 +19,6 @@ from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered,
 from syncoll.linear.effort import run_counted
 from syncoll.memory import budget, on_refusal
 
-__all__ = ["GrowingProgram", "LinearProgram", "Optimum", "ProgramRows"]
-
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """Number of entries of each new column (or row), their rows (or columns), and their values."""
 

@@ -20,8 +20,6 @@ from syncoll.runtime import Kind
 from syncoll.simulating import PhysicalNetwork, bus_factor
 from syncoll.simulating.floors import floors
 
-__all__ = ["ABOVE", "Ceiling", "Measurement", "RunCeilings", "ceiling_of", "with_sums"]
-
 _LARGE = 1 << 50
 """A message for which latencies do not matter."""
 

@@ -7,8 +7,6 @@ from syncoll.measuring.ceilings import ABOVE, RunCeilings
 from syncoll.runtime import Kind
 from syncoll.units import format_size, gigabytes, microseconds
 
-__all__ = ["GOOD", "common_findings", "findings"]
-
 GOOD, _LITTLE = 0.9, 0.25
 """Parts of a limit: good from here on, and far below it."""
 

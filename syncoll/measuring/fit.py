@@ -20,8 +20,6 @@ from syncoll.runtime import Kind
 from syncoll.simulating import Hop, Protocol, Reach, Runtime
 from syncoll.wording import counted
 
-__all__ = ["Fit", "Sample", "decade_of", "fit", "fitted", "least_squares", "predicted"]
-
 _LEAST_ROWS, _FOLDS = 3, 5
 
 _ROWS_FOR_ERROR = 8

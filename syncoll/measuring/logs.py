@@ -16,8 +16,6 @@ from syncoll.runtime import Kind
 from syncoll.simulating import bus_factor
 from syncoll.units import parse_size
 
-__all__ = ["Column", "Run", "read_log"]
-
 Column = Literal["out-of-place", "in-place"]
 
 _Row = tuple[int, str | None, list[list[float | None]]]

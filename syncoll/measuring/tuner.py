@@ -7,8 +7,6 @@ from syncoll.measuring.fit import Sample, predicted
 from syncoll.runtime import Kind
 from syncoll.simulating import Runtime
 
-__all__ = ["TUNER_COLUMNS", "tuner_rows"]
-
 TUNER_COLUMNS = (
     "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,"
     "regBuff"

@@ -19,8 +19,6 @@ from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.boxes import between_boxes
 from syncoll.simulating.workload import workload_of
 
-__all__ = ["Load", "Way", "way_of"]
-
 _MESSAGE = 1 << 40
 
 _FARTHER = 2

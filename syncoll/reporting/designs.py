@@ -24,8 +24,6 @@ from syncoll.simulating import bus_factor, physical_network
 from syncoll.version import __version__
 from syncoll.wording import counted
 
-__all__ = ["design_report"]
-
 _STYLES = ("base.css", "charts.css", "design.css", "print.css")
 _SCRIPTS = ("data.js", "dom.js", "axes.js", "frontier.js", "sorting.js", "sizes.js", "machines.js")
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_nodes", "figure_files", "figures", "link_curves"]
-
 _FORMATS: tuple[PictureFormat, ...] = ("svg", "png")
 _MOST_NETWORKS = 8
 """Algorithms that have a figure of their steps, the first and last among them."""

@@ -14,17 +14,6 @@ from syncoll.reporting.subject import Subject
 from syncoll.simulating import WIRE, Comparison, Runtime, Timed, physical_network
 from syncoll.units import format_bandwidth, format_time
 
-__all__ = [
-    "ASSUMED_ALPHA",
-    "ASSUMED_BANDWIDTH",
-    "DESCRIBED",
-    "MESSAGES",
-    "Rival",
-    "Simulated",
-    "Times",
-    "usual_model",
-]
-
 ASSUMED_ALPHA = Fraction(1, 10**6)
 ASSUMED_BANDWIDTH = Fraction(25 * 10**9)
 """Used if the speed of the machine is unknown."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from syncoll.solving import Solver
     from syncoll.store import Store
 
-__all__ = ["Session", "Tell"]
-
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless a limit for each point says otherwise."""
 

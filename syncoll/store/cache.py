@@ -21,8 +21,6 @@ from syncoll.results import Solution
 from syncoll.store.answers import StoredAnswer
 from syncoll.store.store import Store
 
-__all__ = ["CachedBounds", "CachedSolutions"]
-
 
 @dataclass(eq=False)
 class CachedSolutions:

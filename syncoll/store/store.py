@@ -37,8 +37,6 @@ from syncoll.store.question import answer_key, bound_key
 from syncoll.store.schema import VERSION, explained, prepare, require_database
 from syncoll.trust import require_valid
 
-__all__ = ["Store", "default_path"]
-
 _PATIENCE = 10.0
 """Seconds to wait for another writer, whose transactions take milliseconds."""
 

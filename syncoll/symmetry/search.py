@@ -28,8 +28,6 @@ from syncoll.symmetry.group import FreeGroup, Group
 from syncoll.symmetry.orbits import bound_labels, link_orbits
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["Symmetry", "find_symmetry", "free_symmetry", "small_symmetry"]
-
 _SECONDS = 5.0
 """Time limit of the search with igraph's generators."""
 

@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 from syncoll.errors import VerificationError
 from syncoll_msccl_xml.reading.scanner import Tag, scan
 
-__all__ = ["XmlAlgorithm", "XmlBlock", "XmlGpu", "XmlStep", "place", "read_algorithm"]
-
 _NUMBER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
 _DEEPEST = 64
 _INT32, _INT64 = 1 << 31, 1 << 63

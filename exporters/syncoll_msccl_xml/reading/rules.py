@@ -24,16 +24,6 @@ from syncoll_msccl_xml.limits import (
 from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlBlock, XmlGpu, place
 from syncoll_threadblocks import STANDARD, Specification
 
-__all__ = [
-    "READS",
-    "RECEIVES",
-    "SENDS",
-    "WRITES",
-    "open_end",
-    "require_loadable",
-    "specification_of",
-]
-
 _KINDS = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
 SENDS = frozenset({"s", "rcs", "rrs", "rrcs"})
 RECEIVES = frozenset({"r", "rcs", "rrc", "rrs", "rrcs"})

@@ -28,8 +28,6 @@ from syncoll_threadblocks import (
     ThreadConnection,
 )
 
-__all__ = ["threads_of"]
-
 _DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
 """Messages that fit into a connection: a queue of 8 places; a message of Simple takes 4."""
 

@@ -15,8 +15,6 @@ from syncoll_mscclpp.reading.operations import SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import ExecutionPlan
 from syncoll_mscclpp.reading.rules import PlanStep
 
-__all__ = ["Grid"]
-
 Home = tuple[int, str]
 """A rank and a buffer of its scratch; -1 and a name for all inputs and outputs."""
 

@@ -32,8 +32,6 @@ from syncoll_mscclpp.reading.operations import MULTICAST
 from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Effect, EffectKind, PlanThreads
 from syncoll_threadblocks import Access, Block, Clock, Detector, Place, Schedule
 
-__all__ = ["require_ordered"]
-
 
 def require_ordered(
     threads: PlanThreads, schedule: Schedule, *, double_scratch: bool

@@ -14,8 +14,6 @@ from msgspec import Meta, field
 from syncoll.documents.record import Record, read_record
 from syncoll.errors import FileFormatError, VerificationError
 
-__all__ = ["ExecutionPlan", "PlanBlock", "PlanGpu", "PlanOperation", "PlanReference", "read_plan"]
-
 _OLD_KEYS = ("inputChunks", "chunkGroups", "outputChunks", "scratchChunks")
 _LARGEST = (1 << 64) - 1
 

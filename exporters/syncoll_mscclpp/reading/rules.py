@@ -21,16 +21,6 @@ from syncoll_mscclpp.reading.plan import (
 )
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
-__all__ = [
-    "PlanStep",
-    "links_of",
-    "require_loadable",
-    "require_sizes",
-    "specification_of",
-    "units_of",
-    "within_boxes_of",
-]
-
 _MOST_SYNCERS = 16
 _MOST_SEMAPHORES = 16
 """Most semaphores of one operation; a rank has as many as its plan states."""

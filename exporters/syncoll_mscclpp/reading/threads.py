@@ -37,8 +37,6 @@ from syncoll_threadblocks import (
     Thread,
 )
 
-__all__ = ["PACKET_BUFFER", "Effect", "EffectKind", "PlanThreads", "threads_of"]
-
 
 class EffectKind(Enum):
     """The kind of an instruction with regard to order."""
