@@ -83,6 +83,9 @@ OPTIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}
 CHUNKS = 256
 """The largest C, for each block of a rank."""
 
+LEAST_BYTES = 64
+"""Of a chunk: those of fewer doubles would differ much in size."""
+
 MANY, BEST = 64, 5
 """Above this number of ranks the selectors and the best algorithms at this number run."""
 
@@ -133,7 +136,12 @@ def points(machine: str, collective: str, work: str, folder: Path) -> list[Row]:
     speed: dict[str, Any] = {"alpha": "1us", "beta": "1GB/s", "classics": [], "timing": "lockstep"}
     file = search(machine, collective, work, folder)
     found = syncoll.simulate(file, sizes=sizes, progress="none", **speed)
-    chosen = [(found.best(i).seconds[i], found.best(i)) for i in range(len(sizes))]
+    chosen = []
+    for i, size in enumerate(sizes):
+        data = found.message.node_bytes(size)
+        coarse = [x for x in found.algorithms if x.algorithm.chunks * LEAST_BYTES <= data]
+        best = min(coarse or found.algorithms, key=lambda one: one.seconds[i])
+        chosen.append((best.seconds[i], best))
     if collective in ROUTED:
         other = search(f"routed {machine}", collective, work, folder)
         routed = syncoll.simulate(other, sizes=sizes, progress="none", **speed)
@@ -286,6 +294,13 @@ def write_page(rows: list[Row], file: Path) -> None:
     every = len(MACHINES) * len(COLLECTIVES)
     cells = [(row, cell) for row in rows for cell in row["cells"]]
     page.say(f"Made: {len(rows)} of {every} rows, {len(cells)} cells.", "")
+    made = {(row["machine"], row["collective"]) for row in rows}
+    for machine in MACHINES:
+        missing = [name for name in COLLECTIVES if (machine, name) not in made]
+        if missing:
+            words = ", ".join(missing) if len(missing) < len(COLLECTIVES) else "any collective"
+            page.say(f"- not made on {machine.split(':')[-1]}: {words}")
+    page.say("")
     page.say(
         "| collective | a rank | cells | over the selectors: mean | least "
         "| over every algorithm: mean | least | over the proved floor: mean |"
