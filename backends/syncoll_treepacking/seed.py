@@ -47,9 +47,6 @@ _MOST_CONTRIBUTIONS = MOST_CELLS << 7
 _MOST_TREES = 600
 """Trees to choose from for whole parts; limits work."""
 
-_HEIGHTS = 3
-"""Least heights to which trees are also limited."""
-
 _FEW_PARTS, _PARTS = 8, (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of parts; up to the first number an integer program decides, otherwise shares of the
 linear program are rounded.  Table "Allreduce" of benchmarks/results/treepacking.md."""
@@ -180,45 +177,37 @@ def _whole(
     greedy: Sequence[Sequence[TimedTree]],
     until: Deadline,
 ) -> Iterator[DealtChunks[TimedTree]]:
-    """Packings with whole parts, each cheaper than the ones before it: of low trees first."""
+    """Packings with whole parts, each cheaper than the ones before it."""
     grain = min(_GRAIN, lcm(*(rate.numerator for rate in oracle.network.exact_rate)))
     rates = [rate / grain for rate in oracle.network.exact_rate]
-    best, demands, columns = None, packing.master.demands, packing.columns
+    best = None
     # Trees with a share, and the ones known first.
     shares = dict(packing.shared())
-    others = [i for i in range(len(columns)) if i not in shares]
+    others = [i for i in range(len(packing.columns)) if i not in shares]
     used = [*shares, *others[: max(0, _MOST_TREES - len(shares))]]
-    heights = {columns[i].length for i in used}
-    lowest = max(
-        min(columns[i].length for i in used if demands[i] == demand)
-        for demand in range(len(oracle.counts))
-    )
-    tall = sorted(height for height in heights if height >= lowest)
     load = partial(oracle.load, steps=packing.master.steps)
-    for most in dict.fromkeys((*tall[:_HEIGHTS], tall[-1])):
-        low = [i for i in used if columns[i].length <= most]
-        choice = ColumnChoice.of(packing, rates, oracle.counts, low)
-        # The highest tree decides the steps: two of height 5 are better than 4 and 6.
-        costs = [len(t.sends) * t.length**3 + int(t.steps.sum()) for t in choice.columns]
-        # Trees of equal loads are one column; some are too high.
-        of_demand = np.repeat(np.arange(len(choice.sizes)), choice.sizes).tolist()
-        keys = zip(of_demand, (each.tobytes() for each in choice.loads), strict=True)
-        place = {key: i for i, key in enumerate(keys)}
-        turns = [[place.get((d, load(t).tobytes()), -1) for d, t in enumerate(g)] for g in greedy]
-        for parts in _PARTS:
-            if best is not None and best <= packing.value * grain * (1 + TINY):
-                return
-            numbers = choice.rounded(parts)
-            first = list(chain(*turns[:parts]))
-            if len(turns) >= parts and min(first) >= 0:
-                other = np.bincount(first, np.tile(oracle.counts, parts), len(numbers))
-                numbers = min(numbers, other.astype(np.int64), key=choice.rounds)
-            if parts <= _FEW_PARTS and not until.passed:
-                numbers = choice.solved(numbers, min(_SECONDS_EACH, until.left()), costs)
-            dealt = choice.dealt(*choice.coarsened(numbers, parts))
-            if best is None or dealt.bandwidth < best:
-                best = dealt.bandwidth
-                yield dealt
+    choice = ColumnChoice.of(packing, rates, oracle.counts, used)
+    # The highest tree decides the steps: two of height 5 are better than 4 and 6.
+    costs = [len(t.sends) * t.length**3 + int(t.steps.sum()) for t in choice.columns]
+    # Trees of equal loads are one column.
+    of_demand = np.repeat(np.arange(len(choice.sizes)), choice.sizes).tolist()
+    keys = zip(of_demand, (each.tobytes() for each in choice.loads), strict=True)
+    place = {key: i for i, key in enumerate(keys)}
+    turns = [[place.get((d, load(t).tobytes()), -1) for d, t in enumerate(g)] for g in greedy]
+    for parts in _PARTS:
+        if best is not None and best <= packing.value * grain * (1 + TINY):
+            return
+        numbers = choice.rounded(parts)
+        first = list(chain(*turns[:parts]))
+        if len(turns) >= parts and min(first) >= 0:
+            other = np.bincount(first, np.tile(oracle.counts, parts), len(numbers))
+            numbers = min(numbers, other.astype(np.int64), key=choice.rounds)
+        if parts <= _FEW_PARTS and not until.passed:
+            numbers = choice.solved(numbers, min(_SECONDS_EACH, until.left()), costs)
+        dealt = choice.dealt(*choice.coarsened(numbers, parts))
+        if best is None or dealt.bandwidth < best:
+            best = dealt.bandwidth
+            yield dealt
 
 
 def _up_and_down(
