@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.results import TOLERANCE, Family, Point
+
+if TYPE_CHECKING:
+    from syncoll.scheduling.schedule import SizeLimits
 
 FEW_STEPS, MOST_LISTED = 12, 128
 """Members of up to 12 steps are points, and each of these S has a proof.  A search with limits
@@ -35,23 +38,7 @@ def belonging(
     return tuple(kept)
 
 
-class Limits(Protocol):
-    """The limits on S, R and C of a search or of a call of a seed; None for no limit."""
-
-    @property
-    def max_steps(self) -> int | None:
-        """The most steps S."""
-
-    @property
-    def max_rounds(self) -> int | None:
-        """The most rounds R."""
-
-    @property
-    def max_chunks(self) -> int | None:
-        """The most chunks C."""
-
-
-def within(point: Point, limits: Limits) -> bool:
+def within(point: Point, limits: "SizeLimits") -> bool:
     """Whether a point keeps the limits on S, R and C."""
     most = limits.max_steps, limits.max_rounds, limits.max_chunks
     costs = point.steps, point.rounds, point.chunks

@@ -48,8 +48,8 @@ _MANY = 1 << 62
 _TOLERANCE = 1e-4
 
 
-class ScheduleLimits(Protocol):
-    """Limits of a schedule, such as a seed's."""
+class SizeLimits(Protocol):
+    """The limits on S, R and C of a search or of a call of a seed."""
 
     @property
     def max_steps(self) -> int | None:
@@ -62,6 +62,10 @@ class ScheduleLimits(Protocol):
     @property
     def max_chunks(self) -> int | None:
         """C at most; None for no limit."""
+
+
+class ScheduleLimits(SizeLimits, Protocol):
+    """Limits of a schedule, such as a seed's."""
 
     def deadline(self) -> Deadline:
         """Nothing more is begun after it."""
