@@ -47,7 +47,7 @@ from syncoll.verbs.frontier import algorithms_of
 from syncoll_torch import RECORD as MODULE
 
 PIECES = (1, 2, 3, 5, 8)
-"""Each chunk is cut into so many."""
+"""The numbers of pieces into which each chunk is cut."""
 
 SIZES = (
     *(1, 2, 3, 5, 7, 11, 16, 31, 64, 97, 128, 333),
@@ -195,7 +195,7 @@ def in_numpy(job: Job) -> Counter[str]:
                 workload = Prefix(size * dtype_of(dtype).itemsize, dtype, data=job.data[dtype])
                 with patch.object(NodeMemory, "form", record):
                     assert execute(stored.instance, stored.algorithm, workload).ok
-                # The last results of a chunk are those that the ranks end with.
+                # The ranks end with the last results of a chunk.
                 for rank in range(-ranks, 0):
                     whole = np.concatenate([results[c][rank] for c in sorted(results)])
                     count(found, job, dtype, size, whole)

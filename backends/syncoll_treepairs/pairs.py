@@ -253,7 +253,7 @@ def forests(
             arrivals = finder.arrivals(some, np.ones(nodes, dtype=bool), prices)
         begun.append(np.where(row, 0, np.minimum(arrivals, steps)))
     into = search.descended(np.stack(begun), has, ~has, prices, until)
-    costs, at = search.timed(into, prices)
+    costs, at = search.timed(into, has, prices)
     found: list[_Forest | None] = []
     for cost, row, steps_of in zip(costs.tolist(), into, at, strict=True):
         done = cost, row[row >= 0], steps_of + 1

@@ -52,15 +52,19 @@ class ArrivalSearch:
         """Number of trees that are improved at once at little cost."""
         return max(1, MOST_CELLS // 2 // max(1, len(self._links) * (self.steps + 2)))
 
-    def timed(self, into: IntArray, prices: FloatArray) -> tuple[FloatArray, IntArray]:
+    def timed(
+        self, into: IntArray, has: BoolArray, prices: FloatArray
+    ) -> tuple[FloatArray, IntArray]:
         """The cheapest steps for trees: their costs, ``[K]``, and the step of each node's send.
 
         Args:
             into: ``[K, P]``.
+            has: ``[K, P]``, where the chunk starts.
             prices: ``[S, L]``, above 0.
 
         Returns:
-            An infinite cost where S steps are too few; steps ``[K, P]``, -1 without a send.
+            An infinite cost where S steps are too few, or a sender never has the chunk; steps
+            ``[K, P]``, -1 without a send.
         """
         count, nodes = into.shape
         used = into >= 0
@@ -79,12 +83,12 @@ class ArrivalSearch:
             np.minimum(least, cost, out=least)
             below = np.bincount(sender, least, count * nodes)
         chosen = np.full(len(place), -1)
-        has = ~used.ravel()
+        holds = has.ravel().copy()
         for step in range(self.steps):
             # The first step after which all later ones cost more.
-            sent = is_best[step] & has[sender] & (chosen < 0)
+            sent = is_best[step] & holds[sender] & (chosen < 0)
             chosen[sent] = step
-            has[place[sent]] = True
+            holds[place[sent]] = True
         costs = np.where(chosen >= 0, price[chosen, np.arange(len(place))], np.inf)
         steps = np.full(count * nodes, -1)
         steps[place] = chosen

@@ -103,7 +103,7 @@ class TreePricing:
         """Known trees with their cheapest steps."""
         into = np.stack(list(self._shapes.values()))
         demands = np.array([demand for demand, _ in self._shapes])
-        cost, steps = self._arrivals.timed(into, prices)
+        cost, steps = self._arrivals.timed(into, self._has[demands], prices)
         np.minimum.at(costs, demands, cost)
         most = max(2, _RETIMED // len(costs))
         order = np.lexsort((cost, demands))
@@ -136,7 +136,7 @@ class TreePricing:
             other = self._random.integers(1, self.steps + 1, arrival.shape)
             arrival = np.where(changed, other, arrival)
         into = self._arrivals.descended(arrival, has, needs, prices, until)
-        cost, timed = self._arrivals.timed(into, prices)
+        cost, timed = self._arrivals.timed(into, has, prices)
         np.minimum.at(costs, demand_of, cost)
         return self._improving(demand_of, into, timed, cost, pays)
 

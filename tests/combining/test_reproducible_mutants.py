@@ -51,7 +51,7 @@ def cross(masks: set[int]) -> bool:
 
 
 def mutants(random: Random) -> Iterator[list[tuple[list[int], int]]]:
-    """Two chunks in one association, of which the second has another tree or swapped operands."""
+    """Two chunks in one association; then the second gets another tree or swapped operands."""
     while True:
         sums = tree(random)
         first = chunk(0, sums)

@@ -29,6 +29,7 @@ _GUIDES = (
         "python",
         "recommend",
         "repair",
+        "reproducible",
     ),
     *("torch", "jax", "mpi-c", "simgrid"),
     *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),

@@ -59,12 +59,17 @@ def test_steps_are_the_cheapest(seed: int) -> None:
             for u, v in nx.utils.pairwise(path):
                 into[v] = graph.edges[u, v]["link"]
         trees.append(into)
-    costs, steps = search.timed(np.stack(trees), prices)
+    has = np.tile(np.arange(NODES) == 0, (len(trees), 1))
+    costs, steps = search.timed(np.stack(trees), has, prices)
     for into, cost, step in zip(trees, costs, steps, strict=True):
         assert cost == pytest.approx(best_steps(problem, into, prices))
         if np.isfinite(cost):
             used = into >= 0
             assert prices[step[used], into[used]].sum() == pytest.approx(cost)
+        senders = set(problem.links.source[into[into >= 0]].tolist()) - {0}
+        for lacking in senders:
+            cut = np.where(np.arange(NODES) == lacking, -1, into)[None]
+            assert search.timed(cut, has[:1], prices)[0][0] == np.inf
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -82,6 +87,6 @@ def test_a_descent_ends_at_a_tree_that_costs_no_more(seed: int) -> None:
     into = search.descended(arrivals, has, ~has, prices, NEVER)
     assert (into[0, 1:] >= 0).all()
     assert into[0, 0] == -1
-    before, after = search.timed(at_once, prices)[0][0], search.timed(into, prices)[0][0]
+    before, after = (search.timed(one, has, prices)[0][0] for one in (at_once, into))
     assert np.isfinite(after)
     assert after <= before + 1e-9
