@@ -113,12 +113,15 @@ class ForestSeed(ResumingSeed):
         few: Proposals = iter(())
         if topology.counts_copies and not fixed_k:
             few = few_steps(topology, collective, turn)
-        if _least_sends(topology, shares) * ks[-1] * _LATE <= MOST_SENDS:
-            for family in best_waves(topology, collective, forests.of(ks[-1]), limits.max_chunks):
+        # The optimal k may be in the hundreds, and a wave has all trees.
+        for k in [k for k in ks if k * _LATE <= most][-2:]:
+            for family in best_waves(topology, collective, forests.of(k), limits.max_chunks):
                 first = family.member(family.first)
-                if limits.allow(steps=first.steps, rounds=first.rounds):
+                if limits.allow(steps=first.steps, rounds=first.rounds) and not any(
+                    steps <= first.steps and cost <= first.bandwidth for steps, cost in found
+                ):
                     found.append((first.steps, first.bandwidth))
-                    yield Proposal(first.chunks, first.algorithm, f"k = {ks[-1]}, waves", family)
+                    yield Proposal(first.chunks, first.algorithm, f"k = {k}, waves", family)
         going = True
         while shapes or going:
             going = False
