@@ -37,7 +37,11 @@ _SECONDS = 0.1
 """Time limit of a repair."""
 
 _VARIABLES = 6000
-"""Most variables of a repair; limits work."""
+"""Most variables of a repair, and of all chunks that are solved at once; limits work."""
+
+_SOLVE_SECONDS = 3.0
+"""Time limit of all chunks at once in some rounds (mi250(boxes=1) allgather in
+`benchmarks/deployable.py`)."""
 
 _FAILURES = 3
 """Searches without a gain after which a number of chunks is given up."""
@@ -119,6 +123,7 @@ class FewChunks(Generic[C]):
         self._random = np.random.default_rng(len(choice.columns))
         self._best: dict[int, _Solution[C]] = {}
         self._failures: dict[int, int] = {}
+        self._solved: set[int] = set()
 
     def least(self, units: int) -> int:
         """A bound on the rounds by the packing's value."""
@@ -145,14 +150,18 @@ class FewChunks(Generic[C]):
         return DealtChunks(units * self._each, self.found[units], columns)
 
     def improve(self, units: int, until: Deadline) -> None:
-        """Looks for fewer rounds once: from nothing at first, then by squeezing the best."""
+        """Looks for fewer rounds once: from nothing and with all chunks at once in the first turn,
+        then by squeezing the best."""
         if units not in self.found:
             self._begin(units, until)
         if self._repair.variables > _VARIABLES:
             self._failures[units] = _FAILURES
             return
+        few = len(self._best[units].columns) <= _ALL  # repairs replace all of them
+        if not few and units not in self._solved:
+            self._solved.add(units)
+            self._solve(units, until)
         best, failures = self.found[units], self._failures.get(units, 0)
-        few = len(self._best[units].columns) <= _ALL
         turn = (failures + (0 if few else 1)) % _FAILURES
         if turn == 0:
             self._shorten(units, until)
@@ -176,6 +185,20 @@ class FewChunks(Generic[C]):
         seconds = min(_CHOICE_SECONDS, until.left())
         dealt = self._choice.dealt(self._choice.solved(numbers, seconds), units)
         self.know(units, dealt.columns)
+
+    def _solve(self, units: int, until: Deadline) -> None:
+        """Asks for all columns at once, in fewer and fewer rounds: halves the interval that is
+        neither found nor given up."""
+        low, few = self.least(units), _VARIABLES // self._repair.variables
+        if len(self._best[units].columns) > few:
+            return
+        while low < self.found[units] and not until.passed:
+            most, best = (low + self.found[units] - 1) // 2, self._best[units]
+            seconds = min(_SOLVE_SECONDS, until.left())
+            columns, _ = self._repair.within(best.demands, best.columns, most, seconds)
+            self._keep(units, self._solution(best.demands, columns))
+            if self.found[units] > most:
+                low = most + 1
 
     def _solution(self, demands: list[int], columns: list[C]) -> _Solution[C]:
         steps, network = self._packing.steps, self._packing.network

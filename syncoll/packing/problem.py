@@ -50,7 +50,8 @@ class PackingProblem(OrbitNetwork):
         table = collective.tabulate(topology.num_nodes, self.least_chunks)
         group: Group = FreeGroup.trivial(topology.num_nodes)
         if (table.pre.sum(axis=1) == 1).all():  # then the images of a chunk start elsewhere
-            group = free_symmetry(topology, table, until)
+            every = bool(table.pre.any(axis=0).all())
+            group = free_symmetry(topology, table, until, thorough=every)
         self.links = Links.into(topology)
         super().__init__(topology, group, self.links.number)
         self.demands = tuple(self._demands(table))

@@ -125,6 +125,19 @@ def test_a_slow_link_needs_its_rounds_for_each_chunk() -> None:
     assert [improved(few, units) for units in (1, 2)] == [3, 6]
 
 
+def test_all_chunks_at_once_fit_or_the_rounds_do_not_suffice() -> None:
+    question = problem(uneven())
+    repair = TreeRepair(question, 3)
+    demands = list(range(len(question.demands)))
+    known = [all_trees(question, demand, 3)[0] for demand in demands]
+    least = improved(few_of(question, 3), 1)
+    for most, fits in ((least, True), (least - 1, False)):
+        found, decided = repair.within(demands, known, most, 5.0)
+        load = sum(question.load(tree.links, tree.steps, 3) for tree in found)
+        assert decided
+        assert (rounds_of(question.exact_rate, load) <= most) == fits
+
+
 def test_constructing_a_program_counts_as_work(
     counted_work: Callable[[], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
