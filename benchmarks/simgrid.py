@@ -84,7 +84,7 @@ CHUNKS = 256
 """The largest C, for each block of a rank."""
 
 LEAST_BYTES = 64
-"""Of a chunk: those of fewer doubles would differ much in size."""
+"""Of a chunk; chunks of a few doubles would differ much in size."""
 
 MANY, BEST = 64, 5
 """Above this number of ranks the selectors and the best algorithms at this number run."""

@@ -28,7 +28,7 @@ def program(table: Any, function: str, head: str) -> str:
 def equal_pieces(messages: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
     """The messages of each step, cut into pieces of equal numbers of slots.
 
-    SimGrid gives the messages on a link the same rate, whatever their size.  So a step of unequal
+    SimGrid gives all messages on a link the same rate, small and large ones.  So a step of unequal
     messages takes longer than its load; a step of equal ones does not.
 
     Args:
