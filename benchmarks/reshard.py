@@ -21,8 +21,9 @@ from typing import Any
 import syncoll
 from benchmarks.tables import Page, add_options, least_cost, made_at
 from syncoll.planning import message_of_collective
+from syncoll.verbs.frontier import FrontierResult
 
-MACHINES = {"dgx1": 20, "dgx_h100(boxes=2)": 15, "dgx_h100(boxes=4)": 15}
+MACHINES = {"dgx1": 16, "dgx_h100(boxes=2)": 17, "dgx_h100(boxes=4)": 17}
 SHAPE = (192, 128)
 """Elements of the array."""
 
@@ -40,7 +41,7 @@ def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("machines", nargs="*", help="such as dgx1")
-    parser.add_argument("--pairs", type=int, help="on each machine (default 15 to 20)")
+    parser.add_argument("--pairs", type=int, help="on each machine (default 16 or 17)")
     parser.add_argument("--work", type=float, default=2.0, help="of each search (default 2)")
     add_options(parser, "reshard")
     arguments = parser.parse_args()
@@ -132,7 +133,7 @@ def size(collective: syncoll.Collective, nodes: int) -> int:
     return int(unit * message_of_collective(collective, nodes).per_node)
 
 
-def seconds(found: syncoll.Frontier, message: int) -> float:
+def seconds(found: FrontierResult, message: int) -> float:
     """The simulated time of the fastest algorithm."""
     given = GIVEN.get(found.topology.name, {})
     times = syncoll.simulate(

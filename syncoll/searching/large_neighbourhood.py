@@ -24,7 +24,7 @@ from syncoll.formula import Verdict
 from syncoll.ledger import Candidate, CandidateSource, Observer
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
-from syncoll.model import Algorithm, Instance, refine
+from syncoll.model import Algorithm, Instance, refine, same_chunks
 from syncoll.results import Point, Solution
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.candidate_solver import solved_point
@@ -171,7 +171,11 @@ class LargeNeighbourhoods:
         within = most is None or 2 * instance.rounds - 1 <= most
         if not (fits and within and chunks <= self.source.max_chunks):
             return None
-        return _incumbent(*refine(instance, incumbent.algorithm, 2), group)
+        finer = refine(instance, incumbent.algorithm, 2)
+        # Chunks of unequal sizes are numbered otherwise for this C.
+        own = self.ledger.bounds.instance(chunks, instance.steps, finer[0].rounds)
+        found = same_chunks(finer, own)
+        return None if found is None else _incumbent(*found, group)
 
     def _worth(self, points: Iterable[Point]) -> list[Point]:
         """For each S the cheapest algorithm, if it is not far from the best one."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import syncoll
 from syncoll.deadline import NEVER, Deadline
 from syncoll.ledger import BoundsTable, SearchRequest
 from syncoll.ledger.events import Log
 from syncoll.ledger.ledger import Ledger
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Collective, Instance
 from syncoll.results import Point
 from syncoll.searching import AnswerSource
 from syncoll.searching.large_neighbourhood import LargeNeighbourhoods, Window
@@ -56,10 +57,16 @@ def test_a_window_without_a_round_to_spare() -> None:
 
 
 def found(
-    instance: Instance, algorithm: Algorithm, solver: Solver, *, max_chunks: int = 1
+    instance: Instance,
+    algorithm: Algorithm,
+    solver: Solver,
+    *,
+    max_chunks: int = 1,
+    collective: Collective | None = None,
 ) -> list[tuple[int, int, int]]:
     """C, S and R of the points, without idle steps."""
-    request = SearchRequest(instance.topology, allgather(), max_chunks=max_chunks)
+    collective = collective or allgather()
+    request = SearchRequest(instance.topology, collective, max_chunks=max_chunks)
     answers, bounds = AnswerSource(solver), BoundsTable(request.topology, request.collective)
     ledger = Ledger(request, answers.asked, bounds, Log())
     ledger.record(Point(instance, algorithm, "test", "test", 0.0))
@@ -85,4 +92,14 @@ def test_chunks_are_cut_where_no_round_can_be_saved(solver: Solver) -> None:
     """On a ring of four one chunk takes two rounds, and two chunks take three."""
     numbers = found(*slow_ring(4), solver, max_chunks=2)
     # The solver may leave a step of the window idle, so S is 2 or 3.
+    assert (2, 3) in [(chunks, rounds) for chunks, _, rounds in numbers]
+
+
+def test_chunks_with_sizes_are_cut_with_their_own_numbers(solver: Solver) -> None:
+    """Two chunks of a node follow one another where sizes are stated."""
+    instance, algorithm = slow_ring(4)
+    sized = syncoll.collective("allgatherv", [1, 1, 1, 1])
+    instance = sized.instantiate(instance.topology, chunks=1, steps=3, rounds=3)
+    assert sized.tabulate(4, 2).pre[4].argmax() == 2
+    numbers = found(instance, algorithm, solver, max_chunks=2, collective=sized)
     assert (2, 3) in [(chunks, rounds) for chunks, _, rounds in numbers]
