@@ -30,7 +30,7 @@ class CsvChecker:
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; without an instance the rows must be sends."""
         (content,) = files.values()
-        return checked(_read(content), "CSV", instance)
+        return checked(_read(content), instance)
 
 
 def _read(content: bytes) -> list[SendRow]:
@@ -41,7 +41,7 @@ def _read(content: bytes) -> list[SendRow]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        require_columns(header, "line 1: ")
+        require_columns(header)
         return [_row(header, row, f"line {reader.line_num}") for row in reader if row]
     except csv.Error as error:
         raise VerificationError(f"line {reader.line_num}: {error}") from None

@@ -42,19 +42,19 @@ class SendRow:
         return VerificationError(f"{self.line}: {message}")
 
 
-def require_columns(names: Sequence[str], where: str = "") -> None:
-    """Raises VerificationError unless a table has every required column, and each column once."""
+def require_columns(names: Sequence[str]) -> None:
+    """Raises VerificationError unless a header has every required column, and each column once."""
     for name in names:
         if name not in (*NUMBERS, NODES):
             expected = ", ".join((*NUMBERS, NODES))
             raise VerificationError(
-                f"{where}no column is called {name[:40]!r}; expected {expected}"
+                f"line 1: no column is called {name[:40]!r}; expected {expected}"
             )
         if names.count(name) > 1:
-            raise VerificationError(f"{where}two columns are called {name}")
+            raise VerificationError(f"line 1: two columns are called {name}")
     for name in NUMBERS:
         if name not in names:
-            raise VerificationError(f"{where}there is no column {name}")
+            raise VerificationError(f"line 1: there is no column {name}")
 
 
 def rounds_in(text: str, line: str) -> Rounds:
@@ -128,7 +128,7 @@ def _rounds_per_step(rounds: dict[int, Rounds], instance: Instance) -> tuple[Rou
     return tuple(result)
 
 
-def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> CheckedExport:
+def checked(rows: Sequence[SendRow], instance: Instance | None) -> CheckedExport:
     """The facts about a table whose rows are sends, and solve the instance if given.
 
     Raises VerificationError if the rows contradict each other, or are no valid algorithm.
@@ -146,7 +146,7 @@ def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> Ch
     if instance is None:
         facts["solves"] = "not checked: the table has no instance"
     return CheckedExport(
-        kind,
+        "CSV",
         "not stated" if instance is None else instance.collective,
         max(nodes, default=-1) + 1 if instance is None else instance.topology.num_nodes,
         None,

@@ -288,7 +288,7 @@ def test_notes_name_the_written_files(
     assert f"planned/algorithms/{NAMES[0][:-4]}" in planned.out
 
 
-@pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "goal", "csv", "parquet"])
+@pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "goal", "csv"])
 def test_exports_are_compared_with_the_given_collective(
     format_: str, run: Run, files: Path, tmp_path: Path
 ) -> None:

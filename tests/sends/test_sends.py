@@ -5,48 +5,38 @@ from __future__ import annotations
 import csv
 import io
 import random
-import sys
 from collections import Counter
-from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from syncoll.errors import ExportError, VerificationError
+from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance, Topology
-from syncoll.plugins import CheckedExport, ExporterRecord, ExportRequest
+from syncoll.plugins import CheckedExport, ExportRequest
 from syncoll.runtime import export_verified
 from syncoll.testing.instances import random_case
 from syncoll.trust import violations
-from syncoll_sends import CSV, PARQUET
+from syncoll_sends import RECORD
 
-BOTH = pytest.mark.parametrize("record", [CSV, PARQUET], ids=["csv", "parquet"])
 COLUMNS = ["step", "rounds", "chunk", "source", "destination", "contributors"]
 
 
-def export(record: ExporterRecord, instance: Instance, algorithm: Algorithm) -> bytes:
+def export(instance: Instance, algorithm: Algorithm) -> bytes:
     request = ExportRequest("sample", instance.collective, instance, algorithm)
-    ((name, content),) = export_verified(record, request, {}).exported.files.items()
-    assert name == f"sample.{record.name}"
+    ((name, content),) = export_verified(RECORD, request, {}).exported.files.items()
+    assert name == "sample.csv"
     return content
 
 
-def check(
-    record: ExporterRecord, content: bytes, instance: Instance | None = None
-) -> CheckedExport:
-    return record.load_checker().check({"sample": content}, {}, instance)
+def check(content: bytes, instance: Instance | None = None) -> CheckedExport:
+    return RECORD.load_checker().check({"sample": content}, {}, instance)
 
 
-def refused(
-    record: ExporterRecord, content: bytes, reason: str, instance: Instance | None = None
-) -> None:
+def refused(content: bytes, reason: str, instance: Instance | None = None) -> None:
     with pytest.raises(VerificationError, match=reason):
-        check(record, content, instance)
+        check(content, instance)
 
 
 def combining_case() -> tuple[Instance, Algorithm]:
@@ -69,25 +59,20 @@ def test_the_rows_are_the_sends() -> None:
     rng = random.Random(6)
     for _ in range(30):
         instance, algorithm = random_case(rng)
-        text = export(CSV, instance, algorithm).decode()
+        text = export(instance, algorithm).decode()
         rows = list(csv.DictReader(io.StringIO(text)))
         assert "\r" not in text
-        table = pq.read_table(io.BytesIO(export(PARQUET, instance, algorithm)))
-        assert table.column_names == COLUMNS
-        assert len(rows) == table.num_rows == len(algorithm.sends)
-        for i, (row, other) in enumerate(zip(rows, table.to_pylist(), strict=True)):
+        assert len(rows) == len(algorithm.sends)
+        for i, row in enumerate(rows):
             chunk, source, destination, step = algorithm.sends[i].tolist()
             rounds = algorithm.rounds_per_step[step]
             expected = [step, rounds, chunk, source, destination]
             assert [int(row[name]) for name in COLUMNS[:5]] == expected
-            assert [other[name] for name in COLUMNS[:5]] == expected
             if algorithm.contributions is None:
                 assert row["contributors"] == ""
-                assert other["contributors"] is None
             else:
                 nodes = np.flatnonzero(algorithm.contributions[i]).tolist()
                 assert [int(text) for text in row["contributors"].split()] == nodes
-                assert other["contributors"] == nodes
 
 
 def table_of(instance: Instance, algorithm: Algorithm, rounds: list[int]) -> bytes:
@@ -140,20 +125,20 @@ def test_the_checker_agrees_with_a_replay_of_changed_sends() -> None:
             content = table_of(instance, changed, rounds)
             if wrong:
                 with pytest.raises(VerificationError):
-                    check(CSV, content, instance)
+                    check(content, instance)
             else:
-                assert check(CSV, content, instance).facts["solves"] == "replayed"
+                assert check(content, instance).facts["solves"] == "replayed"
     assert min(found.values()) > 50, found
 
 
 def test_the_order_of_rows_and_columns_does_not_matter() -> None:
     instance, algorithm = combining_case()
-    lines = export(CSV, instance, algorithm).decode().splitlines()
+    lines = export(instance, algorithm).decode().splitlines()
     rows = [line.split(",") for line in lines]
     turned = [",".join(reversed(row)) for row in (rows[0], *reversed(rows[1:]))]
     content = b"\xef\xbb\xbf" + "\r\n".join(turned).encode()
-    assert check(CSV, content, instance).facts["sends"] == len(algorithm.sends)
-    assert CSV.recognises(Path("x"), content)
+    assert check(content, instance).facts["sends"] == len(algorithm.sends)
+    assert RECORD.recognises(Path("x"), content)
 
 
 def test_steps_without_sends_get_the_remaining_rounds() -> None:
@@ -170,20 +155,15 @@ def test_steps_without_sends_get_the_remaining_rounds() -> None:
         instance.pre,
         instance.post,
     )
-    for record in (CSV, PARQUET):
-        content = export(record, longer, Algorithm(rounds, sends))
-        assert check(record, content, longer).facts["solves"] == "replayed"
+    content = export(longer, Algorithm(rounds, sends))
+    assert check(content, longer).facts["solves"] == "replayed"
 
 
-def test_only_parquet_has_an_instance_of_its_own() -> None:
+def test_a_table_has_no_instance() -> None:
     instance, algorithm = plain_case()
-    checked = check(CSV, export(CSV, instance, algorithm))
+    checked = check(export(instance, algorithm))
     assert checked.collective == "not stated"
     assert "not checked" in str(checked.facts["solves"])
-    checked = check(PARQUET, export(PARQUET, instance, algorithm))
-    assert checked.collective == instance.collective
-    assert checked.num_nodes == instance.topology.num_nodes
-    assert checked.facts["solves"] == "replayed"
 
 
 BAD_TABLES = {
@@ -208,130 +188,38 @@ BAD_TABLES = {
 
 @pytest.mark.parametrize(("reason", "text"), BAD_TABLES.items(), ids=list(BAD_TABLES))
 def test_other_tables_are_refused(reason: str, text: str) -> None:
-    refused(CSV, text.encode(), reason)
+    refused(text.encode(), reason)
 
 
 def test_other_texts_are_refused() -> None:
-    refused(CSV, b"step,rounds,chunk\xff", "byte 17 is not UTF-8")
-    refused(CSV, b'step,rounds,chunk,source,destination\n"0,1,0,0,1', "line 2")
-    refused(CSV, b'step,rounds,chunk,source,destination\n"0"x,1,0,0,1', "line 2")
+    refused(b"step,rounds,chunk\xff", "byte 17 is not UTF-8")
+    refused(b'step,rounds,chunk,source,destination\n"0,1,0,0,1', "line 2")
+    refused(b'step,rounds,chunk,source,destination\n"0"x,1,0,0,1', "line 2")
 
 
 def test_other_numbers_of_steps_nodes_and_kinds() -> None:
     instance, algorithm = combining_case()
-    content = export(CSV, instance, algorithm).decode()
+    content = export(instance, algorithm).decode()
     header, first, *rest = content.splitlines()
     fields = first.split(",")
     late = ",".join([str(instance.steps), *fields[1:]])
-    refused(CSV, "\n".join([header, late, *rest]).encode(), "there are", instance)
+    refused("\n".join([header, late, *rest]).encode(), "there are", instance)
     stranger = ",".join([*fields[:5], "77"])
-    refused(CSV, "\n".join([header, stranger, *rest]).encode(), "contributor 77", instance)
+    refused("\n".join([header, stranger, *rest]).encode(), "contributor 77", instance)
     plain, _ = plain_case()
-    refused(CSV, content.encode(), "has no contributors", plain)
+    refused(content.encode(), "has no contributors", plain)
 
 
-def with_metadata(content: bytes, change: Mapping[bytes, bytes]) -> bytes:
-    table = pq.read_table(io.BytesIO(content))
-    stream = io.BytesIO()
-    pq.write_table(
-        table.replace_schema_metadata({**(table.schema.metadata or {}), **change}), stream
-    )
-    return stream.getvalue()
+def test_the_record_recognises_its_files() -> None:
+    content = export(*plain_case())
+    assert RECORD.recognises(Path("x"), content[:4096])
+    assert not RECORD.recognises(Path("x"), b'{"schema": "syncoll/algorithm/1"}')
 
 
-def test_a_parquet_file_about_something_else() -> None:
-    instance, algorithm = plain_case()
-    content = export(PARQUET, instance, algorithm)
-    post = instance.post.copy()
-    c, n = np.argwhere(~instance.pre & post)[0].tolist()
-    post[c, n] = False
-    fewer = Instance(
-        instance.topology, "x", instance.chunks, instance.steps, instance.rounds, instance.pre, post
-    )
-    refused(PARQUET, content, "differs in its ends", fewer)
-    for document in (b"{", b"[]", b"null", b"{}", b'{"version": 1}', b"[" * 5000):
-        refused(PARQUET, with_metadata(content, {b"syncoll": document}), "metadata", instance)
-    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({})
-    stream = io.BytesIO()
-    pq.write_table(table, stream)
-    assert "not checked" in str(check(PARQUET, stream.getvalue()).facts["solves"])
-    assert check(PARQUET, stream.getvalue(), instance).facts["solves"] == "replayed"
-
-
-@pytest.mark.parametrize(
-    ("column", "values", "reason"),
-    [
-        ("step", [0.5], "column step has no integers"),
-        ("step", [-1], "row 0: it has -1"),
-        ("step", [None], "no integers"),
-        ("chunk", [1 << 40], "row 0"),
-        ("contributors", ["0"], "no lists"),
-        ("contributors", [[0, -4]], "row 0: it has -4"),
-        ("other", [1], "no column is called 'other'"),
-    ],
-)
-def test_other_parquet_tables_are_refused(column: str, values: list[Any], reason: str) -> None:
-    columns: dict[str, list[Any]] = {name: [0] for name in COLUMNS[:4]}
-    columns["destination"] = [1]
-    columns[column] = values
-    stream = io.BytesIO()
-    pq.write_table(pa.table(columns), stream)
-    refused(PARQUET, stream.getvalue(), reason)
-
-
-def test_a_parquet_table_without_a_column() -> None:
-    stream = io.BytesIO()
-    pq.write_table(pa.table({"step": [1]}), stream)
-    refused(PARQUET, stream.getvalue(), "no column rounds")
-
-
-def test_damaged_parquet_files_never_crash_it() -> None:
-    rng = random.Random(1)
-    instance, algorithm = plain_case()
-    whole = export(PARQUET, instance, algorithm)
-    outcomes: Counter[bool] = Counter()
-    for _ in range(1000):
-        content = bytearray(whole)
-        for _ in range(rng.randint(1, 3)):
-            content[rng.randrange(len(content))] = rng.randrange(256)
-        if rng.random() < 0.2:
-            del content[rng.randrange(len(content)) :]
-        try:
-            check(PARQUET, bytes(content), instance)
-        except VerificationError:
-            outcomes[False] += 1
-        else:
-            outcomes[True] += 1
-    assert outcomes[False] > 50, outcomes
-
-
-@BOTH
-def test_records_recognise_their_files(record: ExporterRecord, tmp_path: Any) -> None:
-    content = export(record, *plain_case())
-    other = PARQUET if record is CSV else CSV
-    assert record.recognises(tmp_path / "x", content[:4096])
-    assert not other.recognises(tmp_path / "x", content[:4096])
-    assert not record.recognises(tmp_path / "x", b'{"schema": "syncoll/algorithm/1"}')
-
-
-@BOTH
-def test_one_file_is_one_table(record: ExporterRecord) -> None:
-    content = export(record, *plain_case())
+def test_one_file_is_one_table() -> None:
+    content = export(*plain_case())
     with pytest.raises(VerificationError, match="2 files"):
-        record.load_checker().check({"a": content, "b": content}, {})
-
-
-def test_parquet_without_pyarrow_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.metadata
-
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", missing)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    request = ExportRequest("sample", "x", *plain_case())
-    with pytest.raises(ExportError, match=r"syncoll\[parquet\]"):
-        export_verified(PARQUET, request, {})
+        RECORD.load_checker().check({"a": content, "b": content}, {})
 
 
 def test_the_columns_are_documented() -> None:
@@ -340,8 +228,7 @@ def test_the_columns_are_documented() -> None:
     assert rows == COLUMNS
 
 
-@BOTH
-def test_rounds_that_are_not_whole_are_ratios(record: ExporterRecord) -> None:
+def test_rounds_that_are_not_whole_are_ratios() -> None:
     machine = Topology.from_links(
         "sixths", 2, {(0, 1): Fraction(6, 5), (1, 0): Fraction(3, 2)}, grains=6
     )
@@ -349,17 +236,12 @@ def test_rounds_that_are_not_whole_are_ratios(record: ExporterRecord) -> None:
         machine, "exchange", 1, 2, Fraction(11, 6), [[1, 0], [0, 1]], [[0, 1], [1, 0]]
     )
     algorithm = Algorithm((Fraction(5, 6), 1), [[0, 0, 1, 0], [1, 1, 0, 1]])
-    content = export(record, instance, algorithm)
-    found = check(record, content, instance)
+    content = export(instance, algorithm)
+    found = check(content, instance)
     assert (found.rounds, found.result_checked) == (Fraction(11, 6), True)
     slow = Algorithm((1, Fraction(5, 6)), [[0, 0, 1, 0], [1, 1, 0, 1]])
-    again = check(record, export(record, instance, slow))
-    if record is PARQUET:
-        assert again.instance is not None
-        assert again.instance.topology == machine
-        assert again.instance.rounds == Fraction(11, 6)
-    else:
-        assert content.decode().splitlines()[1] == "0,5/6,0,0,1,"
-        short = content.replace(b"5/6", b"4/6")
-        refused(record, short, "5/3 rounds, not 11/6", instance)
-        refused(record, content.replace(b"5/6", b"5/0"), "line 2: rounds is '5/0'")
+    assert not check(export(instance, slow)).result_checked
+    assert content.decode().splitlines()[1] == "0,5/6,0,0,1,"
+    short = content.replace(b"5/6", b"4/6")
+    refused(short, "5/3 rounds, not 11/6", instance)
+    refused(content.replace(b"5/6", b"5/0"), "line 2: rounds is '5/0'")
