@@ -1,28 +1,32 @@
-(** * Definitions: all that a reader has to believe
+(** * Definitions: what the claims mean
 
-    The proofs are in the other files. They need no belief: Coq checks them. This page says what is
-    proved, in the words of the SCCL paper (Cai et al., PPoPP 2021). The terms of the paper, and
-    where they are here:
-    - a topology (P, B): [machine], with [links] and [bounds]. Nodes are numbers. P is not needed: a
-      node at no link sends and receives nothing
+    The proofs are in the other files. Coq checks them, so they need not be read. docs/theorems.md
+    lists what else is trusted, in "The trusted parts". This page says what is proved, in the words
+    of the SCCL paper (Cai et al., PPoPP 2021). The terms of the paper, and where they are here:
+    - a topology (P, B): [machine], with [links] and [bounds], the bandwidth constraints (L, b) of B.
+      Nodes are numbers. P is not needed: a node at no link sends and receives nothing
     - G chunks with the relations pre and post: a list of [chunk], and its length is G
     - collectives, as in Table 2 of the paper: [collective], for every C at once
     - a candidate solution (Q, T): [algorithm], with Q = r_0, ..., r_(S-1) as [rounds]
     - a send (c, n, n', s) of T: [Send c n n' s carried]
-    - V_s, which node has which chunk after s steps: [holds s]
+    - V_s, which node has which chunk before step s (steps count from 0): [holds s]
     - S and R: [steps] and [total_rounds]; C is the argument of [is_algorithm]
     - a valid algorithm: [valid]
-    - bandwidth-optimal: [costs_at_least None]; Pareto-optimal: [is_optimal]; latency-optimal: [takes]
+    - bandwidth-optimal and latency-optimal: here only the lower bounds, [costs_at_least None] and
+      [takes]; an algorithm may reach them or not
+    - Pareto-optimal: [is_optimal], which is weaker: fewer steps may give the same R/C
 
     Differences from the paper: collectives that combine are defined directly, and not by running an
-    algorithm backwards; bounds are about rational rounds, too, also 0 in a step; R is not limited to
-    S + k; T is a list, in which a send may occur twice; and switches may copy chunks, or add up.
+    algorithm backwards; lower bounds hold for rational rounds, too, also 0 in a step; R is not
+    limited to S + k; T is a list, in which a send may occur twice; and switches may copy chunks, or
+    add up.
 
     How to read Coq. Comments are like this one, and put code in brackets: [machine].
     - [N] and [nat] are natural numbers ([nat] for steps and lengths), [positive] those from 1 on, [Z]
       whole numbers, [Q] rational numbers. [inject_Z], [Z.of_N], [Zpos] and the like change the kind
       of a number, and not its value. Marks such as [%N] say of which kind a formula is.
-    - [S t] is t + 1. [==] is equality of rational numbers, [a <> b] "a is not b".
+    - [S t] is t + 1; in comments S is the number of steps, and Q the rounds of the paper. [==] is
+      equality of rational numbers, [a <> b] "a is not b", [{x = y} + {x <> y}] a test of equality.
     - [A -> B -> C] is "if A and B then C", [/\] is "and", [\/] "or", [~] "not". In a type it is a
       function: [holds : nat -> N -> node -> Prop] is a relation of three things. [Prop] are the
       statements, [bool] the results of tests that are computed: [=?], [&&], [existsb].
@@ -32,6 +36,7 @@
       f(x) for each x, [existsb p l] whether p is true of one, [concat l] the lists in l as one,
       [NoDup l] "none is there twice", [nodup _ l] l with each entry once, [Permutation l k] "k is l
       in another order", [fold_right Qplus 0 l] the sum.
+    - [let f e := x in] names x for the text that follows; [if b then A else B] is a statement, too.
     - [Some x] and [None] are values of type [option]: there is an x, or none. [match] has a line for
       each form of a value.
     - A [Record] is a tuple with named parts: [Bound l b w] makes one, and [capacity x] is a part of
@@ -63,7 +68,8 @@ Record bound := Bound { over : list link; capacity : Q; counts : counting }.
 (** Sends take links, and no other pairs of nodes. A link may be in several bounds, such as that of a
     cable and that of a network card; a link in no bound carries any number. If [grains] is 1, the
     algorithms that are claimed to exist have whole rounds in each step, as in the paper; else their
-    rounds are multiples of 1/[grains]. Bounds on R/C are about all rational rounds, whatever it is. *)
+    rounds are multiples of 1/[grains]. Lower bounds on R/C hold for all rational rounds, and [grains]
+    plays no part in them. *)
 Record machine := Machine { links : list link; bounds : list bound; grains : positive }.
 
 (** ** The collective *)
@@ -99,7 +105,7 @@ Definition is_instance (k : collective) (C : N) (chunks : list chunk) : Prop :=
 
 (** A send of chunk number [what] over the link ([from], [to]) in a step. Chunks and steps count
     from 0. If the collective combines, the send carries the sum of the contributions of the nodes
-    [carried]; else [carried] is empty, or has no meaning. *)
+    [carried]; else [carried] has no use, but sends are copies of each other only with the same. *)
 Record send := Send { what : N; from : node; to : node; step : nat; carried : list node }.
 
 (** The rounds of each step, and the sends: (Q, T). T is a list of arrivals: an arrival is a list of
@@ -130,8 +136,8 @@ Section Run.
   (** Collectives that combine: node n has, before step t, the sum of the contributions of the
       nodes X to chunk c: its own contribution, or a sum that it received. If node 0 sends its
       contribution to node 1, node 1 has the sums of [[1]] and of [[0]], and can form that of
-      [[0;1]]. Of sends that a switch adds up it has one sum, and not the parts. Whether a sender
-      could form what it sends is a condition of [valid]. *)
+      [[0;1]]. If a switch adds up several sends, the receiver has their sum only, and not the
+      parts. Whether a sender could form what it sends is a condition of [valid]. *)
   Inductive has : nat -> N -> node -> list node -> Prop :=
   | has_own c x n : is_chunk c x -> In n (pre x) -> has 0 c n [n]
   | has_on t c n X : has t c n X -> has (S t) c n X
@@ -143,9 +149,9 @@ Section Run.
   Definition forms (t : nat) (c : N) (n : node) (X : list node) : Prop :=
     exists parts, (forall Y, In Y parts -> has t c n Y) /\ Permutation (concat parts) X /\ NoDup X.
 
-  (** The load of a bound in step t: the number of sends over its links; or of different data that
-      nodes send over them; or of arrivals over them. A send counts as one chunk, also if it carries
-      the sum of many contributions. *)
+  (** The load of a bound in step t. [EachSend]: the sends over its links. [CopiesOnce]: the different
+      [data] among them (chunk, sender, contributions). [SumsOnce]: the arrivals with a send over one
+      of its links. A send counts as one chunk, also if it carries the sum of many contributions. *)
   Definition link_eqb (x y : link) : bool := (fst x =? fst y)%N && (snd x =? snd y)%N.
   Definition is_over (b : bound) (e : send) : bool := existsb (link_eqb (from e, to e)) (over b).
   Definition data (e : send) : N * node * list node := (what e, from e, carried e).
@@ -160,15 +166,16 @@ Section Run.
     | SumsOnce => length (filter (existsb now) (arrivals a))
     end.
 
-  (** A copy: a bound counts the send as one with another, of the same data to another node. *)
+  (** A copy: in the same step its sender sends the same data to another node, too, and one bound of
+      the kind [CopiesOnce] has both links. *)
   Definition is_copy (m : machine) (e : send) : Prop :=
     exists b e', In b (bounds m) /\ counts b = CopiesOnce /\ is_over b e = true /\
       In e' (sends a) /\ is_over b e' = true /\
       step e' = step e /\ data e' = data e /\ to e' <> to e.
 
-  (** Sends of a chunk to one node in one step may arrive as their sum, if no contribution is in two
-      of them. A switch does one thing at a time: it adds up no copies. (Adding up elsewhere gains
-      nothing: a node can add up all that it receives.) *)
+  (** Sends may arrive as their sum if they are of one chunk, to one node, in one step, have no
+      contributor in common, and none of them is a copy: no switch copies and adds up the same data.
+      The definition allows it on every machine, but only [SumsOnce] bounds count it once. *)
   Definition add_up (m : machine) (g : list send) : Prop :=
     (exists c n t, forall e, In e g -> what e = c /\ to e = n /\ step e = t) /\
     NoDup (arriving g) /\ forall e, In e g -> ~ is_copy m e.
@@ -199,31 +206,32 @@ Section Claims.
   Definition is_algorithm (C : N) (a : algorithm) : Prop :=
     exists chunks, is_instance k C chunks /\ valid chunks a m (combining k).
 
-  (** For all C, R and Q, and all algorithms of at most [most] steps (of any number with [None]):
-      R >= b * C, so the bandwidth cost R/C is at least b. In the paper's cost of an algorithm it is
-      the factor of L * beta, and S that of alpha. *)
+  (** Each algorithm of at most [most] steps ([None]: of any number of steps), for any C and with any
+      rounds, has R >= b * C: its bandwidth cost R/C is at least b. The paper's cost of an algorithm
+      is S * alpha + (R/C) * L * beta. *)
   Definition costs_at_least (most : option nat) (b : Q) : Prop :=
     forall C a, is_algorithm C a ->
       match most with Some s => (steps a <= s)%nat | None => True end ->
       b * inject_Z (Z.of_N C) <= total_rounds a.
 
-  (** No algorithm has fewer steps. *)
+  (** No algorithm with C > 0 has fewer steps. (With C = 0 there is nothing to do.) *)
   Definition takes (s : nat) : Prop :=
     forall C a, (0 < C)%N -> is_algorithm C a -> (s <= steps a)%nat.
 
-  (** There is an algorithm with these C, S and R. *)
+  (** There is an algorithm with these C, S and R, whose rounds are multiples of 1/[grains]. *)
   Definition in_grains (r : Q) : Prop :=
     exists n : Z, r * inject_Z (Zpos (grains m)) == inject_Z n.
   Definition exists_with (C : N) (s : nat) (R : Q) : Prop :=
     exists a, is_algorithm C a /\ steps a = s /\ total_rounds a == R /\
       forall r, In r (rounds a) -> in_grains r.
 
-  (** There is one with these C, S and R, and none of at most S steps has a lower R/C, for any C, R
-      and Q. (One of fewer steps may have the same R/C: no claim says that there is none.) *)
+  (** There is one with these C, S and R; and each algorithm of at most S steps, with any number C' of
+      chunks and any rounds R', has R'/C' >= R/C. (With fewer steps R'/C' may be equal.) *)
   Definition is_optimal (C : N) (s : nat) (R : Q) : Prop :=
     exists_with C s R /\ (0 < C)%N /\ costs_at_least (Some s) (R / inject_Z (Z.of_N C)).
 
-  (** A family: for each n, an algorithm with these C, S and R, which all grow by equal steps. *)
+  (** For each n = 0, 1, 2, ... there is an algorithm with C = C0 + n C1, S = s0 + n s1 and
+      R = R0 + n R1. *)
   Definition exist_for_all (C0 C1 : N) (s0 s1 : nat) (R0 R1 : Q) : Prop :=
     forall n : nat, exists_with (C0 + N.of_nat n * C1) (s0 + n * s1)
       (R0 + inject_Z (Z.of_nat n) * R1).
@@ -246,5 +254,5 @@ Section Claims.
     end.
 End Claims.
 
-(** The last file, Check.v, proves of each machine m, collective k and claim c that the checker
-    accepts: [holds_true m k c]. *)
+(** The theorem, in Check.v: if the checker accepts a text with machine m and collective k, and
+    reports the claim c, then [holds_true m k c]. *)
