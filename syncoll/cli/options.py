@@ -174,6 +174,10 @@ def _safe(read: _Reader) -> _Reader:
     return read and safe
 
 
+_LONGEST_CHOICES = 70
+"""Characters of choices that stand in a line of usage."""
+
+
 def add(parser: argparse._ActionsContainer, declared: Mapping[str, str], **how: Any) -> None:
     """Adds arguments to a parser or a group, see the module.
 
@@ -191,6 +195,8 @@ def add(parser: argparse._ActionsContainer, declared: Mapping[str, str], **how: 
             own["choices"] = value.split("|")
             if name.startswith("-"):
                 default = default or own["choices"][0]
+            elif len(value) > _LONGEST_CHOICES:
+                own["metavar"] = name.upper()  # the help lists the choices
         elif value is not None:
             own["metavar"] = value.strip("[]")
             if value.startswith("["):
