@@ -113,8 +113,9 @@ class ForestSeed(ResumingSeed):
         few: Proposals = iter(())
         if topology.counts_copies and not fixed_k:
             few = few_steps(topology, collective, turn)
-        # The optimal k may be in the hundreds, and a wave has all trees.
-        for k in [k for k in ks if k * _LATE <= most][-2:]:
+        # The optimal k may be in the hundreds, and a wave has all trees.  The larger k comes
+        # first: its waves have the lower limit of R/C, also if the first of them cost more.
+        for k in [k for k in ks if k * _LATE <= most][:-3:-1]:
             for family in best_waves(topology, collective, forests.of(k), limits.max_chunks):
                 first = family.member(family.first)
                 if limits.allow(steps=first.steps, rounds=first.rounds) and not any(
