@@ -68,11 +68,12 @@ def timed(
         sizes = [max(1, round(size * message.per_node)) for size in goal.sizes]
         models = goal.runtime.models(goal.network, Semantics())
         members = members_for(frontier, models, sizes)
-        cut = [*points, *members, *rivals]
-        for one in sorted(cut, key=lambda one: one.algorithm.num_listed):  # members are large
-            race.enter(one)
-        for one in sorted(cut, key=race.nearness):
-            race.cut(one)
+        for some in ([*points, *rivals], members):  # members are large
+            cut += some
+            for one in sorted(some, key=lambda one: one.algorithm.num_listed):
+                race.enter(one)
+            for one in sorted(some, key=race.nearness):
+                race.cut(one)
         kinds = {one.chunks: one.instance for one in points}
         for number in range(len(sizes)):
             for chunks in sorted(kinds)[:2]:

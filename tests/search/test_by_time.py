@@ -68,6 +68,14 @@ def test_order_and_smaller_chunks_save_time(name: str) -> None:
     assert gains[1] <= 1
 
 
+@pytest.mark.usefixtures("counted_work")
+def test_points_are_cut_before_a_large_member_is_timed() -> None:
+    found = syncoll.pareto("ring(4)", "broadcast", backend="pipelines", progress="none", work=1)
+    assert found.families
+    better = timed(found, goal(found, 1 << 18, 1 << 30), [], Deadline.after(0.004))
+    assert better.timed
+
+
 def test_no_time_leaves_the_frontier_as_it_is() -> None:
     found = frontier("ring(4)", "allgather")
     assert timed(found, goal(found, 1 << 14), [], Deadline.after(0)).timed == ()
