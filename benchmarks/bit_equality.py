@@ -99,16 +99,13 @@ def main() -> None:
     page.say(f"Association {order}.", "")
     chunks = ", ".join(str(one.instance.num_chunks) for one in job.algorithms)
     page.say(f"{len(SIZES)} sizes of {SIZES[0]} to {SIZES[-1]} elements; {chunks} chunks.", "")
-    head = ["run", "type", "results", "bit-equal", "elements", "of other bits in order of ranks"]
-    for cells in (head, ["---"] * len(head)):
-        page.say("| " + " | ".join(cells) + " |")
+    page.head("run", "type", "results", "bit-equal", "elements", "of other bits in order of ranks")
     for way, runs in (("numpy", in_numpy(job)), ("MPI", over_mpi(job)), ("PyTorch", in_torch(job))):
         for dtype in DTYPES:
             total, equal = runs[f"{dtype} all"], runs[f"{dtype} equal"]
             plain = reduce(ReduceOp.SUM, job.data[dtype])
             other = int((bits(plain) != bits(job.sums[dtype])).sum())
-            cells = [way, dtype, str(total), str(equal), str(len(plain)), str(other)]
-            page.say("| " + " | ".join(cells) + " |")
+            page.row(way, dtype, total, equal, len(plain), other)
     page.write(None)
 
 

@@ -48,13 +48,13 @@ def main() -> None:
     arguments = parser.parse_args()
     page = Page(arguments.output)
     page.say("# Tokens of a mixture of experts", "", made_at(), "")
-    head = ["machine", "routing", "experts", "tokens a rank", "bound us", "dispatch us", "gap", "S"]
-    head += ["s", "two hops us", "alltoallv us", "gap", "s", "MB over the network", "of alltoallv"]
-    for cells in (head, ["---"] * len(head)):
-        page.say("| " + " | ".join(cells) + " |")
+    page.head(
+        *("machine", "routing", "experts", "tokens a rank", "bound us", "dispatch us", "gap", "S"),
+        *("s", "two hops us", "alltoallv us", "gap", "s", "MB over the network", "of alltoallv"),
+    )
     for case in arguments.cases or CASES:
         machine, kind, experts, tokens = case.rsplit(" ", 3)
-        page.say("| " + " | ".join(row(machine, kind, int(experts), int(tokens))) + " |")
+        page.row(*row(machine, kind, int(experts), int(tokens)))
         page.write(None)
 
 

@@ -31,12 +31,10 @@ def main() -> None:
     page = Page(arguments.output)
     page.say("# The price of reproducible sums", "", made_at(), "")
     page.say(f"Allreduce, work {arguments.work:g} for each search.", "")
-    head = ["machine", "S", "R/C", "R/C without", "proved bound", "price", "proved price"]
-    for cells in (head, ["---"] * len(head)):
-        page.say("| " + " | ".join(cells) + " |")
+    page.head("machine", "S", "R/C", "R/C without", "proved bound", "price", "proved price")
     for machine in arguments.machines or MACHINES:
         for cells in rows(machine, arguments.work):
-            page.say("| " + " | ".join(cells) + " |")
+            page.row(*cells)
         page.write(None)
 
 

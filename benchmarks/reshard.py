@@ -48,26 +48,14 @@ def main() -> None:
     page = Page(arguments.output)
     page.say("# From one layout to another", "", made_at(), "")
     page.say(f"An array of {SHAPE[0]} x {SHAPE[1]}, with more work where the gap is above 5 %.", "")
-    head = [
-        "machine",
-        "from",
-        "to",
-        "work",
-        "R/C",
-        "bound",
-        "gap",
-        "ran",
-        "us",
-        "gather, broadcast us",
-    ]
-    for cells in (head, ["---"] * len(head)):
-        page.say("| " + " | ".join(cells) + " |")
+    costs = "work", "R/C", "bound", "gap", "ran", "us", "gather, broadcast us"
+    page.head("machine", "from", "to", *costs)
     for machine in arguments.machines or MACHINES:
         topology, rng = syncoll.topology(machine), random.Random(machine)
         plain = gathered(topology, arguments.work)
         for _ in range(arguments.pairs or MACHINES[machine]):
             cells = row(topology, *pair(rng, topology.num_nodes), arguments.work)
-            page.say("| " + " | ".join([machine, *cells, f"{plain:.0f}"]) + " |")
+            page.row(machine, *cells, f"{plain:.0f}")
             page.write(None)
 
 

@@ -86,6 +86,15 @@ class Page:
         self._lines += lines
         print(*lines, sep="\n", flush=True)
 
+    def row(self, *cells: object) -> None:
+        """Adds a row of a table."""
+        self.say(f"| {' | '.join(map(str, cells))} |")
+
+    def head(self, *cells: str) -> None:
+        """Begins a table with the names of its columns."""
+        self.row(*cells)
+        self.row(*["---"] * len(cells))
+
     def conditions(self, seconds: float) -> None:
         """Adds the conditions of the run."""
         loads = " ".join(f"{load:.1f}" for load in os.getloadavg())

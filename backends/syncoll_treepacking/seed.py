@@ -143,7 +143,8 @@ def _packings(
     cheapest: dict[int, DealtChunks[TimedTree]] = {}
     known: list[tuple[int, TimedTree]] = []
     # At first every step counts; then the loads of pipelines, of all steps together.
-    for steps, oracle.low in dict.fromkeys(((oracle.least_steps, True), (1, True), (1, False))):  # noqa: B020
+    for steps, low in dict.fromkeys(((oracle.least_steps, True), (1, True), (1, False))):
+        oracle.low = low
         packing = Packing(
             oracle.network, oracle.counts, steps, oracle, _TUNING, timeless=steps == 1
         )

@@ -366,7 +366,7 @@ class _Run:
         family = family_of(packing, self.collective, self.per) if packing.shared() else None
         if family is None:
             return
-        known = min((b for b in self.best.values()), default=None)
+        known = min(self.best.values(), default=None)
         least = min((one.limit / self.per for one in self.families), default=known)
         soon = _SOON * family.wave.steps
         before = [cost for one in self.families if (cost := one.cost_within(soon)) is not None]
