@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
+from operator import lt
 
 import pytest
 
@@ -47,10 +49,17 @@ LEAVES = [(v, 6 + v // 3, 2) for v in range(6)] + [(6, 8, 1), (7, 8, 1)]
 def test_broadcasts_reach_the_throughput_of_forests(fabric: Fabric, limit: Fraction | None) -> None:
     topology = as_topology(fabric)
     found = proposed(topology, SPECS.collective("broadcast"), SeedLimits(seconds=2))
-    limits = [one.family.limit for one in found if one.family is not None]
+    families = [one.family for one in found if one.family is not None]
     best = min(Fraction(one.algorithm.rounds, one.chunks) for one in found)
     assert best * broadcast(fabric, 0).algbw >= fabric.chunk_bandwidth
-    assert min(limits, default=None) == limit
+    assert min((one.limit for one in families), default=None) == limit
+    firsts = [
+        (one.limit, first.steps, first.bandwidth)
+        for one in families
+        for first in [one.member(one.first)]
+    ]
+    for later, earlier in combinations(reversed(firsts), 2):
+        assert any(map(lt, later, earlier)), "a family is better than each before in one of three"
     assert (limit or best) * broadcast(fabric, 0).algbw == fabric.chunk_bandwidth
 
 
