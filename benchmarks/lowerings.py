@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from benchmarks.tables import made_at
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
-from syncoll.lowerings._template import LiteralGroup, SumShape, Template
+from syncoll.lowerings._template import SumShape, Template
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.clauses import encode
 
@@ -35,12 +35,6 @@ def row_shapes() -> Iterator[tuple[str, SumShape]]:
                 "  with r's literals unsorted",
                 shape._replace(singles=((b, 8), (1, n)), chains=()),
             )
-    for m in (8, 40):
-        groups = (
-            LiteralGroup(tuple(range(m, 0, -1)), True),
-            LiteralGroup(tuple(-i for i in range(1, m + 1)), True),
-        )
-        yield f"place x <= place y of {m}", SumShape(0, m * (m + 1) // 2, (), (), groups)
     yield "24 coefficients 3^i", SumShape(0, 3**23, tuple((3**i, 1) for i in range(24)))
 
 

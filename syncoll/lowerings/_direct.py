@@ -1,16 +1,10 @@
-"""Encodings of sums without a tree: covers, the product for at most one, and adders.
+"""Encodings of sums without a tree: covers and adders.
 
 A cover: ``sum <= high`` holds exactly when no set of literals with a sum above `high` is true, and
 the minimal sets suffice.  For n literals of coefficient 1 and bound k these are the ``n choose k +
 1`` sets of k + 1 literals: pairs for at most one, one clause for at most n - 1.  Covers need no new
 variable and propagate best, but only small or extreme bounds have few.  They are the oldest
 encoding, akin to the cover inequalities of integer programming (Balas 1975).
-
-The product (Chen 2010): n literals stand in a grid of p rows and q columns, ``p * q >= n``.  A
-literal implies the variables of its row and its column, and at most one variable of each kind may
-be true.  Two true literals would differ in one of them.  Small grids' rows and columns exclude each
-other in pairs, larger ones by the same encoding: ``2n + 4 sqrt(n) + O(n ** 0.25)`` clauses and ``2
-sqrt(n) + O(n ** 0.25)`` variables.
 
 Adders (Warners 1998; Eén & Sörensson 2006) add in binary, then compare.  The literals with bit i in
 their coefficient fall into bucket i.  A full adder turns three of a bucket into one sum bit that
@@ -20,13 +14,9 @@ variables.  Unit propagation on it is weak, but its size is linear: it serves ro
 sums for a totalizer.
 """
 
-from itertools import accumulate, combinations
-from math import isqrt
+from itertools import accumulate
 
 from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
-
-_MOST_PAIRED = 5
-"""Up to this number, literals are excluded in pairs."""
 
 _Chosen = tuple[int, "_Chosen"] | None
 
@@ -46,7 +36,7 @@ def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
     lengths = [1] * sum(count for _, count in shape.singles) + [len(c) for c in shape.chains]
     coefficients = shape.coefficients()
     first = 0
-    for length in lengths + [1] * (len(coefficients) - sum(lengths)):
+    for length in lengths:
         sums = list(accumulate(coefficients[first : first + length]))
         result.append((sums, list(range(first + 1, first + length + 1))))
         first += length
@@ -80,29 +70,6 @@ def covers(shape: SumShape, budget: int) -> Template | None:
                 stack.append((place + 1, missing - value, (-literal, chosen)))
                 if value >= missing:
                     break
-    return builder.build()
-
-
-def product_at_most_one(count: int) -> Template:
-    """At most one of `count` literals; the innermost exclusions are enforced."""
-    builder = TemplateBuilder(count)
-
-    def exclude(literals: list[int]) -> None:
-        if len(literals) <= _MOST_PAIRED:
-            for a, b in combinations(literals, 2):
-                builder.enforce(-a, -b)
-            return
-        p = isqrt(len(literals) - 1) + 1
-        q = -(-len(literals) // p)
-        rows = [builder.auxiliary() for _ in range(p)]
-        columns = [builder.auxiliary() for _ in range(q)]
-        for i, literal in enumerate(literals):
-            builder.define(-literal, rows[i // q])
-            builder.define(-literal, columns[i % q])
-        exclude(rows)
-        exclude(columns)
-
-    exclude(list(range(1, count + 1)))
     return builder.build()
 
 

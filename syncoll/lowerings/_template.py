@@ -17,69 +17,33 @@ from syncoll.formula import FormulaBuilder
 from syncoll.lowerings._arrays import ints
 
 
-class LiteralGroup(NamedTuple):
-    """Literals in a row where some of them may be negated; at most one is true, and if complete
-    exactly one.  A coefficient is negative if the negations exclude each other: the row's own is
-    its absolute value."""
-
-    coefficients: tuple[int, ...]
-    complete: bool
-
-    def values(self) -> tuple[list[int], int | None]:
-        """The sum when each member is the true one, and when none is (None if one always is)."""
-        none = -sum(c for c in self.coefficients if c < 0)
-        return [none + c for c in self.coefficients], None if self.complete else none
-
-    @property
-    def least(self) -> int:
-        """The least that the group adds."""
-        values, none = self.values()
-        return min(values if none is None else [*values, none])
-
-    @property
-    def most(self) -> int:
-        """The most that the group adds."""
-        values, none = self.values()
-        return max(values if none is None else [*values, none])
-
-
 class SumShape(NamedTuple):
     """The form of a row in normal form; ``low <= 0`` and ``high >= total`` are no bounds.
 
     Args:
         singles: coefficient and number of unrelated literals, in the order of their placeholders.
         chains: coefficients of literals that imply the one before; their placeholders follow.
-        groups: groups of exclusive literals; their placeholders come last.
     """
 
     low: int
     high: int
     singles: tuple[tuple[int, int], ...]
     chains: tuple[tuple[int, ...], ...] = ()
-    groups: tuple[LiteralGroup, ...] = ()
 
     @property
     def num_inputs(self) -> int:
         """Number of literals of a row."""
-        singles = sum(count for _, count in self.singles)
-        return singles + sum(map(len, self.chains)) + sum(len(g.coefficients) for g in self.groups)
+        return sum(count for _, count in self.singles) + sum(map(len, self.chains))
 
     def coefficients(self) -> list[int]:
         """The coefficient of every placeholder."""
-        result = [c for c, count in self.singles for _ in range(count)]
-        result += [c for chain in self.chains for c in chain]
-        return result + [abs(c) for group in self.groups for c in group.coefficients]
+        singles = [c for c, count in self.singles for _ in range(count)]
+        return singles + [c for chain in self.chains for c in chain]
 
     @property
     def total(self) -> int:
         """The sum when all literals are true."""
         return sum(self.coefficients())
-
-    def tight(self) -> tuple[int, int, int]:
-        """Low, high and total, counted from the least possible sum of the groups."""
-        shift = sum(group.least for group in self.groups)
-        spare = sum(sum(map(abs, g.coefficients)) - g.most for g in self.groups)
-        return self.low - shift, self.high - shift, self.total - spare - shift
 
     def negated(self) -> "tuple[SumShape, list[int]]":
         """The same row over the negated literals: its shape, and its inputs as placeholders."""
@@ -89,16 +53,11 @@ class SumShape(NamedTuple):
         for chain in self.chains:
             inputs += [-i for i in reversed(range(first, first + len(chain)))]
             first += len(chain)
-        inputs += [-i for i in range(first, self.num_inputs + 1)]
         shape = SumShape(
             low=self.total - self.high,
             high=self.total - self.low,
             singles=self.singles,
             chains=tuple(chain[::-1] for chain in self.chains),
-            groups=tuple(
-                LiteralGroup(tuple(-c for c in group.coefficients), group.complete)
-                for group in self.groups
-            ),
         )
         return shape, inputs
 

@@ -19,10 +19,6 @@ Differences from the papers:
 * A leaf may be a chain of literals that each imply the one before, such as an order-encoded
   integer.  It is sorted already and costs nothing.  A row ``count - b*r <= 0`` gets one totalizer
   for the count with only the outputs ``floor(b*v) + 1`` and a clause for each value v of r.
-* A leaf may be a group with at most one true literal (after Bofill, Coll, Suy & Villaret 2019).  It
-  has only as many sums as coefficients, and each of its literals implies a threshold.  A comparison
-  of positions ``sum(i*x_i) <= sum(j*y_j)`` with one true x and one true y then costs fewer than
-  five clauses a position.  Without groups, m positions have sums up to m**2.
 * Literals with equal coefficients share a balanced subtree, so that its sums are few; the subtrees
   and chains are then joined smallest first.
 * Both directions share their variables.
@@ -58,8 +54,6 @@ class _Node:
         up, down: thresholds whose upward or downward clauses are needed.
         forbidden: this sum breaks the row; 0 for none.
         required: missing this sum breaks the row; 0 for none.
-        members: value and literal of each member of a group leaf, ascending.
-        none: the value of a group without a true member; None if one always is.
     """
 
     sums: list[int]
@@ -70,8 +64,6 @@ class _Node:
     down: set[int] = field(default_factory=set)
     forbidden: int = 0
     required: int = 0
-    members: list[tuple[int, int]] = field(default_factory=list)
-    none: int | None = None
 
 
 def _pair(a: _Node, b: _Node, cap: int, limit: int) -> _Node:
@@ -85,7 +77,7 @@ def _pair(a: _Node, b: _Node, cap: int, limit: int) -> _Node:
 
 
 def _leaves(shape: SumShape, cap: int) -> list[_Node]:
-    """A node for every single, chain and group; groups count from their least sum."""
+    """A node for every single and every chain."""
     leaves: list[_Node] = []
     first = 1
     chains = [(c,) for c, count in shape.singles for _ in range(count)] + list(shape.chains)
@@ -95,21 +87,6 @@ def _leaves(shape: SumShape, cap: int) -> list[_Node]:
             literals.setdefault(min(total, cap), literal)
         leaves.append(_Node(list(literals), literals=literals))
         first += len(chain)
-    for group in shape.groups:
-        values, none = group.values()
-        node = _Node([])
-        for literal, (value, c) in enumerate(
-            zip(values, group.coefficients, strict=True), start=first
-        ):
-            member = literal if c > 0 else -literal
-            node.members.append((min(value - group.least, cap), member))
-        node.members.sort()
-        node.none = None if none is None else min(none - group.least, cap)
-        node.sums = sorted({value for value, _ in node.members} | {node.none or 0})
-        if node.sums[0] == 0:
-            del node.sums[0]
-        leaves.append(node)
-        first += len(values)
     return leaves
 
 
@@ -127,7 +104,7 @@ def _tree(shape: SumShape, cap: int, limit: int) -> _Node:
     for _, count in shape.singles:
         parts.append(balanced(first, first + count))
         first += count
-    parts += [leaf for leaf in leaves[first:] if leaf.sums]
+    parts += leaves[first:]
     heap = [(len(part.sums), i, part) for i, part in enumerate(parts)]
     heapq.heapify(heap)
     for i in range(len(parts), 2 * len(parts) - 1):
@@ -197,64 +174,16 @@ class _Writer:
                 stack += [node.right, node.left]
 
     def _leaf(self, node: _Node) -> None:
-        if node.members:
-            self._group_up(node)
-            self._group_down(node)
-            return
         if node.forbidden:
             self._out.enforce(-node.literals[node.forbidden])
         if node.required:
             self._out.enforce(node.literals[node.required])
 
-    def _group_up(self, node: _Node) -> None:
-        """Clauses from a group's true literal, or from its absence, to the thresholds above it."""
-        out = self._out
-        asked = sorted(node.up | ({node.forbidden} - {0}))
-        none = -1 if node.none is None else node.none
-        for place, w in enumerate(asked):
-            if w == node.forbidden:
-                add, literal = out.enforce, 0
-            else:
-                add, literal = out.define, node.literals[w]
-            if w <= none:
-                # The sum reaches w unless a member that adds less is true.
-                before = asked[place - 1] if place else 0
-                less = [m for value, m in node.members if before <= value < w]
-                add(literal, -node.literals[before] if place else 0, *less)
-                continue
-            after = asked[place + 1] if place + 1 < len(asked) else 0
-            for value, member in node.members:
-                if value >= w and (not after or value < after):
-                    add(literal, -member)
-            if after and after != node.forbidden:
-                add(literal, -node.literals[after])
-
-    def _group_down(self, node: _Node) -> None:
-        """Clauses from a group's true literal, or from its absence, to thresholds not reached."""
-        out = self._out
-        asked = sorted(node.down | ({node.required} - {0}))
-        for place, w in enumerate(asked):
-            if w == node.required:
-                add, literal = out.enforce, 0
-            else:
-                add, literal = out.define, node.literals[w]
-            if node.none is None or w <= node.none:
-                before = asked[place - 1] if place else 0
-                for value, member in node.members:
-                    if before <= value < w:
-                        add(-literal, -member)
-                if before and before != node.required:
-                    add(-literal, node.literals[before])
-                continue
-            after = asked[place + 1] if place + 1 < len(asked) else 0
-            more = [m for value, m in node.members if value >= w and (not after or value < after)]
-            add(-literal, *more, node.literals[after] if after else 0)
-
     def _at_least(self, node: _Node, w: int, asked: set[int]) -> int:
         """The literal ``N >= w``, 0 for w = 0; it requests the literal's clauses."""
         if w == 0:
             return 0
-        if node.left is not None or node.members:
+        if node.left is not None:
             asked.add(w)
             if w not in node.literals:
                 node.literals[w] = self._out.auxiliary()
@@ -292,7 +221,7 @@ class _Writer:
 def totalizer(shape: SumShape, limit: int) -> Template:
     """The clauses of a row with ``low <= high``.  Raises `TooLargeError` if the clauses, or the
     pairs of sums of two nodes, exceed `limit`."""
-    low, high, total = shape.tight()
+    low, high, total = shape.low, shape.high, shape.total
     builder = TemplateBuilder(shape.num_inputs)
     if high < 0 or low > total:
         builder.enforce()

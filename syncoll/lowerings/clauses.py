@@ -1,12 +1,12 @@
 """Counts and sums as clauses: the choice of encoding, and all rows of a shape at once.
 
-Covers encode a bound of a row, a product encodes at most one (`_direct`).  A generalized totalizer
-(`_totalizer`: Joshi, Martins & Manquinho 2015; for counts Bailleux & Boufkhad 2003) encodes any
-row, over its literals or their negations, with both bounds in one tree or in two.  If it is too
-large, adders do.  The encoding with the fewest literals and new variables is taken, so that small
-rows get the clauses that a person would write.  Literals sorted by clauses, such as order-encoded
-integers, are counted unchanged.  An enforcer goes only to the clauses that break the row;
-definitions always hold.
+Covers encode a bound of a row (`_direct`).  A generalized totalizer (`_totalizer`: Joshi, Martins &
+Manquinho 2015; for counts Bailleux & Boufkhad 2003) encodes any row, over its literals or their
+negations, with both bounds in one tree or in two.  If it is too large, adders do.  The encoding
+with the fewest literals and new variables is taken, so that small rows get the clauses that a
+person would write.  Literals sorted by clauses, such as order-encoded integers (`_chains`), are
+counted unchanged.  An enforcer goes only to the clauses that break the row; definitions always
+hold.
 """
 
 from dataclasses import replace
@@ -18,10 +18,10 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, with_rows_of
-from syncoll.lowerings._direct import adder, covers, product_at_most_one
-from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, RowStructure, structure
+from syncoll.lowerings._chains import Chains, chains_of
+from syncoll.lowerings._direct import adder, covers
 from syncoll.lowerings._sums import Sums, normalised, sums_of
-from syncoll.lowerings._template import LiteralGroup, SumShape, Template, TemplateBuilder, fill_in
+from syncoll.lowerings._template import SumShape, Template, TemplateBuilder, fill_in
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.lowering import go_on, registered
 from syncoll.memory import budget
@@ -48,8 +48,7 @@ def _totalizers(shape: SumShape) -> list[Template]:
     negated, inputs = shape.negated()
 
     def cap(s: SumShape) -> int:
-        low, high, total = s.tight()
-        return high + 1 if high < total else low
+        return s.high + 1 if s.high < s.total else s.low
 
     limit = MOST_CLAUSES * (1 + (shape.low > 0 and shape.high < shape.total))
     try:
@@ -66,11 +65,7 @@ def _cheapest(templates: list[Template]) -> Template:
 
 def _upper(shape: SumShape) -> Template:
     """The cheapest encoding of only a high bound."""
-    options = _totalizers(shape)
-    if shape == SumShape(0, 1, ((1, shape.num_inputs),)):
-        options.append(product_at_most_one(shape.num_inputs))
-    if not options:
-        options.append(adder(shape))
+    options = _totalizers(shape) or [adder(shape)]
     direct = covers(shape, budget=_cheapest(options).cost)
     return _cheapest([direct, *options] if direct else options)
 
@@ -105,19 +100,15 @@ def _runs(keys: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
     return np.append(firsts, len(keys)), np.searchsorted(firsts, starts)
 
 
-def _shapes(sums: Sums, structure: RowStructure) -> tuple[Sums, list[SumShape]]:
+def _shapes(sums: Sums, found: Chains) -> tuple[Sums, list[SumShape]]:
     """The rows with their literals in the order of their shapes' placeholders, and the shapes."""
-    single = structure.numbers == 0
-    second = np.where(single, -sums.coefficients, structure.places)
-    order = np.lexsort((second, structure.numbers, structure.kinds, row_of(sums.starts)))
+    second = np.where(found.numbers == 0, -sums.coefficients, found.places)
+    order = np.lexsort((second, found.numbers, row_of(sums.starts)))
     arranged = replace(sums, literals=sums.literals[order], coefficients=sums.coefficients[order])
-    numbers, kinds = structure.numbers[order], structure.kinds[order]
-    # A run is one coefficient's singles, or one chain or group.
-    keys = np.where(numbers == 0, -arranged.coefficients, numbers)
+    # A run is one coefficient's singles, or one chain.
+    keys = np.where(found.numbers[order] == 0, -arranged.coefficients, found.numbers[order])
     firsts, run_starts = _runs(keys, sums.starts)
-    first_cells = firsts.tolist()
-    run_kinds = kinds[firsts[:-1]].tolist()
-    signed = np.where(structure.negated[order], -arranged.coefficients, arranged.coefficients)
+    first_cells, coefficients = firsts.tolist(), arranged.coefficients.tolist()
     shapes: list[SumShape] = []
     bounds = zip(
         pairwise(run_starts.tolist()), sums.lows.tolist(), sums.highs.tolist(), strict=True
@@ -125,18 +116,13 @@ def _shapes(sums: Sums, structure: RowStructure) -> tuple[Sums, list[SumShape]]:
     for (first, last), low, high in bounds:
         singles: list[tuple[int, int]] = []
         chains: list[tuple[int, ...]] = []
-        groups: list[LiteralGroup] = []
         for i in range(first, last):
             a, b = first_cells[i], first_cells[i + 1]
-            if run_kinds[i] == SINGLE:
-                singles.append((int(signed[a]), b - a))
-            elif run_kinds[i] == CHAIN:
-                chains.append(tuple(signed[a:b].tolist()))
+            if keys[a] < 0:
+                singles.append((coefficients[a], b - a))
             else:
-                groups.append(
-                    LiteralGroup(tuple(signed[a:b].tolist()), run_kinds[i] == EXACTLY_ONE)
-                )
-        shapes.append(SumShape(low, high, tuple(singles), tuple(chains), tuple(groups)))
+                chains.append(tuple(coefficients[a:b]))
+        shapes.append(SumShape(low, high, tuple(singles), tuple(chains)))
     return arranged, shapes
 
 
@@ -152,7 +138,7 @@ def _with_clauses(formula: Formula, sums: Sums) -> Formula:
     """The formula with clauses for rows removed from it; its other rows give structure."""
     plain = normalised(sums)
     plain = plain.chosen(np.flatnonzero((plain.lows > 0) | (plain.highs < plain.totals())))
-    arranged, shapes = _shapes(plain, structure(formula, plain))
+    arranged, shapes = _shapes(plain, chains_of(formula, plain))
     by_shape: dict[SumShape, list[int]] = {}
     for row, shape in enumerate(shapes):
         by_shape.setdefault(shape, []).append(row)

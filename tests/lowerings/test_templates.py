@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pysat.solvers import Solver
 
-from syncoll.lowerings._direct import adder, covers, product_at_most_one
-from syncoll.lowerings._template import LiteralGroup, SumShape, Template
+from syncoll.lowerings._direct import adder, covers
+from syncoll.lowerings._template import SumShape, Template
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.clauses import encode
 
@@ -25,15 +25,12 @@ def random_shape(rng: random.Random, *, structured: bool = True) -> SumShape:
     for _ in range(rng.randint(1, 6)):
         c = rng.randint(1, most)
         singles[c] = singles.get(c, 0) + 1
-    chains, groups = [], []
+    chains = []
     if structured and rng.random() < 0.5:
         chains = [tuple(rng.randint(1, most) for _ in range(rng.randint(2, 3)))]
-    if structured and rng.random() < 0.6:
-        members = [rng.choice((1, 1, -1)) * rng.randint(1, most) for _ in range(rng.randint(2, 4))]
-        groups = [LiteralGroup(tuple(members), rng.random() < 0.5)]
-        if chains and rng.random() < 0.5:
+        if rng.random() < 0.3:
             singles = {}
-    shape = SumShape(0, 0, tuple(sorted(singles.items())), tuple(chains), tuple(groups))
+    shape = SumShape(0, 0, tuple(sorted(singles.items())), tuple(chains))
     low, high = sorted(rng.randint(0, shape.total) for _ in range(2))
     low, high = rng.choice([(low, high), (low, low), (0, high), (low, shape.total)])
     return shape._replace(low=low, high=high)
@@ -47,12 +44,6 @@ def keeps_structure(shape: SumShape, values: tuple[bool, ...]) -> bool:
         if any(b and not a for a, b in pairwise(part)):
             return False
         place += len(chain)
-    for group in shape.groups:
-        part = values[place : place + len(group.coefficients)]
-        true = sum(v == (c > 0) for v, c in zip(part, group.coefficients, strict=True))
-        if true > 1 or (group.complete and true == 0):
-            return False
-        place += len(group.coefficients)
     return True
 
 
@@ -136,22 +127,6 @@ def test_unit_propagation_is_enough(encoding, seed):
                     assert i in implied
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 6, 7, 12, 13, 40])
-def test_the_product_allows_at_most_one(count):
-    template = product_at_most_one(count)
-    solver, enforcer = solver_of(template)
-    with solver:
-        assert solver.solve(assumptions=[enforcer, *(-i for i in range(1, count + 1))])
-        for i in range(1, count + 1):
-            assert solver.solve(assumptions=[enforcer, i])
-            _, implied = solver.propagate([enforcer, i])
-            assert {-j for j in range(1, count + 1) if j != i} <= set(implied)
-        assert solver.solve(assumptions=[-enforcer, *range(1, count + 1)])
-    if count > 30:
-        assert template.num_clauses < 2 * count + 6 * count**0.5 + 10
-        assert template.num_auxiliary < 4 * count**0.5
-
-
 def stated_size(n: int, k: int) -> tuple[int, int]:
     """Clauses and variables of a totalizer, as its module's docstring states them."""
 
@@ -209,16 +184,6 @@ def test_a_sorted_group_costs_a_clause_for_each_value():
     template = totalizer(shape, LIMIT)
     assert template.num_clauses < totalizer(blind, LIMIT).num_clauses
     assert template.num_clauses < 1.35 * count_alone.num_clauses
-
-
-def test_positions_of_two_single_choices_are_linear_in_size():
-    m = 40
-    first = LiteralGroup(tuple(range(m, 0, -1)), complete=True)
-    second = LiteralGroup(tuple(-i for i in range(1, m + 1)), complete=True)
-    total = m * (m + 1)
-    shape = SumShape(0, total // 2, (), (), (first, second))
-    assert encode(shape).num_clauses <= 5 * m
-    assert total == shape.total
 
 
 def test_rows_with_too_many_sums_are_added_in_binary():
