@@ -8,8 +8,6 @@ Modules, to be read in this order: `layout` (the entries of files), `machine`, `
 `floors` (bounds on times).
 """
 
-from __future__ import annotations
-
 from .floors import FloorsCheck
 from .forest import ForestCheck
 from .frontier import FrontierCheck, digest

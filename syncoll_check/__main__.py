@@ -1,7 +1,5 @@
 """Checks files: ``python -m syncoll_check [--claims] FILE...``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

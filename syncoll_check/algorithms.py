@@ -4,8 +4,6 @@ Sets of nodes are integers, see `mask_of`.  The loads of a link or a bound in al
 integer with `WIDTH` bits for each step; a delay shifts them.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Recomputes lower bounds: the methods of docs/certificates.md, "Certificates"."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction

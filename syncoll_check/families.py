@@ -1,7 +1,5 @@
 """Families: algorithms for every m, which start waves of chunks one after the other (step 13)."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks bounds on times: docs/certificates.md, "Flows over time"."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 from fractions import Fraction

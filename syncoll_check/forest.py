@@ -1,7 +1,5 @@
 """Checks packed trees and their cuts: docs/certificates.md, "Forests"."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Checks frontiers and bounds: docs/certificates.md, "The check"."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ A *kind* is a function from a JSON value to the checked value, with exact ratios
 such as "7/6", and without unknown entries.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The checks of this project: ``python -m tasks [NAME]``; without a name all that CI runs."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """``python -m tasks``."""
 
-from __future__ import annotations
-
 import sys
 
 from tasks import main

@@ -4,8 +4,6 @@ A page of ``benchmarks/results`` has a line with the commit and the date that ma
 folders that its figures depend on, see ``made_at`` in ``benchmarks/tables.py``.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A sentence has no word of the list `_BANNED` and at most 30 words.  Text between
 and blocks of code do not count.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

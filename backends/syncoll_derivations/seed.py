@@ -4,8 +4,6 @@ Local searches improve associations for the fewest steps, for a few more, and fo
 steps, in turn.  Every better one is packed for each S at which it may be the best.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction

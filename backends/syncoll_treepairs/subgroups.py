@@ -5,8 +5,6 @@ Under a subgroup the images of these pairs are pairs of their own, with numbers 
 own.  They make a packing of the same cost, so no column is generated again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A module for JAX: permutations between the devices of a mesh axis, within shard_map."""
 
-from __future__ import annotations
-
 from syncoll.plugins import ExporterRecord
 
 RECORD = ExporterRecord(

@@ -1,7 +1,5 @@
 """The parts of a module for JAX."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from syncoll.runtime import TableExporter

@@ -1,7 +1,5 @@
 """A file in C for any MPI, with the signature of MPI's own collective."""
 
-from __future__ import annotations
-
 from syncoll.plugins import ExporterRecord
 
 RECORD = ExporterRecord(

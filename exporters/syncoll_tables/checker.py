@@ -1,7 +1,5 @@
 """Checks modules: replays their table, and compares it with the collective and the template."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

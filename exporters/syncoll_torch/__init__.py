@@ -1,7 +1,5 @@
 """A module for torch.distributed: point-to-point operations on any backend that has them."""
 
-from __future__ import annotations
-
 from syncoll.plugins import ExporterRecord
 
 RECORD = ExporterRecord(

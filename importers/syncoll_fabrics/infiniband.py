@@ -8,8 +8,6 @@
 A cable stands at both of its ends.  Adapters are compute nodes, in the order of the file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

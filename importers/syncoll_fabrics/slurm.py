@@ -11,8 +11,6 @@ A tree has a link for each name behind ``Nodes`` and ``Switches``.  A block is a
 nodes; one more switch joins the blocks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import product

@@ -15,8 +15,6 @@ is two links, and parallel edges of a multigraph add up.  Compute nodes are numb
 the file, and so are switches.
 """
 
-from __future__ import annotations
-
 import re
 
 from syncoll.plugins import ImporterRecord, Option

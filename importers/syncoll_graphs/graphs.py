@@ -11,8 +11,6 @@ networkx, which makes new nodes of ids that are misspelt in an edge.  GraphML is
 once it is known to be harmless and to name only nodes that exist.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A fabric from a graph with attributes; a topology if it has no switch and no unit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction

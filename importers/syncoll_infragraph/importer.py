@@ -13,8 +13,6 @@ Components of the kind xpu are the compute nodes, and all others pass data on.  
 device again.  Two components have at most one edge, as in the package's own graph.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Mapping, Sequence

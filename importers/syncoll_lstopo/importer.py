@@ -12,8 +12,6 @@
       <u64values length="24">1000000 25000 25000 1000000 </u64values>
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """MSCCL topology JSON: input of msccl-tools' ``msccl`` command and output of its encoder."""
 
-from __future__ import annotations
-
 import re
 
 from syncoll.plugins import ImporterRecord

@@ -16,8 +16,6 @@ A line's links belong to the device that begins in the column of its plus.  Band
 Only links of PCIe are printed once, below their upper end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

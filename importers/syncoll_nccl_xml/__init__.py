@@ -4,8 +4,6 @@ One importer reads both: RCCL has ``xgmi`` links where NCCL has ``nvlink``, and 
 for the generation of a GPU.  The file states which it is.
 """
 
-from __future__ import annotations
-
 import re
 
 from syncoll.plugins import CLUSTER_OPTIONS, NETWORK_OPTION, ImporterRecord, Option

@@ -10,8 +10,6 @@
   join the machine to others like it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction

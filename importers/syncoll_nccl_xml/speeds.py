@@ -4,8 +4,6 @@ The figures are from the two libraries' own topology code (NCCL 2.2x `src/graph/
 ROCm 6): bandwidths that their authors measured, lower than in the data sheets.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 _NVLINK = (

@@ -14,8 +14,6 @@ the same ones again, so that places are pairs of host and address.  The host is 
 only one.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction

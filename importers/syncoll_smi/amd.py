@@ -1,7 +1,5 @@
 """``amd-smi topology``: tables of access, weights, hops, link types and bandwidths, or as JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ that names the columns, and below it a row of cells for each device, then its CP
 the words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Islands: GPUs that NVLinks join, either directly or through NVSwitches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ removed first, even if their escape character was lost on the way or is written 
 shows ``ESC [4m`` as an underline, a copied text has ``[4m``, ``^[[4m`` or ``\\x1b[4m``.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

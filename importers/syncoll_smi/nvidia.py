@@ -5,8 +5,6 @@ that a GPU seems to have more than any GPU has, which reveals NVSwitches.  The n
 total of each GPU, not of each pair.  Pairs with four NVLinks are bridges of workstation cards.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations

@@ -3,8 +3,6 @@
 Speeds are from the makers' data sheets, of one link in each direction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

@@ -6,8 +6,6 @@ Intel: ``MDF`` joins the tiles of a card, ``XL16`` is 16 lanes of Xe Link, and `
 the other tile (CLI guide of XPU Manager).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

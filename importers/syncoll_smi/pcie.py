@@ -6,8 +6,6 @@ switch has equal lanes of its own; no tool prints their number or speed.  Networ
 too where they join boxes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum

@@ -4,8 +4,6 @@ Both print for each pair of GPUs whether xGMI or PCIe joins them, the number of 
 but not the number of links.  A pair that xGMI joins in one hop has a link; more hops use others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ keep the shares below the prices.  Prices are equal on orbits of bounds under au
 shares on orbits of links under the automorphisms that keep the node of the tree.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

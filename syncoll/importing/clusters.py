@@ -13,8 +13,6 @@ Boxes of one domain share their NVSwitches, as the trays of a rack do; such a do
 whose cards join it to other domains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

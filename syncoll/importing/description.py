@@ -1,7 +1,5 @@
 """Reads the file that describes a machine, in any encoding that its tool or shell wrote."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import sys

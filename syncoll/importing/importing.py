@@ -1,7 +1,5 @@
 """Runs an importer: its options, the check of its result, and the spec made from that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """JSON as other tools write it: parsed strictly, with exact numbers, and in bounded time."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from fractions import Fraction

@@ -8,8 +8,6 @@ since both libraries treat all PCIe paths alike.  The links of network cards sha
 excess over PCIe.  The machines of the library use the same values.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 

@@ -6,8 +6,6 @@ links between; they place each device below another.  Host links are left out wh
 suffice, except the paths to the network cards that join boxes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

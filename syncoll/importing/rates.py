@@ -1,7 +1,5 @@
 """Link speeds as people write them: ``25``, ``25GB/s``, ``200 Gb/s``, ``16GT/s x16``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

@@ -4,8 +4,6 @@ Links of one kind make one statement; links from all nodes to one switch, or bet
 ``for``.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """XML as other tools write it: parsed without entities, and without opening other files."""
 
-from __future__ import annotations
-
 from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml.ElementTree

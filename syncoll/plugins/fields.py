@@ -3,8 +3,6 @@
 The annotation of a field defines its allowed values.
 """
 
-from __future__ import annotations
-
 import builtins
 import dataclasses
 import importlib

@@ -6,8 +6,6 @@ of their own.  The group begins with one that acts freely on the nodes.  It grow
 merge orbits of links and it stays small, since C is a multiple of its order.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ buffer, connect to no rank, or wait forever.  Missing messages or flags and wron
 by executing the file, not here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

@@ -10,8 +10,6 @@ An XML library accepts input that the runtimes refuse.  Nothing is expanded or l
 hostile file can only be long.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ sends or waits, and otherwise ends with one.  In the latter case ``r`` and ``cpy
 element by the thread that sent the element at the same offset; ``re`` assigns elements differently.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
