@@ -1,8 +1,7 @@
 """Finds a Hamiltonian cycle quickly, or the reason why none exists.
 
-Tries constant strides through the node numbers, cycles of grids, a bounded depth-first search that
-prefers the neighbour with the fewest ways on (Warnsdorff) and necessary conditions.  Last comes
-CP-SAT's circuit constraint, which also proves infeasibility.
+Tries constant strides through the node numbers, cycles of grids and necessary conditions.  Last
+comes CP-SAT's circuit constraint, which also proves infeasibility.
 """
 
 from itertools import pairwise
@@ -17,7 +16,6 @@ from syncoll_classics.grid import Grid, recognise_grid
 Cycle = tuple[int, ...]
 """The nodes of a directed cycle in order, from node 0 on."""
 
-_MOST_VISITS = 20_000
 _MOST_STRIDES = 64
 _MOST_LINKS = 20_000
 """Most links of a topology that is given to CP-SAT."""
@@ -32,9 +30,6 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
         return known[0]
     if reason := _obstacle(topology):
         return reason
-    found = _depth_first(topology, began + seconds / 2)
-    if found is not None:
-        return found
     if len(topology.links) > _MOST_LINKS:
         return f"no Hamiltonian cycle was found in {seconds:g} s"
     left = max(0.1, began + seconds - now())
@@ -75,7 +70,7 @@ def _grid_cycles(grid: Grid) -> list[list[int]]:
         # Down the first column at the end; up and down the others, row by row.
         inner = [row[1:] if i % 2 == 0 else row[:0:-1] for i, row in enumerate(nodes.tolist())]
         return [[node for row in inner for node in row] + nodes[::-1, 0].tolist()]
-    return [_odd_torus(nodes)] if grid.closed else []
+    return []
 
 
 def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
@@ -105,25 +100,6 @@ def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
     return None
 
 
-def _odd_torus(nodes: IntArray) -> list[int]:
-    """A cycle of a torus with odd sides: all links of a row but one, then a step down.
-
-    A row passed to the right shifts the column by one to the left, and vice versa.  The cycle
-    closes if the rows passed to the left exceed the others by the number of columns.
-    """
-    if len(nodes) < nodes.shape[1]:
-        nodes = nodes.T
-    rows, columns = nodes.shape
-    leftward = (rows + columns) // 2
-    cycle: list[int] = []
-    start = 0
-    for i in range(rows):
-        turn = -1 if i < leftward else 1
-        cycle += [int(nodes[i, (start + turn * k) % columns]) for k in range(columns)]
-        start = (start - turn) % columns
-    return cycle
-
-
 def _obstacle(topology: Topology) -> str:
     """A reason why no cycle can pass all nodes; empty if no obstacle is found."""
     import networkx as nx  # slow to import, and only needed without an evident cycle
@@ -143,37 +119,6 @@ def _obstacle(topology: Topology) -> str:
                 f"{min(sides)} and {max(sides)} nodes"
             )
     return ""
-
-
-def _depth_first(topology: Topology, deadline: float) -> Cycle | None:
-    """Backtracking, first to the neighbour with the fewest ways on, for a bounded time."""
-    onward = [[topology.links[i][1] for i in at] for at in topology.out_links]
-    into = [{topology.links[i][0] for i in at} for at in topology.in_links]
-    used = [False] * len(onward)
-    used[0] = True
-    path = [0]
-
-    def choices(node: int) -> list[int]:
-        free = [n for n in onward[node] if not used[n]]
-        free.sort(key=lambda n: (sum(not used[m] for m in onward[n]), n), reverse=True)
-        return free
-
-    stack = [choices(0)]
-    for _ in range(_MOST_VISITS):
-        if len(path) == len(onward) and path[-1] in into[0]:
-            return tuple(path)
-        if now() > deadline:
-            return None
-        while stack and not stack[-1]:
-            stack.pop()
-            used[path.pop()] = False
-        if not stack:
-            return None
-        node = stack[-1].pop()
-        used[node] = True
-        path.append(node)
-        stack.append(choices(node))
-    return None
 
 
 def find_circuits(
