@@ -1,15 +1,14 @@
 """Adds rings one after the other, each where most capacity is left.
 
 A link's price is the sum, over its bounds, of a chunk's share of the remaining capacity; a link of
-a full bound cannot be used.  The cheapest tour is the next ring: a nearest-neighbour tour, improved
-by moving segments of up to three nodes, either way round.  On dense networks this finds good cycles
-of a hundred nodes in milliseconds, where a solver would have tens of thousands of literals.
-Randomised restarts use the remaining time.
+a full bound cannot be used.  The cheapest tour that OR-Tools' local search finds is the next ring.
+On dense networks it takes milliseconds for a hundred nodes, where CP-SAT would have tens of
+thousands of literals.  Randomised restarts use the remaining time.
 """
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import FloatArray
 from syncoll.clock import now
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle
@@ -18,7 +17,10 @@ _MOST_NODES = 128
 _LEAST_DEGREE = 4
 """With fewer links a node, on average, random tours find too few cycles."""
 _GUESSES = 8
-_LONGEST_SEGMENT = 3
+_PRICE_UNITS = 1 << 20
+"""The greatest price as an integer."""
+_NOISE = 0.1
+"""The largest random increase of a price."""
 
 
 def priced_rings(
@@ -41,7 +43,7 @@ def priced_rings(
         room.empty()
         while len(rings) + paired < most and now() < deadline:
             prices = room.prices(1 + paired)
-            tour = cheap_tour(prices + prices.T if paired else prices, random, deadline)
+            tour = cheap_tour(prices + prices.T if paired else prices, random)
             if tour is None:
                 break
             added = [tour, (tour[0], *tour[:0:-1])] if paired else [tour]
@@ -96,74 +98,35 @@ class RoomForRings:
         return True
 
 
-def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float) -> Cycle | None:
+def cheap_tour(prices: FloatArray, random: np.random.Generator) -> Cycle | None:
     """A cheap Hamiltonian cycle from node 0 on, or None, which proves nothing.
 
     Args:
         prices: ``[source, destination]``, of at least 0; infinite for missing links.
-        random: decides ties and the start.
-        deadline: a time of `syncoll.clock.now`, past which the tour is not improved further.
+        random: changes prices a little, so that each search finds another tour.
     """
-    finite = prices[np.isfinite(prices)]
-    if not len(finite):
+    from ortools.constraint_solver import pywrapcp, routing_enums_pb2 as kinds
+    from ortools.util import optional_boolean_pb2
+
+    known = np.isfinite(prices)
+    if not known.any():
         return None
-    # A missing link costs more than any tour without one, so the moves remove it.
-    missing = (float(finite.max()) + 1.0) * (len(prices) + 1)
-    table = np.where(np.isfinite(prices), prices, missing)
-    np.fill_diagonal(table, missing)
-    order = _moved(table, _greedy(table, random), deadline)
-    if table[order, np.roll(order, -1)].max() >= missing:
+    unit = _PRICE_UNITS / max(float(prices[known].max()), 1e-9)
+    noise = random.uniform(1, 1 + _NOISE, prices.shape)
+    costs = np.zeros(prices.shape, dtype=np.int64)
+    costs[known] = np.rint(prices[known] * noise[known] * unit)
+    missing = 2 * _PRICE_UNITS * (len(prices) + 1)  # more than any tour without such a link
+    costs[~known] = missing
+    routing = pywrapcp.RoutingModel(pywrapcp.RoutingIndexManager(len(prices), 1, 0))
+    routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(costs.tolist()))
+    asked = pywrapcp.DefaultRoutingSearchParameters()
+    asked.first_solution_strategy = kinds.FirstSolutionStrategy.PATH_CHEAPEST_ARC
+    asked.local_search_operators.use_tsp_opt = optional_boolean_pb2.BOOL_TRUE
+    found = routing.SolveWithParameters(asked)
+    if found is None or found.ObjectiveValue() >= missing:
         return None
-    at = int(np.flatnonzero(order == 0)[0])
-    return tuple(np.roll(order, -at).tolist())
-
-
-def _greedy(table: FloatArray, random: np.random.Generator) -> IntArray:
-    """A nearest-neighbour tour."""
-    count = len(table)
-    order = np.empty(count, dtype=np.int64)
-    left = np.ones(count, dtype=bool)
-    node = int(random.integers(count))
-    for i in range(count):
-        order[i], left[node] = node, False
-        if i + 1 < count:
-            onward = np.flatnonzero(left)
-            costs = table[node, onward]
-            node = int(random.choice(onward[costs == costs.min()]))
-    return order
-
-
-def _moved(table: FloatArray, order: IntArray, deadline: float) -> IntArray:
-    """Moves segments while the tour gets cheaper."""
-    count = len(order)
-    going = True
-    while going:
-        going = False
-        for length in range(1, min(_LONGEST_SEGMENT, count - 2) + 1):
-            for at in range(count):
-                if now() > deadline:
-                    return order
-                better = _reinserted(table, np.roll(order, -at), length)
-                if better is not None:
-                    order, going = better, True
-    return order
-
-
-def _reinserted(table: FloatArray, order: IntArray, length: int) -> IntArray | None:
-    """Moves the first nodes to the cheapest place; None if they are there already."""
-    segment, rest = order[:length], order[length:]
-    first, last = segment[0], segment[-1]
-    saved = table[rest[-1], first] + table[last, rest[0]] - table[rest[-1], rest[0]]
-    ahead, behind = rest[:-1], rest[1:]
-    best, result = 1e-9 * (1.0 + abs(float(saved))), None
-    for way in (segment, segment[::-1])[: 1 + (length > 1)]:
-        turned = 0.0
-        if way is not segment:
-            turned = float(table[way[:-1], way[1:]].sum() - table[segment[:-1], segment[1:]].sum())
-        added = table[ahead, way[0]] + table[way[-1], behind] - table[ahead, behind]
-        at = int(added.argmin())
-        gain = float(saved - added[at]) - turned
-        if gain > best:
-            best = gain
-            result = np.concatenate([rest[: at + 1], way, rest[at + 1 :]])
-    return result
+    cycle, at = [0], found.Value(routing.NextVar(routing.Start(0)))
+    while not routing.IsEnd(at):
+        cycle.append(at)
+        at = found.Value(routing.NextVar(at))
+    return tuple(cycle)
