@@ -24,6 +24,7 @@ from syncoll.formula import (
 )
 from syncoll.plugins import Answer, BackendRecord
 from syncoll.plugins.code import NamedCode
+from syncoll.testing import kit
 from syncoll.testing.candidate import SECONDS, BackendUnderTest
 from syncoll.testing.formulas import (
     brute_force_models,
@@ -31,17 +32,6 @@ from syncoll.testing.formulas import (
     pigeonhole,
     planted,
     random_formula,
-)
-from syncoll.testing.kit import (
-    Conformance,
-    ConformanceError,
-    Failure,
-    check_light,
-    check_options,
-    checks_of,
-    demand,
-    failures,
-    values,
 )
 from syncoll.testing.small_formulas import row_cases, tiny_formulas
 from syncoll.trust.drat import check_rup
@@ -54,11 +44,11 @@ _RANDOM_FORMULAS = 200
 def check_record(candidate: BackendUnderTest) -> None:
     """The record has a name without spaces, a one-line summary, and a sound option table."""
     record = candidate.record
-    demand(record.name.isidentifier(), f"{record.name!r} cannot be written after --backend")
-    demand(bool(record.features), "it claims no feature, so it can decide nothing")
+    kit.demand(record.name.isidentifier(), f"{record.name!r} cannot be written after --backend")
+    kit.demand(bool(record.features), "it claims no feature, so it can decide nothing")
     unknown = [feature for feature in record.features if not isinstance(feature, Feature)]
-    demand(not unknown, f"these are not features: {unknown}")
-    check_options(record)
+    kit.demand(not unknown, f"these are not features: {unknown}")
+    kit.check_options(record)
 
 
 def check_answers(candidate: BackendUnderTest) -> None:
@@ -75,10 +65,10 @@ def check_answers(candidate: BackendUnderTest) -> None:
         "should_run": record.should_run(tiny),
     }
     for question, answer in answers.items():
-        demand(isinstance(answer, Answer), f"{question}: {answer!r} is not an Answer")
-        demand(answer.ok or bool(answer.reason), f"{question}: a no without a reason")
+        kit.demand(isinstance(answer, Answer), f"{question}: {answer!r} is not an Answer")
+        kit.demand(answer.ok or bool(answer.reason), f"{question}: a no without a reason")
     for question in ("installed", "licensed", "can_run"):
-        demand(answers[question].ok, f"{question}: {answers[question].reason}")
+        kit.demand(answers[question].ok, f"{question}: {answers[question].reason}")
 
 
 def check_loader(candidate: BackendUnderTest) -> None:
@@ -87,10 +77,10 @@ def check_loader(candidate: BackendUnderTest) -> None:
     try:
         again = pickle.loads(pickle.dumps(load))
     except Exception as error:
-        raise ConformanceError(f"its loader cannot be pickled: {error}") from error
-    demand(again == load, "its loader comes back from pickling as another object")
+        raise kit.ConformanceError(f"its loader cannot be pickled: {error}") from error
+    kit.demand(again == load, "its loader comes back from pickling as another object")
     module = load.module if isinstance(load, NamedCode) else getattr(load, "__module__", "")
-    demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
+    kit.demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
 
 
 def check_trivial(candidate: BackendUnderTest) -> None:
@@ -232,12 +222,12 @@ def _expect_in_time(
 ) -> None:
     """Demands the right verdict, or unknown for lack of time; `solve` checks the clock."""
     outcome = candidate.solve(formula, limits)
-    demand(
+    kit.demand(
         outcome.verdict in (right, Verdict.UNKNOWN),
         f"it answered {outcome.verdict} under a limit of {limits.seconds} s, but the right "
         f"answer is {right}",
     )
-    demand(
+    kit.demand(
         outcome.verdict is right or outcome.reason is StopReason.TIME_LIMIT,
         f"its time was over, but its reason is {outcome.reason} ({outcome.message})",
     )
@@ -265,7 +255,7 @@ def check_settings(candidate: BackendUnderTest) -> None:
     """Every default, choice and end of a range works."""
     record = candidate.record
     for option in record.options:
-        for value in values(option):
+        for value in kit.values(option):
             settings = {option.name: value}
             name = f"option {option.name} = {value}"
             unsat = pigeonhole(3, record.features)
@@ -281,10 +271,12 @@ def check_seconds(candidate: BackendUnderTest) -> None:
         outcome = candidate.solve(formula)
         for phase in ("load", "solve"):
             seconds = outcome.seconds.get(phase)
-            demand(seconds is not None, f"its seconds lack {phase!r}: {dict(outcome.seconds)}")
-            demand(seconds is None or 0 <= seconds < SECONDS, f"{phase} took {seconds} s")
+            kit.demand(seconds is not None, f"its seconds lack {phase!r}: {dict(outcome.seconds)}")
+            kit.demand(seconds is None or 0 <= seconds < SECONDS, f"{phase} took {seconds} s")
         for name, value in outcome.statistics.items():
-            demand(isinstance(value, int | float), f"statistic {name} is {value!r}, not a number")
+            kit.demand(
+                isinstance(value, int | float), f"statistic {name} is {value!r}, not a number"
+            )
 
 
 def check_proofs(candidate: BackendUnderTest) -> None:
@@ -299,15 +291,17 @@ def check_proofs(candidate: BackendUnderTest) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder).resolve() / "proof"
             outcome = candidate.solve(formula, Limits(seconds=SECONDS, proof=file))
-            demand(outcome.verdict is Verdict.UNSAT, f"clauses that are unsat: {outcome.verdict}")
-            demand(outcome.proof == file and file.is_file(), "it wrote no proof into the file")
+            kit.demand(
+                outcome.verdict is Verdict.UNSAT, f"clauses that are unsat: {outcome.verdict}"
+            )
+            kit.demand(outcome.proof == file and file.is_file(), "it wrote no proof into the file")
             lines = file.read_text(encoding="latin-1").splitlines()
         clauses = [list(clause.literals) for clause in formula.clauses()]
         checked = check_rup(formula.num_booleans, clauses, lines)
-        demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
+        kit.demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
 
 
-BACKEND_CHECKS = checks_of(
+BACKEND_CHECKS = kit.checks_of(
     check_record,
     check_answers,
     check_loader,
@@ -322,19 +316,19 @@ BACKEND_CHECKS = checks_of(
     check_limits,
     check_seconds,
     check_proofs,
-    light_record=check_light,
+    light_record=kit.check_light,
     options=check_settings,
 )
 """Every check by its name."""
 
 
-def check_backend(record: BackendRecord) -> list[Failure]:
+def check_backend(record: BackendRecord) -> list[kit.Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
     with closing(BackendUnderTest(record)) as candidate:
-        return failures(BACKEND_CHECKS, candidate)
+        return kit.failures(BACKEND_CHECKS, candidate)
 
 
-class BackendConformance(Conformance, checks=BACKEND_CHECKS):
+class BackendConformance(kit.Conformance, checks=BACKEND_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[BackendRecord]

@@ -13,15 +13,7 @@ from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.plugins import BoundRecord, PluginManager
 from syncoll.plugins.plugin_bounds import proved_by
-from syncoll.testing.kit import (
-    Conformance,
-    Failure,
-    check_light,
-    check_options,
-    checks_of,
-    demand,
-    failures,
-)
+from syncoll.testing import kit
 from syncoll.testing.seeds import proposals, questions
 
 __all__ = ["BOUND_CHECKS", "BoundConformance", "check_bound"]
@@ -61,7 +53,7 @@ def check_proofs(record: BoundRecord) -> None:
         for steps in (None, about.least_steps, about.least_steps + 1)
         for bound in _proved(record, about, steps)
     ]
-    demand(any(found), "it proved nothing for any collective on any machine")
+    kit.demand(any(found), "it proved nothing for any collective on any machine")
 
 
 def check_algorithms(record: BoundRecord) -> None:
@@ -73,14 +65,14 @@ def check_algorithms(record: BoundRecord) -> None:
             for one in _proved(record, about, steps):
                 low = one.rounds / about.shape.chunks
                 proved = f"R/C >= {low} for S = {steps}, but seed {seed.name} has {cost}"
-                demand(low <= cost, f"{_named(about)}: {proved}")
+                kit.demand(low <= cost, f"{_named(about)}: {proved}")
 
 
 def check_repeatable(record: BoundRecord) -> None:
     """The bounds for a question are the same each time."""
     for about in _asked()[::_EVERY]:
         first, again = (_proved(record, about, about.least_steps) for _ in range(2))
-        demand(first == again, f"{_named(about)}: two runs prove different bounds")
+        kit.demand(first == again, f"{_named(about)}: two runs prove different bounds")
 
 
 def check_time(record: BoundRecord) -> None:
@@ -89,21 +81,23 @@ def check_time(record: BoundRecord) -> None:
         began = time.perf_counter()
         _proved(record, about, about.least_steps, work=0.0)
         spent = time.perf_counter() - began
-        demand(spent < _SOON_SECONDS, f"{_named(about)}: without any time it took {spent:.1f} s")
+        kit.demand(
+            spent < _SOON_SECONDS, f"{_named(about)}: without any time it took {spent:.1f} s"
+        )
 
 
-BOUND_CHECKS = checks_of(
-    check_options, check_light, check_proofs, check_algorithms, check_repeatable, check_time
+BOUND_CHECKS = kit.checks_of(
+    kit.check_options, kit.check_light, check_proofs, check_algorithms, check_repeatable, check_time
 )
 """Every check by its name."""
 
 
-def check_bound(record: BoundRecord) -> list[Failure]:
+def check_bound(record: BoundRecord) -> list[kit.Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    return failures(BOUND_CHECKS, record)
+    return kit.failures(BOUND_CHECKS, record)
 
 
-class BoundConformance(Conformance, checks=BOUND_CHECKS):
+class BoundConformance(kit.Conformance, checks=BOUND_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[BoundRecord]

@@ -20,18 +20,9 @@ from syncoll.plugins import (
     resolve_options,
 )
 from syncoll.solving import Solver
+from syncoll.testing import kit
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.instances import connected_topology, random_instance
-from syncoll.testing.kit import (
-    Conformance,
-    Failure,
-    check_light,
-    check_options,
-    checks_of,
-    demand,
-    failures,
-    values,
-)
 
 __all__ = ["ENCODING_CHECKS", "EncodingConformance", "check_encoding"]
 
@@ -97,14 +88,14 @@ def check_truth(record: EncodingRecord) -> None:
     exactly if an exhaustive search does; the decoded algorithm is valid."""
     settings: list[dict[str, object]] = [{}]
     if not record.combining:  # a solver takes only options for the other kind
-        settings += [{o.name: value} for o in record.options for value in values(o)]
+        settings += [{o.name: value} for o in record.options for value in kit.values(o)]
     for chosen in settings:
         with _solver(record, chosen) as solver:
             for instance, truth in _cases(record, _INSTANCES_EACH if chosen else _INSTANCES):
                 outcome = solver.solve(instance).outcome
                 right = Verdict.SAT if truth else Verdict.UNSAT
                 with_ = f" with {chosen}" if chosen else ""
-                demand(
+                kit.demand(
                     outcome.verdict is right,
                     f"{instance}{with_}: {outcome.verdict} {outcome.message}, but the right "
                     f"answer is {right}",
@@ -122,9 +113,9 @@ def check_repeatable(record: EncodingRecord) -> None:
         one, two = (encoding.encode(instance, options).formula for _ in range(2))
         for field in fields(one):
             same = np.array_equal(getattr(one, field.name), getattr(two, field.name))
-            demand(same, f"two formulas of one instance differ in {field.name}")
+            kit.demand(same, f"two formulas of one instance differ in {field.name}")
         kept = np.array_equal(before, (instance.pre, instance.post))
-        demand(kept, "it changed the instance")
+        kit.demand(kept, "it changed the instance")
 
 
 def check_size(record: EncodingRecord) -> None:
@@ -142,7 +133,7 @@ def check_size(record: EncodingRecord) -> None:
         instance = Instance(ring, name, 1, steps, 4, pre, post, combining=record.combining)
         said = encoding.literals(instance, options)
         real = encoding.encode(instance, options).formula.size().literals
-        demand(
+        kit.demand(
             real / 3 <= said <= real * 3, f"it estimates {said:,} literals, but there are {real:,}"
         )
 
@@ -158,9 +149,9 @@ def check_hints(record: EncodingRecord) -> None:
             algorithm = solver.solve(instance).algorithm
             assert algorithm is not None
             variables = np.abs(encoded.hint(algorithm))
-            demand(len(np.unique(variables)) == len(variables), "a hint names a variable twice")
+            kit.demand(len(np.unique(variables)) == len(variables), "a hint names a variable twice")
             inside = bool(((variables >= 1) & (variables <= encoded.formula.num_booleans)).all())
-            demand(inside, "a hint names a variable that the formula lacks")
+            kit.demand(inside, "a hint names a variable that the formula lacks")
 
 
 def check_labels(record: EncodingRecord) -> None:
@@ -175,23 +166,29 @@ def check_labels(record: EncodingRecord) -> None:
             (labels.booleans, encoded.formula.num_booleans),
             (labels.integers, encoded.formula.num_integers),
         ):
-            demand(len(rows) == count, f"{len(rows)} labels for {count} variables")
+            kit.demand(len(rows) == count, f"{len(rows)} labels for {count} variables")
             distinct = len(np.unique(rows, axis=0))
-            demand(distinct == count, f"{count} variables have {distinct} labels")
+            kit.demand(distinct == count, f"{count} variables have {distinct} labels")
 
 
-ENCODING_CHECKS = checks_of(
-    check_options, check_light, check_truth, check_repeatable, check_size, check_hints, check_labels
+ENCODING_CHECKS = kit.checks_of(
+    kit.check_options,
+    kit.check_light,
+    check_truth,
+    check_repeatable,
+    check_size,
+    check_hints,
+    check_labels,
 )
 """Every check by its name."""
 
 
-def check_encoding(record: EncodingRecord) -> list[Failure]:
+def check_encoding(record: EncodingRecord) -> list[kit.Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    return failures(ENCODING_CHECKS, record)
+    return kit.failures(ENCODING_CHECKS, record)
 
 
-class EncodingConformance(Conformance, checks=ENCODING_CHECKS):
+class EncodingConformance(kit.Conformance, checks=ENCODING_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[EncodingRecord]

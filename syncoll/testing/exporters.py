@@ -11,17 +11,8 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import ExporterRecord, ExportRequest, resolve_options
 from syncoll.runtime import export_verified
+from syncoll.testing import kit
 from syncoll.testing.instances import random_case
-from syncoll.testing.kit import (
-    Conformance,
-    Failure,
-    check_light,
-    check_options,
-    checks_of,
-    demand,
-    failures,
-    values,
-)
 
 __all__ = ["EXPORTER_CHECKS", "ExporterConformance", "check_exporter"]
 
@@ -48,7 +39,7 @@ def _exports(
         try:
             yield request, export_verified(record, request, given or {}).exported.files
         except ExportError as error:
-            demand(bool(str(error)), "it rejects an algorithm without a reason")
+            kit.demand(bool(str(error)), "it rejects an algorithm without a reason")
 
 
 def _refused(
@@ -59,7 +50,7 @@ def _refused(
     try:
         record.load_checker().check(files, options, instance)
     except VerificationError as error:
-        demand(bool(str(error)), "its checker rejects files without a reason")
+        kit.demand(bool(str(error)), "its checker rejects files without a reason")
         return True
     return False
 
@@ -70,18 +61,18 @@ def check_files(record: ExporterRecord) -> None:
     for request, files in _exports(record):
         found += 1
         again = export_verified(record, request, {}).exported.files
-        demand(dict(files) == dict(again), f"{request.name}: it writes other files each time")
+        kit.demand(dict(files) == dict(again), f"{request.name}: it writes other files each time")
         known = [record.recognises(Path(name), text[:4096]) for name, text in files.items()]
-        demand(any(known), f"{request.name}: it does not recognise {', '.join(files)}")
-    demand(found > 0, "it exports none of the usual collectives")
+        kit.demand(any(known), f"{request.name}: it does not recognise {', '.join(files)}")
+    kit.demand(found > 0, "it exports none of the usual collectives")
 
 
 def check_settings(record: ExporterRecord) -> None:
     """With every value of every option its files pass its checker."""
     for option in record.options:
-        for value in values(option):
+        for value in kit.values(option):
             for request, files in islice(_exports(record, {option.name: value}), _CASES_EACH):
-                demand(len(files) > 0, f"{request.name} with {option.name} = {value}: no file")
+                kit.demand(len(files) > 0, f"{request.name} with {option.name} = {value}: no file")
 
 
 def check_meant(record: ExporterRecord) -> None:
@@ -94,7 +85,9 @@ def check_meant(record: ExporterRecord) -> None:
         )
         if not (same and a.topology.num_nodes == b.topology.num_nodes):
             wrong = _refused(record, files, b)
-            demand(wrong, f"files for {one.collective} pass as {other.collective} of other chunks")
+            kit.demand(
+                wrong, f"files for {one.collective} pass as {other.collective} of other chunks"
+            )
 
 
 def check_executed(record: ExporterRecord) -> None:
@@ -123,8 +116,10 @@ def check_executed(record: ExporterRecord) -> None:
             files = record.load().export(replace(request, algorithm=less), options).files
         except (ExportError, VerificationError):
             continue
-        demand(_refused(record, files, instance), f"{request.name}: a missing send goes unnoticed")
-    demand(
+        kit.demand(
+            _refused(record, files, instance), f"{request.name}: a missing send goes unnoticed"
+        )
+    kit.demand(
         refused >= looked / 2,
         f"of {looked} files with another digit its checker rejects only {refused}",
     )
@@ -144,7 +139,7 @@ def check_damage(record: ExporterRecord) -> None:
         "an additional file": {**files, f"x-{name}": content},
     }
     for what, damaged in wrong.items():
-        demand(_refused(record, damaged, request.instance), f"its checker passes {what}")
+        kit.demand(_refused(record, damaged, request.instance), f"its checker passes {what}")
     rng = random.Random(7)
     for _ in range(_DAMAGES):
         at, byte = rng.randrange(len(content)), bytes([rng.randrange(256)])
@@ -153,9 +148,9 @@ def check_damage(record: ExporterRecord) -> None:
             _refused(record, {**files, name: changed}, request.instance)
 
 
-EXPORTER_CHECKS = checks_of(
-    check_options,
-    check_light,
+EXPORTER_CHECKS = kit.checks_of(
+    kit.check_options,
+    kit.check_light,
     check_files,
     check_settings,
     check_meant,
@@ -165,12 +160,12 @@ EXPORTER_CHECKS = checks_of(
 """Every check by its name."""
 
 
-def check_exporter(record: ExporterRecord) -> list[Failure]:
+def check_exporter(record: ExporterRecord) -> list[kit.Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    return failures(EXPORTER_CHECKS, record)
+    return kit.failures(EXPORTER_CHECKS, record)
 
 
-class ExporterConformance(Conformance, checks=EXPORTER_CHECKS):
+class ExporterConformance(kit.Conformance, checks=EXPORTER_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[ExporterRecord]

@@ -7,15 +7,7 @@ from typing import ClassVar, NamedTuple
 from syncoll.errors import ImportFormatError
 from syncoll.importing import import_machine, import_spec
 from syncoll.plugins import Imported, ImporterRecord
-from syncoll.testing.kit import (
-    Conformance,
-    Failure,
-    check_light,
-    check_options,
-    checks_of,
-    demand,
-    failures,
-)
+from syncoll.testing import kit
 
 __all__ = ["IMPORTER_CHECKS", "ImporterConformance", "check_importer"]
 
@@ -43,25 +35,25 @@ def _read(record: ImporterRecord, text: str) -> Imported | None:
     try:
         return import_machine(record, text, "a file")
     except ImportFormatError as error:
-        demand(bool(str(error)), "it rejects a text without a reason")
+        kit.demand(bool(str(error)), "it rejects a text without a reason")
         return None
 
 
 def check_samples(reading: _Reading) -> None:
     """Healthy texts are recognised, become the same machine each time, and a spec of it."""
-    demand(len(reading.samples) > 0, "there is no sample of its format")
+    kit.demand(len(reading.samples) > 0, "there is no sample of its format")
     for text in reading.samples:
-        demand(reading.record.recognises(text), "it does not recognise a sample")
+        kit.demand(reading.record.recognises(text), "it does not recognise a sample")
         one, two = (import_machine(reading.record, text, "a file") for _ in range(2))
-        demand(one.machine == two.machine, "a sample becomes another machine each time")
+        kit.demand(one.machine == two.machine, "a sample becomes another machine each time")
         import_spec(reading.record, text, "a file", name="sample")
 
 
 def check_junk(reading: _Reading) -> None:
     """Texts that do not describe machines are rejected, in words, and not recognised."""
     for text in _JUNK:
-        demand(_read(reading.record, text) is None, f"it reads a machine from {text[:20]!r}")
-        demand(not reading.record.recognises(text), f"it recognises {text[:20]!r}")
+        kit.demand(_read(reading.record, text) is None, f"it reads a machine from {text[:20]!r}")
+        kit.demand(not reading.record.recognises(text), f"it recognises {text[:20]!r}")
 
 
 def check_mutants(reading: _Reading) -> None:
@@ -84,20 +76,22 @@ def check_mutants(reading: _Reading) -> None:
             reading.record.recognises(damaged)
 
 
-IMPORTER_CHECKS = checks_of(check_options, check_light, check_samples, check_junk, check_mutants)
+IMPORTER_CHECKS = kit.checks_of(
+    kit.check_options, kit.check_light, check_samples, check_junk, check_mutants
+)
 """Every check by its name."""
 
 
-def check_importer(record: ImporterRecord, samples: Sequence[str]) -> list[Failure]:
+def check_importer(record: ImporterRecord, samples: Sequence[str]) -> list[kit.Failure]:
     """Runs every check and returns the failures; an empty list is a pass.
 
     Args:
         samples: healthy texts, at least one, as its tool prints them.
     """
-    return failures(IMPORTER_CHECKS, _Reading(record, samples))
+    return kit.failures(IMPORTER_CHECKS, _Reading(record, samples))
 
 
-class ImporterConformance(Conformance, checks=IMPORTER_CHECKS):
+class ImporterConformance(kit.Conformance, checks=IMPORTER_CHECKS):
     """The checks as tests: subclass it and set `record` and `samples`."""
 
     record: ClassVar[ImporterRecord]

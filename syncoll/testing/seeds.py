@@ -12,17 +12,7 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits, SeedRecord, resolve_options
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll.testing.kit import (
-    Conformance,
-    ConformanceError,
-    Failure,
-    check_light,
-    check_options,
-    checks_of,
-    demand,
-    failures,
-    values,
-)
+from syncoll.testing import kit
 from syncoll.trust import require_valid
 
 _TOPOLOGIES = ("ring(4)", "line(3)", "hub(4)", "fully_connected(5)", "hypercube(3)", "torus(3,3)")
@@ -84,8 +74,8 @@ def proposals(
 ) -> list[Proposal]:
     """A seed's verified proposals, if it fits.  Work is counted, not seconds."""
     fits = record.fits(topology, collective)
-    demand(not fits.failed, f"fits: {fits.reason}")
-    demand(
+    kit.demand(not fits.failed, f"fits: {fits.reason}")
+    kit.demand(
         fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no without a reason"
     )
     if not fits.ok:
@@ -104,7 +94,7 @@ def proposals(
             require_valid(instance, one.algorithm)
         except VerificationError as error:
             where = f"{collective.name} on {topology.name}, C = {one.chunks}"
-            raise ConformanceError(f"{where}, S = {steps}, R = {rounds}: {error}") from error
+            raise kit.ConformanceError(f"{where}, S = {steps}, R = {rounds}: {error}") from error
     return made
 
 
@@ -112,7 +102,7 @@ def check_proposals(record: SeedRecord) -> None:
     """Its proposals solve their collectives, and it has a proposal for some collective."""
     asked = questions(record.counts_copies), questions(special=True)
     found = any(sum(len(proposals(record, *one)) for one in each) for each in asked)
-    demand(found, "it proposed nothing for any collective on any machine")
+    kit.demand(found, "it proposed nothing for any collective on any machine")
 
 
 def check_repeatable(record: SeedRecord) -> None:
@@ -121,7 +111,7 @@ def check_repeatable(record: SeedRecord) -> None:
         firsts = [proposals(record, *question, most=1) for _ in range(2)]
         same = [[(p.chunks, p.algorithm) for p in made] for made in firsts]
         where = f"{question[1].name} on {question[0].name}"
-        demand(same[0] == same[1], f"{where}: two runs begin with different algorithms")
+        kit.demand(same[0] == same[1], f"{where}: two runs begin with different algorithms")
 
 
 def check_time(record: SeedRecord) -> None:
@@ -131,32 +121,37 @@ def check_time(record: SeedRecord) -> None:
         proposals(record, *question, SeedLimits(seconds=0.0))
         spent = time.perf_counter() - began
         where = f"{question[1].name} on {question[0].name}"
-        demand(spent < _SOON_SECONDS, f"{where}: without any time it worked for {spent:.1f} s")
+        kit.demand(spent < _SOON_SECONDS, f"{where}: without any time it worked for {spent:.1f} s")
 
 
 def check_settings(record: SeedRecord) -> None:
     """With every value of every option its proposals are valid; errors are in words."""
     for option in record.options:
-        for value in values(option):
+        for value in kit.values(option):
             for question in questions(record.counts_copies)[::11]:
                 try:
                     proposals(record, *question, None, {option.name: value})
                 except OptionError as error:
-                    demand(option.name in str(error), f"{error}: it does not name the option")
+                    kit.demand(option.name in str(error), f"{error}: it does not name the option")
 
 
-SEED_CHECKS = checks_of(
-    check_options, check_light, check_proposals, check_repeatable, check_time, check_settings
+SEED_CHECKS = kit.checks_of(
+    kit.check_options,
+    kit.check_light,
+    check_proposals,
+    check_repeatable,
+    check_time,
+    check_settings,
 )
 """Every check by its name."""
 
 
-def check_seed(record: SeedRecord) -> list[Failure]:
+def check_seed(record: SeedRecord) -> list[kit.Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    return failures(SEED_CHECKS, record)
+    return kit.failures(SEED_CHECKS, record)
 
 
-class SeedConformance(Conformance, checks=SEED_CHECKS):
+class SeedConformance(kit.Conformance, checks=SEED_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[SeedRecord]
