@@ -4,6 +4,8 @@ A record names its code, so that registering it imports nothing else; the code i
 first call.
 """
 
+from __future__ import annotations
+
 import importlib
 import operator
 import re

@@ -1,5 +1,7 @@
 """Facts about the installed plugins, such as whether they can run here."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

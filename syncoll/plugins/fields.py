@@ -3,6 +3,8 @@
 The annotation of a field defines its allowed values.
 """
 
+from __future__ import annotations
+
 import builtins
 import dataclasses
 import importlib

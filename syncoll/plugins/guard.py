@@ -8,6 +8,8 @@ Output of a plugin goes to standard error: standard output belongs to the comman
 of syncoll itself are allowed from a plugin's methods and pass unchanged.
 """
 
+from __future__ import annotations
+
 import contextlib
 import sys
 import threading

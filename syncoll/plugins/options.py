@@ -1,5 +1,7 @@
 """Option tables: the settings of a plugin, checked and documented in one place."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping, Sequence

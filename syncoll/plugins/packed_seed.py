@@ -4,6 +4,8 @@ Symmetry, the linear program, rounding to whole chunks, turns and the order of S
 `syncoll.packing`.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,5 +1,7 @@
 """Asks the bounds of plugins; bounds whose proof is wrong are left out and reported."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction

@@ -4,6 +4,8 @@ The linear program that finds the best prices, and exact numbers, come from `syn
 `syncoll.bounding`.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

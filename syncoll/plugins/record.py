@@ -1,5 +1,7 @@
 """Record: the base of the records that plugins register."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,5 +1,7 @@
 """Registry: the records of one plug point by name, and the reason if a name is missing."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass

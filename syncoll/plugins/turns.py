@@ -5,6 +5,8 @@ more time (`syncoll.plugins.Seed.propose`).  `ResumingSeed` does that for a gene
 `Turn.until` and yields None.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ A rank reads only its own part of the file, so only this rank sees an error ther
 part is read.
 """
 
+from __future__ import annotations
+
 import re
 from collections import deque
 from collections.abc import Iterator
