@@ -1,10 +1,8 @@
 """Encodings of sums without a tree: covers and adders.
 
-A cover: ``sum <= high`` holds exactly when no set of literals with a sum above `high` is true, and
-the minimal sets suffice.  For n literals of coefficient 1 and bound k these are the ``n choose k +
-1`` sets of k + 1 literals: pairs for at most one, one clause for at most n - 1.  Covers need no new
-variable and propagate best, but only small or extreme bounds have few.  They are the oldest
-encoding, akin to the cover inequalities of integer programming (Balas 1975).
+Covers: at most k of n literals are true exactly if no k + 1 of them are, in ``n choose k + 1``
+clauses: pairs for at most one, one clause for at most n - 1.  They need no new variable and
+propagate best, but only small or extreme bounds have few.
 
 Adders (Warners 1998; Eén & Sörensson 2006) add in binary, then compare.  The literals with bit i in
 their coefficient fall into bucket i.  A full adder turns three of a bucket into one sum bit that
@@ -14,62 +12,21 @@ variables.  Unit propagation on it is weak, but its size is linear: it serves ro
 sums for a totalizer.
 """
 
-from itertools import accumulate
+from itertools import combinations
+from math import comb
 
 from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
 
-_Chosen = tuple[int, "_Chosen"] | None
-
-
-def _unlinked(chosen: _Chosen) -> list[int]:
-    """The literals of a linked list."""
-    result: list[int] = []
-    while chosen is not None:
-        literal, chosen = chosen
-        result.append(literal)
-    return result
-
-
-def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
-    """Possible sums of every literal and chain, each with the placeholder of "at least this"."""
-    result: list[tuple[list[int], list[int]]] = []
-    lengths = [1] * sum(count for _, count in shape.singles) + [len(c) for c in shape.chains]
-    coefficients = shape.coefficients()
-    first = 0
-    for length in lengths:
-        sums = list(accumulate(coefficients[first : first + length]))
-        result.append((sums, list(range(first + 1, first + length + 1))))
-        first += length
-    return result
-
 
 def covers(shape: SumShape, budget: int) -> Template | None:
-    """The clauses for the high bound of a row, ``0 <= high < total``; None if they have more
-    literals than the budget."""
-    leaves = sorted(_leaves(shape), key=lambda leaf: -leaf[0][-1])
-    # rest[i]: the most that the leaves from i on can add.
-    rest = [0]
-    for sums, _ in reversed(leaves):
-        rest.append(rest[-1] + sums[-1])
-    rest.reverse()
-    builder = TemplateBuilder(shape.num_inputs)
-    # Undecided leaves, the sum still missing, and the chosen literals as a list linked backwards:
-    # the search is as deep as the row is long.
-    stack: list[tuple[int, int, _Chosen]] = [(0, shape.high + 1, None)]
-    while stack:
-        place, missing, chosen = stack.pop()
-        if missing <= 0:
-            clause = _unlinked(chosen)
-            builder.enforce(*clause)
-            budget -= len(clause)
-            if budget < 0:
-                return None
-        elif rest[place] >= missing:
-            stack.append((place + 1, missing, chosen))
-            for value, literal in zip(*leaves[place], strict=True):
-                stack.append((place + 1, missing - value, (-literal, chosen)))
-                if value >= missing:
-                    break
+    """The clauses for the high bound of a count, ``0 <= high < total``; None for other rows, and if
+    they have more literals than the budget."""
+    count, size = shape.num_inputs, shape.high + 1
+    if shape.coefficients() != [1] * count or shape.chains or comb(count, size) * size > budget:
+        return None
+    builder = TemplateBuilder(count)
+    for chosen in combinations(range(1, count + 1), size):
+        builder.enforce(*(-literal for literal in chosen))
     return builder.build()
 
 
