@@ -8,7 +8,7 @@ from syncoll.plugins import Option, SeedRecord
 
 _SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=4096)
 
-_BY_DEFAULT = ("all_pairs", "ring")
+_BY_DEFAULT = ("all_pairs", "ring", "two_hop")
 """Classics whose points are seldom dominated; see benchmarks/seeds.py."""
 
 _IN_LIBRARIES = ("nccl_ring", "nccl_tree", "nvls", "pairwise", "pat")

@@ -16,8 +16,8 @@ from syncoll_classics.routing import Router
 _MOST_CELLS = 1 << 24
 """Most pairs of chunk and node of a collective."""
 _MOST_SENDS = 1 << 22
-"""Most sends of an algorithm, and the number made in a second."""
-_SENDS_PER_SECOND = 1 << 18
+"""Most sends of an algorithm, and the numbers made in a second: on routes, and directly."""
+_SENDS_PER_SECOND, _DIRECT_PER_SECOND = 1 << 18, 1 << 21
 _MOST_CARRIED = 1 << 26
 """Most cells of an algorithm's table of contributions, and the number made in a second."""
 _CARRIED_PER_SECOND = 1 << 23
@@ -102,7 +102,8 @@ class Ask:
         needed = self.least.destinations.sum(axis=1)
         needed -= self.least.destinations[np.arange(len(needed)), self.least.sources]
         sends = int(np.minimum(needed * steps, self.nodes - 1).sum()) * segments
-        used = min(used, self._most(_MOST_SENDS, _SENDS_PER_SECOND) // max(1, sends))
+        a_second = _DIRECT_PER_SECOND if self._are_direct(ways) else _SENDS_PER_SECOND
+        used = min(used, self._most(_MOST_SENDS, a_second) // max(1, sends))
         if not used:
             self._leave_out(f"up to {sends} sends")
             return
@@ -115,6 +116,13 @@ class Ask:
         )
         words = note if isinstance(note, str) else note(used)
         yield from self._within(demand, self.router.algorithm(demand, logical), words)
+
+    def _are_direct(self, ways: Sequence[Dissemination]) -> bool:
+        """Whether all sends of these ways are over links."""
+        far = self.topology.distances
+        senders = np.concatenate([way.parents.ravel() for way in ways])
+        receivers = np.tile(np.arange(self.nodes), len(senders) // self.nodes)
+        return bool((far[senders, receivers][senders >= 0] == 1).all())
 
     def combine(
         self, chunks: int, make: Callable[[int], Carrying], sends: int, steps: int, note: str

@@ -17,14 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.model import ranges
 from syncoll_classics.demand import ClassicDemand
 
 Carrying = tuple[IntArray, BoolArray]
 """Logical sends (chunk, source, destination, step), and the contributions in each."""
-
-_CHUNKS_A_CHECK = 256
-"""Chunks processed between two readings of the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +40,6 @@ class Dissemination:
     def num_steps(self) -> int:
         """The steps of the slowest tree."""
         return int(self.steps.max(initial=-1)) + 1
-
-    def needed(self, source: int, destinations: BoolArray) -> IntArray:
-        """The nodes that get the source's chunks when only these nodes need them."""
-        parents = self.parents[source]
-        marked = destinations & (parents >= 0)
-        if not marked[parents >= 0].all():
-            climbing = np.flatnonzero(marked)
-            while len(climbing):
-                above = np.unique(parents[climbing])
-                climbing = above[(parents[above] >= 0) & ~marked[above]]
-                marked[climbing] = True
-        return np.flatnonzero(marked)
 
     def below(self, source: int) -> BoolArray:
         """``[node, node]``: whether the second is in the source's tree at or below the first."""
@@ -85,30 +69,27 @@ def logical_sends(
         late: delay chunks with short ways so that all arrive in the last step, as in a scatter.
         check: called regularly; may raise when time is up.
     """
-    blocks: list[IntArray] = []
-    known: dict[tuple[int, int, bytes], int] = {}
-    alike: list[int] = []
-    places, sources = demand.places.tolist(), demand.sources.tolist()
-    for chunk, (place, source) in enumerate(zip(places, sources, strict=True)):
-        if chunk % _CHUNKS_A_CHECK == 0:
-            check()
-        number = place % len(ways)
-        post = demand.destinations[chunk]
-        key = (number, source, post.tobytes())
-        if key not in known:
-            nodes = ways[number].needed(source, post)
-            parents, steps = ways[number].parents[source, nodes], ways[number].steps[source, nodes]
-            if late:
-                steps = steps + ways[number].num_steps - 1 - steps.max(initial=-1)
-            known[key] = len(blocks)
-            blocks.append(np.stack([np.zeros_like(nodes), parents, nodes, steps], axis=1))
-        alike.append(known[key])
-    sizes = np.array([len(block) for block in blocks], dtype=np.int64)
-    firsts, lengths = np.cumsum(sizes) - sizes, sizes[alike]
-    found = np.concatenate(blocks)[ranges(firsts[alike], lengths)]
-    found[:, 0] = np.repeat(np.arange(demand.num_chunks), lengths)
-    found[:, 3] += np.repeat(demand.places // len(ways) * interval, lengths)
-    return found
+    parents, times = (
+        np.stack([getattr(way, name) for way in ways]) for name in ("parents", "steps")
+    )
+    number, sources = demand.places % len(ways), demand.sources
+    inside = parents >= 0
+    marked = demand.destinations & inside[number, sources]
+    chunk, node = np.nonzero(marked)
+    while len(chunk):  # climbing to the sources
+        check()
+        node = parents[number[chunk], sources[chunk], node]
+        new = inside[number[chunk], sources[chunk], node] & ~marked[chunk, node]
+        chunk, node = chunk[new], node[new]
+        marked[chunk, node] = True
+    chunk, node = np.nonzero(marked)
+    place = number[chunk], sources[chunk], node
+    step = times[place] + (demand.places // len(ways) * interval)[chunk]
+    if late:
+        last = np.zeros(demand.num_chunks, dtype=np.int64)
+        np.maximum.at(last, chunk, times[place])
+        step += np.array([way.num_steps - 1 for way in ways])[number[chunk]] - last[chunk]
+    return np.column_stack([chunk, parents[place], node, step])
 
 
 def joined(parts: Sequence[Carrying]) -> Carrying:

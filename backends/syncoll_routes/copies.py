@@ -74,14 +74,12 @@ class Copies:
         out, into = topology.ends[over].T
         # Inside a box: from the start to the nodes that need a chunk or send it on, and from the
         # node where it arrives.
-        inner = np.unique(
-            np.concatenate(
-                [chunk[~away] * nodes + end[~away], (crosser * nodes + out)[out != start]]
-            )
-        )
-        own, near = np.divmod(inner, nodes)
+        is_inner = np.zeros((len(table), nodes), dtype=bool)
+        is_inner[chunk[~away], end[~away]] = True
+        is_inner[crosser, out] |= out != start
+        own, near = np.nonzero(is_inner)
         first = direct[source[own], near]
-        place = np.searchsorted(inner, crosser * nodes + out)
+        place = np.searchsorted(own * nodes + near, crosser * nodes + out)
         place = np.where(out != start, place, -1)
         later = into[of.reshape(-1)] != end[away]
         cross = of.reshape(-1)[later]
@@ -132,14 +130,17 @@ class Copies:
         for kind, shares in enumerate(sums):
             own = np.flatnonzero(self.kind == kind)
             step[own] = np.searchsorted(shares[:-1], self._phase[own], side="right")
-        rounds = [
-            self.sets.rounds(self.sets.load(self.link[now], np.ones(len(now), dtype=np.int64)))
-            for now in np.split(
-                np.argsort(step, kind="stable"), np.cumsum(np.bincount(step, minlength=steps))[:-1]
-            )
-        ]
-        sends = np.column_stack([self.chunk, self.topology.ends[self.link], step])
-        return Algorithm(tuple(rounds), sends).tightened(self.topology)
+        order, sends = self._by_chunk
+        sends[:, 3] = step[order]
+        by_step = np.argsort(sends[:, 3].astype(np.uint16), kind="stable")
+        return Algorithm((1,) * steps, sends[by_step]).tightened(self.topology)
+
+    @cached_property
+    def _by_chunk(self) -> tuple[IntArray, IntArray]:
+        """The order of chunks, and of the links of each; and sends in this order, without steps."""
+        order = np.argsort(self.chunk * len(self.topology.links) + self.link)
+        link = self.link[order]
+        return order, np.column_stack([self.chunk[order], self.topology.ends[link], link])
 
 
 def _assigned(
@@ -189,13 +190,13 @@ def _assigned(
 def _kinds(sets: LinkSets, link: IntArray, above: IntArray) -> IntArray:
     """``[E]``: kinds of sends by the speeds of the links before it, and the sends after it; a kind
     has a higher number than the kind above it."""
-    pace = np.unique(sets.rounds_per_send[sets.of_link[link]].max(axis=1), return_inverse=True)[1]
+    pace = np.unique(sets.rounds_per_send[sets.of_link].max(axis=1), return_inverse=True)[1]
     below = np.zeros(len(link), dtype=np.int64)
     inner = np.flatnonzero(above >= 0)
     for _ in range(2):
         np.maximum.at(below, above[inner], below[inner] + 1)
-    own = pace.reshape(-1) * 3 + below + 1
+    own = pace.reshape(-1)[link] * 3 + below + 1
     code, base = own.copy(), int(own.max(initial=0)) + 1
     for _ in range(2):
         code[inner] = code[above[inner]] * base + own[inner]
-    return np.asarray(np.unique(code, return_inverse=True)[1].reshape(-1))
+    return np.asarray((np.cumsum(np.bincount(code) > 0) - 1)[code])

@@ -22,7 +22,7 @@ from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBo
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import LocatedError, UsageError
-from syncoll.model import Collective, Instance, Topology
+from syncoll.model import Collective, Instance, RelationTable, Topology
 from syncoll.model.derived import require_sense
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.reach import Reach
@@ -127,7 +127,7 @@ class BoundsTable:
 
     def num_chunks(self, chunks: int) -> int:
         """The number of chunks of all nodes together with C = `chunks`."""
-        return int(self.shape.classes.counts.sum()) * chunks // self.shape.chunks
+        return len(self.table) * chunks // self._chunks
 
     def num_sends(self, chunks: int, steps: int) -> int:
         """About the number of sends that an algorithm chooses from: a formula's variables."""
@@ -140,15 +140,21 @@ class BoundsTable:
     @cached_property
     def shape(self) -> ChunkClasses:
         """The chunks by their demands, for the C that certificates refer to."""
-        chunks = self.chunks or self.least_chunks()
-        table = self.collective.tabulate(self.topology.num_nodes, chunks)
-        return ChunkClasses.of(table, chunks, combining=self.collective.combining)
+        return ChunkClasses.of(self.table, self._chunks, combining=self.collective.combining)
+
+    @cached_property
+    def _chunks(self) -> int:
+        return self.chunks or self.least_chunks()
+
+    @cached_property
+    def table(self) -> RelationTable:
+        """Pre and post, for the C that certificates refer to."""
+        return self.collective.table_on(self.topology, self._chunks)
 
     @cached_property
     def reach(self) -> Reach:
         """The distances that chunks must travel."""
-        table = self.collective.table_on(self.topology, self.shape.chunks)
-        return Reach.of(self.topology, table, self.collective.combining)
+        return Reach.of(self.topology, self.table, self.collective.combining)
 
     @property
     def least_steps(self) -> int:
@@ -181,6 +187,16 @@ class BoundsTable:
         self._found.append((steps, bandwidth))
         if point is not None:
             self._points[steps] = point
+
+    @property
+    def load(self) -> Fraction:
+        """A lower bound on R/C, if no switch copies: one send for each node that needs a chunk and
+        does not have it, over all links together; 0 for collectives that combine."""
+        if self.collective.combining:
+            return Fraction(0)
+        sends = int(self.table.ends.sizes.sum()) - int(self.table.starts.sizes.sum())
+        room = sum(bound.chunks_per_round for bound in self.topology.bounds)
+        return max(sends, 0) / room / self._chunks if room else Fraction(0)
 
     @property
     def cut(self) -> Fraction:

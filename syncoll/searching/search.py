@@ -31,6 +31,9 @@ _NEIGHBOUR_SECONDS = 120.0
 """The most for symmetric algorithms and for large neighbourhoods, before the solver is asked for
 all algorithms (torus(8,8) alltoall in `benchmarks/scale.py`)."""
 
+_MANY_SETS = 1 << 14
+"""With more different sets of destinations the first points come sooner than a cut."""
+
 
 class Search:
     """The engines of one search on their agenda.
@@ -128,12 +131,13 @@ class Search:
 
         of_seeds = partial(Work, SEEDS, lists=True, quiet=True, enough=enough)
         rows = [self.background_row(turns, lists=True)]
-        if not self.small:  # claims rest on this slow bound, so it must come early
-            rows.append(Work(BOUNDS, _cut))
         # On a small network a solver may be as fast, once seeds have had their time.
         first = turns.arrivals if begun and self.small and not self.alone else turns.first
         # Points of sub-networks may already meet all bounds.
         rows.append(of_seeds(first, lambda: not ledger.points or wanted()))
+        if not self.small:  # claims rest on this bound, so it must come early
+            slow = len(ledger.bounds.table.ends.sets) > _MANY_SETS
+            rows.insert(2 if slow else 1, Work(BOUNDS, _cut))
         if self.alone:
             rows.append(Work(BOUNDS, self.limit_bounds))
         rows += [*self._claim_rows(solving), Work(BOUNDS, self.any_steps)]

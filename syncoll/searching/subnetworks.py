@@ -73,7 +73,8 @@ class SubnetworkSearch:
         topology, collective = self._request.topology, self._request.collective
         whole = Share(collective, tuple(range(topology.num_nodes)), Fraction(1))
         if (grains := self._request.grains) > 1:
-            if self._search.ledger.bounds.cut > _MANY_ROUNDS * grains:
+            bounds = self._search.ledger.bounds
+            if bounds.load > _MANY_ROUNDS * grains or bounds.cut > _MANY_ROUNDS * grains:
                 return []
             self._name = "whole rounds"
             self._groups = [_Group(topology.in_whole_rounds(grains), whole, grains)]
