@@ -50,7 +50,7 @@ def bound_at_once(topology: Topology, shape: ChunkClasses, switches: int = 0) ->
     """
     known = _node_sets(topology, switches)
     if not shape.combining:
-        return known.cut(shape.demands(DemandView.MOVING))
+        return _cut(known, shape.demands(DemandView.MOVING))
     if shape.ends_alone:
         readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
     else:
@@ -58,7 +58,7 @@ def bound_at_once(topology: Topology, shape: ChunkClasses, switches: int = 0) ->
         readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in node]
     best = known.sends(shape)
     for reading, one in readings:
-        bound = known.cut(shape.demands(reading, one), against=reading.mirrored)
+        bound = _cut(known, shape.demands(reading, one), against=reading.mirrored)
         if bound.rounds > best.rounds:
             best = replace(bound, reading=reading, node=one)
     return best
@@ -66,7 +66,7 @@ def bound_at_once(topology: Topology, shape: ChunkClasses, switches: int = 0) ->
 
 def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
     """The best bound of these cuts."""
-    return _node_sets(topology).cut(demands)
+    return _cut(_node_sets(topology), DemandList.of(demands))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +111,10 @@ class _NodeSets:
     def _boxes(self) -> list[IntArray]:
         return boxes_by_width(self.topology, _MOST_WIDTHS)
 
-    def cut(self, demands: Sequence[Demand], *, against: bool = False) -> RoundsBound:
+    def cut(self, demands: DemandList, *, against: bool = False) -> RoundsBound:
         """The best cut around a set or its complement; `against` reverses the demands' links."""
         best = RoundsBound(Fraction(0), None, None)
-        demands, nodes = DemandList.of(demands), self.topology.num_nodes
+        nodes = self.topology.num_nodes
         if not len(demands) or not self.topology.links:
             return best
         ends = self.topology.ends.T
@@ -198,7 +198,7 @@ class _NodeSets:
                 yield parts
 
 
-_node_sets = lru_cache(maxsize=4)(_NodeSets)
+_node_sets, _cut = lru_cache(maxsize=4)(_NodeSets), lru_cache(maxsize=2)(_NodeSets.cut)
 
 
 def _around(demands: DemandList, nodes: int) -> FloatArray:

@@ -20,6 +20,7 @@ from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import ProgramRows
 from syncoll.model import UNREACHABLE, Topology, ranges
+from syncoll.model.node_sets import NodeSets
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 
@@ -131,14 +132,16 @@ class Capacities:
 
 def keeps_records(images: IntArray, demands: DemandList | ClassList) -> bool:
     """Whether a permutation of the nodes maps demands, or classes, to ones with equal counts."""
-    places = {nodes: i for i, nodes in enumerate(demands.sets)}
-    moved = [
-        places.get(tuple(np.sort(images[np.array(nodes, dtype=np.int64)]).tolist()), -1)
-        for nodes in demands.sets
-    ]
-    if min(moved) < 0:
+    members, counts = demands.members(len(images)), demands.counts.astype(np.float64)
+    for part in (demands.first, demands.second):  # amounts of nodes are compared first
+        amounts = np.bincount(part, counts, len(members)) @ members
+        if not np.array_equal(amounts, amounts[images]):
+            return False
+    width, moved = len(members), np.empty_like(members)
+    moved[:, images] = members
+    place = NodeSets.of(np.concatenate([members, moved])).number[width:]
+    if place.max(initial=0) >= width:
         return False
-    place, width = np.array(moved, dtype=np.int64), len(demands.sets)
     codes = demands.first * width + demands.second  # ascending
     goes = place[demands.first] * width + place[demands.second]
     order = np.argsort(goes)

@@ -72,18 +72,12 @@ def _missing(classes: "ClassList", *, turned: bool = False) -> DemandList:
     if ((single[first] >= 0) & (single[second] >= 0)).all():
         moving = first != second
         return DemandList.made(sets, first[moving], second[moving], count[moving])
-    members = {i: frozenset(sets[i]) for i in np.unique(first).tolist()}
-    missing = (
-        (
-            sets[i],
-            sets[j]
-            if members[i].isdisjoint(sets[j])
-            else tuple(node for node in sets[j] if node not in members[i]),
-            n,
-        )
-        for i, j, n in zip(first.tolist(), second.tolist(), count.tolist(), strict=True)
-    )
-    return DemandList.of_parts(one for one in missing if one[1])
+    members = np.packbits(classes.members(1 + max(map(max, filter(None, sets)), default=0)), axis=1)
+    missing = members[second] & ~members[first]
+    kept = missing.any(axis=1)
+    needed = NodeSets.of_packed(missing[kept], 8 * members.shape[1])
+    second = len(sets) + needed.number
+    return DemandList.made([*sets, *needed.tuples()], first[kept], second, count[kept])
 
 
 class DemandView(StrEnum):
@@ -159,14 +153,7 @@ class ChunkClasses:
         """The shape of a table, or of an instance."""
         if isinstance(table, Instance):
             table = table.table
-        sets: list[tuple[int, ...]] = []
-        for part in (table.starts, table.ends):
-            row, node = part.sets.nonzero()
-            nodes, ends = (
-                node.tolist(),
-                np.bincount(row, minlength=len(part.sets)).cumsum().tolist(),
-            )
-            sets += [tuple(nodes[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+        sets = [*table.starts.tuples(), *table.ends.tuples()]
         first, second, count = table.kinds
         classes = ClassList.made(sets, first, len(table.starts.sets) + second, count)
         return cls(chunks, classes, combining)

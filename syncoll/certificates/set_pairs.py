@@ -67,11 +67,12 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         cls, sets: Sequence[NodeSet], first: IntArray, second: IntArray, counts: IntArray
     ) -> Self:
         """Records with these positions among these sets, which may be in any order."""
-        used = np.unique(np.concatenate([first, second]))
-        order = sorted({sets[i] for i in used.tolist()})
-        places = {one: i for i, one in enumerate(order)}
+        used = np.flatnonzero(np.bincount(np.concatenate([first, second]), minlength=len(sets)))
+        named = [sets[i] for i in used.tolist()]
+        order = sorted(set(named))
+        places = dict(zip(order, range(len(order)), strict=True))
         place = np.zeros(len(sets), dtype=np.int64)
-        place[used] = [places[sets[i]] for i in used.tolist()]
+        place[used] = list(map(places.__getitem__, named))
         width = max(1, len(order))
         codes, number = np.unique(place[first] * width + place[second], return_inverse=True)
         if len(codes) == len(number):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -189,7 +190,9 @@ class Algorithm:
     def _with(self, rounds: tuple[Rounds, ...], steps: IntArray | None = None) -> Algorithm:
         """The same sends with other rounds, and step s renamed ``steps[s]``."""
         if steps is None or np.array_equal(steps, np.arange(len(steps))):
-            return replace(self, rounds_per_step=rounds)
+            same = copy(self)  # millions of sends are not sorted again
+            object.__setattr__(same, "rounds_per_step", tuple(map(exact, rounds)))
+            return same
         sends = self.sends.copy()
         sends[:, 3] = steps[sends[:, 3]] if len(sends) else sends[:, 3]
         return replace(self, rounds_per_step=rounds, sends=sends)

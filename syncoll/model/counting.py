@@ -160,13 +160,19 @@ def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
 
 def numbered(keys: npt.NDArray[np.int64]) -> IntArray:
     """``[M]``: equal numbers from 0 for equal rows."""
+    return np.unique(packed(keys), return_inverse=True)[1]
+
+
+def packed(keys: npt.NDArray[np.int64]) -> IntArray:
+    """``[M]``: a number for each row, ascending as the rows are; one number for each row sorts
+    faster than rows."""
     if not len(keys):
         return np.zeros(0, dtype=np.int64)
     codes, size = np.zeros(len(keys), dtype=np.int64), 1
-    for column in keys.T:  # one number for each row sorts faster than rows
+    for column in keys.T:
         low, width = int(column.min()), int(column.max() - column.min()) + 1
         if size * width >= 1 << 62:
             codes = np.unique(codes, return_inverse=True)[1]
             size = int(codes.max()) + 1
         codes, size = codes * width + (column - low), size * width
-    return np.unique(codes, return_inverse=True)[1]
+    return codes

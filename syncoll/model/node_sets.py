@@ -84,6 +84,12 @@ class NodeSets:
         found: IntArray = np.bincount(self.number, minlength=len(self.sets)) @ self.sets
         return found
 
+    def tuples(self) -> list[tuple[int, ...]]:
+        """The nodes of each distinct set."""
+        nodes = self.sets.nonzero()[1].tolist()
+        ends = np.cumsum(self.sets.sum(axis=1)).tolist()
+        return [tuple(nodes[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+
     def take(self, chunks: IntArray) -> "NodeSets":
         """The sets of some chunks, in this order; unused sets are left out."""
         taken = self.number[chunks]

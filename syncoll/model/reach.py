@@ -13,7 +13,7 @@ from syncoll.model.topology import UNREACHABLE, Topology
 from syncoll.wording import few
 
 _PAIRS_AT_ONCE = 1 << 22
-"""Approximate number of pairs of a kind of chunk and a node that are computed together."""
+"""Approximate number of pairs of a chunk and a node that are computed together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +57,13 @@ class Reach:
     @cached_property
     def least_steps(self) -> int:
         """The distance bound on S: no chunk travels faster than one link a step."""
-        return int(self._steps.max(initial=0))
-
-    @cached_property
-    def _steps(self) -> IntArray:
-        """For each kind of chunk, see `RelationTable.kinds`, the steps to its last destination."""
         starts, ends, _ = self.table.kinds
-        sets = self.table.ends.sets
-        sizes = sets.sum(axis=1)
-        result = np.zeros(len(starts), dtype=np.int64)
-        one = np.flatnonzero(sizes[ends] == 1)
-        result[one] = self.distances[starts[one], sets.argmax(axis=1)[ends[one]]]
-        several = np.flatnonzero(sizes[ends] > 1)
-        at_once = max(1, _PAIRS_AT_ONCE // max(1, sets.shape[1]))
-        for low in range(0, len(several), at_once):
-            part = several[low : low + at_once]
-            steps = np.where(sets[ends[part]], self.distances[starts[part]], 0)
-            result[part] = steps.max(axis=1)
-        return result
+        order = np.argsort(starts, kind="stable")
+        some, first = np.unique(starts[order], return_index=True)
+        if not len(some):
+            return 0
+        needed = np.logical_or.reduceat(self.table.ends.sets[ends[order]], first, axis=0)
+        return int(self.distances[some].max(initial=0, where=needed))
 
     def require(self, name: str, origin: Origin | None) -> None:
         """Raises ModelError if a chunk of the collective `name` cannot reach its post."""
@@ -103,14 +92,14 @@ class Reach:
 
     def _first(self, far: int) -> tuple[int, int]:
         """The first chunk that must go `far` links or more, and the first such destination."""
-        kinds = np.flatnonzero(self._steps >= far)
-        starts, ends = self.table.starts.number, self.table.ends
-        i, j = (part[kinds] for part in self.table.kinds[:2])
-        width = len(ends.sets)
-        chunk = int(np.flatnonzero(np.isin(starts * width + ends.number, i * width + j))[0])
-        goals = np.flatnonzero(ends.sets[ends.number[chunk]])
-        steps = self.distances[starts[chunk], goals]
-        return chunk, int(goals[np.flatnonzero(steps >= far)[0]])
+        starts, ends = self.table.starts, self.table.ends
+        at_once = max(1, _PAIRS_AT_ONCE // max(1, self.table.num_nodes))
+        for low in range(0, len(self.table), at_once):
+            own = slice(low, low + at_once)
+            is_far = ends.sets[ends.number[own]] & (self.distances[starts.number[own]] >= far)
+            for chunk, node in np.argwhere(is_far)[:1].tolist():
+                return low + chunk, node
+        raise AssertionError(f"no chunk goes {far} links")
 
 
 def _nodes(nodes: list[int]) -> str:

@@ -268,7 +268,10 @@ def thinned(
         if not among:
             continue
         fewest = min(p.chunks for p in among)
-        point = min((p for p in among if p.chunks == fewest), key=lambda p: p.messages)
+        fewest_chunks = [p for p in among if p.chunks == fewest]
+        point = fewest_chunks[0]
+        if len(fewest_chunks) > 1:  # messages of millions of sends take long to count
+            point = min(fewest_chunks, key=lambda p: p.messages)
         if simplest is None or steps in at_best or point.messages < simplest.messages:
             kept.add(id(point))
             simplest = point
