@@ -16,9 +16,10 @@ from syncoll.model import Collective, Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.column_generation import Packing
 from syncoll.packing.expand_orbits import algorithm_of
-from syncoll.packing.few_chunks import FewChunks, SmallBudgets
+from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
+from syncoll.packing.small_budgets import SmallBudgets
 from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree

@@ -14,7 +14,8 @@ import numpy as np
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Collective, Topology
 from syncoll.packing.column_generation import Packing
-from syncoll.packing.few_chunks import FewChunks, SmallBudgets
+from syncoll.packing.few_chunks import FewChunks
+from syncoll.packing.small_budgets import SmallBudgets
 from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
 from syncoll.plugins import Proposal
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn

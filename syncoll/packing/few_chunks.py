@@ -1,17 +1,18 @@
 """Whole numbers of chunks for a small C: columns are replaced until they fit into whole rounds.
 
 With few chunks the shares of a linear program say little.  The rounds of each step are fixed
-instead, and the overload of bounds is minimised: a few chunks at a time get other columns, which
-`SendPrograms` chooses for the room that the others leave (large neighbourhood search).  Cells of
-bounds and steps that stay overloaded weigh more and more, as in the routing of FPGAs (McMurchie &
-Ebeling 1995, "PathFinder").  Where nothing helps, the step with the best ratio of overload to
-rounds gets more rounds.  A solution is squeezed: a step loses rounds, and the search continues.
+instead, and the overload of bounds is minimised.  Overloaded cells of bounds and steps have prices,
+which rise as long as they stay overloaded.  One chunk after the other takes the cheapest column
+that the packing's oracle finds, as in the routing of FPGAs (McMurchie & Ebeling 1995,
+"PathFinder").  When that no longer helps, `SendPrograms` chooses the columns of a few chunks at a
+time for the room that the others leave (large neighbourhood search).  Where nothing helps, the step
+with the best ratio of overload to rounds gets more rounds.  A solution is squeezed: a step loses
+rounds, and the search continues.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil, isinf
+from math import ceil
 from typing import Generic
 
 import numpy as np
@@ -33,6 +34,11 @@ _FRUITLESS, _LAST, _HEAVIER = 20, 60, 5
 """Repairs without a gain after which a step gets more rounds; additional ones, divided by the
 overload; and repairs after which weights rise."""
 
+_SWEEPS, _BASE = 30, 0.05
+"""Sweeps over all chunks without a gain before programs repair a few of them, and the price of a
+round without overload, relative to a chunk too many.  Row mi250(boxes=1) of
+benchmarks/results/deployable.md."""
+
 _SECONDS = 0.1
 """Time limit of a repair."""
 
@@ -46,21 +52,8 @@ _SOLVE_SECONDS = 3.0
 _FAILURES = 3
 """Searches without a gain after which a number of chunks is given up."""
 
-_ALL = 4
-"""With at most this number of chunks rounds are minimised first, otherwise overloads."""
-
 _CHOICE_SECONDS = 0.3
 """Time limit of the integer program over the known columns, for a solution to begin with."""
-
-_FEW = 64
-"""Most chunks of a solution, one of each orbit; limits work."""
-
-_SIMPLE = 1.02
-"""A number of chunks within this factor of the packing's R/C is not improved, and larger ones are
-not needed."""
-
-_LEAST_ROOM, _MOST_ROOM = 1.01, 1.05
-"""Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
 
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
@@ -120,6 +113,7 @@ class FewChunks(Generic[C]):
             np.array([getattr(rate, part) for rate in choice.rates], dtype=np.int64)[:, None]
             for part in ("numerator", "denominator")
         )
+        self._slowest = int((-(-self._denominator // self._numerator)).max())
         self._random = np.random.default_rng(len(choice.columns))
         self._best: dict[int, _Solution[C]] = {}
         self._failures: dict[int, int] = {}
@@ -151,23 +145,15 @@ class FewChunks(Generic[C]):
 
     def improve(self, units: int, until: Deadline) -> None:
         """Looks for fewer rounds once: from nothing and with all chunks at once in the first turn,
-        then by squeezing the best."""
+        then also by squeezing the best."""
         if units not in self.found:
             self._begin(units, until)
-        if self._repair.variables > _VARIABLES:
-            self._failures[units] = _FAILURES
-            return
-        few = len(self._best[units].columns) <= _ALL  # repairs replace all of them
-        if not few and units not in self._solved:
+        if units not in self._solved:
             self._solved.add(units)
             self._solve(units, until)
         best, failures = self.found[units], self._failures.get(units, 0)
-        turn = (failures + (0 if few else 1)) % _FAILURES
-        if turn == 0:
-            self._shorten(units, until)
-        else:
-            rounds = self._chosen(units) if turn == 1 else self._squeezed(units)
-            self._fit(units, rounds, best - 1, until)
+        rounds = self._squeezed(units) if failures % 2 else self._chosen(units)
+        self._fit(units, rounds, best - 1, until)
         self._failures[units] = failures + 1 if self.found[units] == best else 0
 
     def _begin(self, units: int, until: Deadline) -> None:
@@ -224,9 +210,11 @@ class FewChunks(Generic[C]):
         rounds = np.zeros(load.shape[1], dtype=np.int64)
         noise = 1 + _MIXED * (2 * self._random.random(load.shape[1]) - 1)
         half = (self.least(units) + self.found[units]) // 2
+        # A part of its round helps the slowest bound nothing.
+        whole = int(self._random.choice([1, self._slowest]))
         while rounds.sum() < half:
             over = np.maximum(0.0, load - self._room(rounds)) * noise
-            step, more = self._raise(rounds, over)
+            step, more = self._raise(rounds, over, whole)
             rounds[step] += more
         return rounds
 
@@ -242,43 +230,27 @@ class FewChunks(Generic[C]):
         rounds[step] = lower[step]
         return rounds
 
-    def _raise(self, rounds: IntArray, over: FloatArray) -> tuple[int, int]:
-        """The step, and its additional rounds, that remove the most overload for each round."""
+    def _raise(self, rounds: IntArray, over: FloatArray, whole: int = 1) -> tuple[int, int]:
+        """The step, and its additional rounds, that remove the most overload for each round; it
+        then has a multiple of `whole` rounds."""
         room = self._room(rounds)
         best = (-1.0, 0, 1)
         for step in range(len(rounds)):
             bounds = np.flatnonzero(over[:, step] > 0)
             need = (room[bounds, step, None] + 1) * self._denominator[bounds]
-            more = np.unique(-(-need // self._numerator[bounds])) - rounds[step]
+            least = np.unique(-(-need // self._numerator[bounds]))
+            more = -(-least // whole) * whole - rounds[step]
             for one in more.tolist():
                 fresh = self._room(np.array([rounds[step] + one]))[bounds, 0]
                 removed = np.minimum(over[bounds, step], fresh - room[bounds, step]).sum()
                 best = max(best, (float(removed) / one, step, one))
         return best[1], best[2]
 
-    def _shorten(self, units: int, until: Deadline) -> None:
-        """Replaces columns of the best solution as long as rounds become fewer."""
-        now, size = self._best[units].copied(), _FIRST
-        load, fruitless = now.load, 0
-        rounds, least = self.found[units], self.least(units)
-        while fruitless < 2 * _HEAVIER and rounds > least and not until.passed:
-            full = load == self._room(rounds_per_step(self._rates, load))
-            which, size = self._drawn(now, full, size)
-            others = load - now.loads[which].sum(axis=0)
-            known = [now.columns[i] for i in which]
-            demands, seconds = [now.demands[i] for i in which], min(_SECONDS, until.left())
-            columns, proved = self._repair.shortened(demands, known, others, rounds, seconds)
-            load = others + self._replace(now, which, columns)
-            after = int(rounds_per_step(self._rates, load).sum())
-            fruitless = 0 if after < rounds else fruitless + 1
-            rounds, size = after, self._resized(size, proved)
-        self._keep(units, now)
-
     def _fit(self, units: int, rounds: IntArray, most: int, until: Deadline) -> None:
         """Replaces columns until all fit into the rounds, or into at most `most` in total."""
-        now, size = self._best[units].copied(), _FIRST
+        now, size, exact = self._best[units].copied(), _FIRST, self._repair.variables <= _VARIABLES
         load, rounds = now.load, rounds.copy()
-        weights, fruitless, least = np.ones_like(load), 0, int(load.sum())
+        weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), _SWEEPS
         while rounds.sum() <= most:
             room = self._room(rounds)
             over = np.maximum(0, load - room)
@@ -287,10 +259,17 @@ class FewChunks(Generic[C]):
                 return
             if until.passed:
                 return
-            if fruitless >= _FRUITLESS + _LAST // int(over.sum()):
+            if sweeps:
+                load = self._rerouted(now, room, weights, until)
+                over = np.maximum(0, load - room)
+                sweeps, weights = sweeps - 1, weights + over
+                if over.sum() < least:
+                    sweeps, least = _SWEEPS, int(over.sum())
+                continue
+            if not exact or fruitless >= _FRUITLESS + _LAST // int(over.sum()):
                 step, more = self._raise(rounds, (over * weights).astype(np.float64))
                 rounds[step] += more
-                fruitless, least = 0, int(over.sum())
+                fruitless, least, sweeps = 0, int(over.sum()), _SWEEPS
                 continue
             which, size = self._drawn(now, over > 0, size)
             others = load - now.loads[which].sum(axis=0)
@@ -305,6 +284,29 @@ class FewChunks(Generic[C]):
             if fruitless % _HEAVIER == _HEAVIER - 1:
                 weights = weights + (after > 0)
             size = self._resized(size, proved)
+
+    def _rerouted(
+        self, now: _Solution[C], room: IntArray, weights: IntArray, until: Deadline
+    ) -> IntArray:
+        """Gives each chunk with overload the cheapest column found; returns the load ``[B, S]``."""
+        packing, load = self._packing, now.load
+        network, base = packing.network, _BASE / packing.network.rate[:, None]
+        guilt = (now.loads * (load > room)).sum(axis=(1, 2))
+        order = np.argsort(-guilt * self._random.random(len(guilt)))
+        for i in order[: np.count_nonzero(guilt)].tolist():
+            if until.passed:
+                break
+            others, mine = load - now.loads[i], np.arange(len(self._counts)) == now.demands[i]
+            prices = base + weights * np.maximum(0, others - room + 1)
+            shared = [[now.columns[i]] if own else [] for own in mine.tolist()]
+            found, _ = packing.oracle.cheap(prices, np.where(mine, np.inf, -np.inf), shared, until)
+            columns = [*(column for demand, column in found if mine[demand]), now.columns[i]]
+            loads = np.stack([network.load(c.links, c.steps, packing.steps) for c in columns])
+            over = weights * np.maximum(0, others + loads - room)
+            best = int((over + base * loads).sum(axis=(1, 2)).argmin())
+            now.columns[i], now.loads[i] = columns[best], loads[best]
+            load = others + loads[best]
+        return load
 
     def _drawn(self, now: _Solution[C], cells: BoolArray, size: int) -> tuple[list[int], int]:
         """Chunks that load some of these cells ``[B, S]`` more often than others, and their
@@ -325,83 +327,3 @@ class FewChunks(Generic[C]):
 
     def _resized(self, size: int, proved: bool) -> int:
         return size + int(self._random.random() < _GROWS) if proved else max(_FIRST, size - 1)
-
-
-class SmallBudgets(Generic[C]):
-    """The least R/C for each S and each of some small C.
-
-    Args:
-        make: the solutions of a packing.
-        each: the chunks C of a unit.
-        demands: chunks of all demands for a unit, one of each orbit.
-        costs: the least R/C found for each S and C; others may add to it.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[Packing[C]], FewChunks[C]],
-        each: int,
-        demands: int = 1,
-        costs: dict[tuple[int, int], Fraction] | None = None,
-    ) -> None:
-        self.costs = {} if costs is None else costs
-        self._make, self._each, self._demands = make, each, demands
-        self._few: dict[int, FewChunks[C]] = {}
-
-    def note(self, steps: int, dealt: DealtChunks[C]) -> None:
-        """Remembers the cost of an algorithm."""
-        key, cost = (steps, dealt.chunks), dealt.bandwidth
-        self.costs[key] = min(cost, self.costs.get(key, cost))
-
-    def least(self, steps: int, chunks: int) -> Fraction | None:
-        """The least R/C found for at most these steps and chunks."""
-        found = (cost for (s, c), cost in self.costs.items() if s <= steps and c <= chunks)
-        return min(found, default=None)
-
-    def open(self, packing: Packing[C], budgets: Sequence[int]) -> list[int]:
-        """Numbers of units within some limits on C for which more time may lower R/C."""
-        if isinf(packing.value) or not packing.feasible:
-            return []
-        few, found = self._few.get(packing.steps), []
-        for units in self._tried(packing, budgets):
-            known = self.least(packing.steps, units * self._each)
-            if known is not None and known <= packing.value * _SIMPLE:
-                break
-            if few is None or few.is_open(units):
-                found.append(units)
-        return found
-
-    def _tried(self, packing: Packing[C], budgets: Sequence[int]) -> Iterator[int]:
-        """The limits in units, and before each a smaller number with more room in whole rounds."""
-        below, value = 0, packing.value * self._each
-        for units in sorted({chunks // self._each for chunks in budgets}):
-            if units <= below or units * self._demands > _FEW:
-                continue
-            room = {u: ceil(value * u - WHOLE) / (value * u) for u in range(below + 1, units + 1)}
-            fits = [u for u, one in room.items() if _LEAST_ROOM <= one <= _MOST_ROOM]
-            if fits and units not in fits:
-                yield max(fits, key=lambda u: room[u])
-            yield units
-            below = units
-
-    def improved(
-        self, packing: Packing[C], budgets: Sequence[int], until: Deadline
-    ) -> Iterator[DealtChunks[C]]:
-        """Improves each open number of units once; yields solutions that are the best so far."""
-        steps = packing.steps
-        numbers = self.open(packing, budgets)
-        for left, units in zip(range(len(numbers), 0, -1), numbers, strict=True):
-            if until.passed:
-                return
-            if steps not in self._few:
-                self._few[steps] = self._make(packing)
-            few = self._few[steps]
-            for fewer, other in self._few.items():
-                if fewer < steps and units in other.found:
-                    few.know(units, other.dealt(units).columns)
-            known = self.least(steps, units * self._each)
-            few.improve(units, until.share(1 / left))
-            dealt = few.dealt(units)
-            if known is None or dealt.bandwidth < known:
-                self.note(steps, dealt)
-                yield dealt

@@ -23,7 +23,6 @@ from syncoll.packing.column_generation import C
 from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.trees import Send, TimedTree, of_use
-from syncoll.packing.whole_chunks import rounds_per_step
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -110,22 +109,6 @@ class SendPrograms(ABC, Generic[C]):
         model.minimize(sum(overload))
         return self._solved(model, chunks, known, seconds)
 
-    def shortened(
-        self, demands: Sequence[int], known: Sequence[C], load: IntArray, most: int, seconds: float
-    ) -> tuple[list[C], bool]:
-        """Columns of few rounds, no more than with the given ones, and if these are the least.
-
-        Args:
-            load: ``[B, S]``, of all other chunks.
-            most: rounds with the given columns.
-        """
-        from ortools.sat.python import cp_model
-
-        model = cp_model.CpModel()
-        chunks, rounds = self._in_rounds(model, demands, known, load, most)
-        model.minimize(sum(rounds))
-        return self._solved(model, chunks, known, seconds)
-
     def within(
         self, demands: Sequence[int], known: Sequence[C], most: int, seconds: float
     ) -> tuple[list[C], bool]:
@@ -136,30 +119,15 @@ class SendPrograms(ABC, Generic[C]):
         """
         from ortools.sat.python import cp_model
 
-        model = cp_model.CpModel()
-        none = np.zeros((len(self.network.exact_rate), self.steps), dtype=np.int64)
-        chunks, _ = self._in_rounds(model, demands, known, none, most)
+        model, rates = cp_model.CpModel(), self.network.exact_rate
+        chunks, loads = self._chunks(model, demands, known)
+        rounds = [model.new_int_var(0, most, "") for _ in range(self.steps)]
+        for (bound, step), (parts, fixed) in loads.items():
+            total = sum(one * variable for one, variable in parts) + fixed
+            model.add(rates[bound].denominator * total <= rates[bound].numerator * rounds[step])
+        model.add(sum(rounds) <= most)
         model.clear_hints()
         return self._solved(model, chunks, known, seconds)
-
-    def _in_rounds(
-        self,
-        model: cp_model.CpModel,
-        demands: Sequence[int],
-        known: Sequence[C],
-        load: IntArray,
-        most: int,
-    ) -> tuple[list[ChunkSends[C]], list[cp_model.IntVar]]:
-        """The chunks, and the rounds of each step, `most` in total, that have room for them."""
-        rates = self.network.exact_rate
-        chunks, loads = self._chunks(model, demands, known)
-        rounds = [model.new_int_var(r, most, "") for r in rounds_per_step(rates, load).tolist()]
-        for (bound, step), (parts, fixed) in loads.items():
-            total = sum(one * variable for one, variable in parts) + fixed + int(load[bound, step])
-            rate = rates[bound]
-            model.add(rate.denominator * total <= rate.numerator * rounds[step])
-        model.add(sum(rounds) <= most)
-        return chunks, rounds
 
     def _chunks(
         self, model: cp_model.CpModel, demands: Sequence[int], known: Sequence[C]

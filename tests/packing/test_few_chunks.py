@@ -83,12 +83,6 @@ def test_a_repair_of_one_chunk_is_as_good_as_any_tree() -> None:
     for demand in range(len(question.demands)):
         trees = all_trees(question, demand, steps)
         loads = np.stack([question.load(tree.links, tree.steps, steps) for tree in trees])
-        others = random.integers(0, 3, loads.shape[1:])
-        costs = [rounds_of(question.exact_rate, load + others) for load in loads]
-        (found,), proved = repair.shortened([demand], trees[:1], others, costs[0], 5.0)
-        load = question.load(found.links, found.steps, steps)
-        assert proved
-        assert rounds_of(question.exact_rate, load + others) == min(costs)
         room = random.integers(-1, 2, loads.shape[1:])
         weights = random.integers(1, 4, loads.shape[1:])
         over = (np.maximum(0, loads - np.maximum(0, room)) * weights).sum(axis=(1, 2))
@@ -144,7 +138,6 @@ def test_constructing_a_program_counts_as_work(
     monkeypatch.setattr(send_programs, "_UNITS_PER_VARIABLE", 1.0)
     question = problem(uneven())
     known = all_trees(question, 0, 2)[:1]
-    others = np.zeros((len(question.exact_rate), 2), dtype=np.int64)
     began = counted_work()
-    TreeRepair(question, 2).shortened([0], known, others, 9, 1.0)
+    TreeRepair(question, 2).within([0], known, 9, 1.0)
     assert counted_work() - began >= 8

@@ -537,7 +537,7 @@ def test_a_repair_keeps_or_improves_a_pair() -> None:
         before = network.load(pair.links, pair.steps, steps)
         rounds = rounds_of(network.exact_rate, before)
         (fitted,), _ = repair.fitted([0], [pair], room, weights, 5.0)
-        (shorter,), _ = repair.shortened([0], [pair], room, rounds, 5.0)
+        (shorter,), _ = repair.within([0], [pair], rounds, 5.0)
         assert network.load(fitted.links, fitted.steps, steps).sum() <= before.sum()
         for one in (fitted, shorter):
             require_pair(network, one)

@@ -1,0 +1,101 @@
+"""The least R/C of few chunks, for each S and each limit on C of a search."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import ceil, isinf
+from typing import Generic
+
+from syncoll.deadline import Deadline
+from syncoll.packing.column_generation import C, Packing
+from syncoll.packing.few_chunks import FewChunks
+from syncoll.packing.whole_chunks import WHOLE, DealtChunks
+
+_FEW = 64
+"""Most chunks of a solution, one of each orbit; limits work."""
+
+_SIMPLE = 1.02
+"""A number of chunks within this factor of the packing's R/C is not improved, and larger ones are
+not needed."""
+
+_LEAST_ROOM, _MOST_ROOM = 1.01, 1.05
+"""Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
+
+
+class SmallBudgets(Generic[C]):
+    """The least R/C for each S and each of some small C.
+
+    Args:
+        make: the solutions of a packing.
+        each: the chunks C of a unit.
+        demands: chunks of all demands for a unit, one of each orbit.
+        costs: the least R/C found for each S and C; others may add to it.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Packing[C]], FewChunks[C]],
+        each: int,
+        demands: int = 1,
+        costs: dict[tuple[int, int], Fraction] | None = None,
+    ) -> None:
+        self.costs = {} if costs is None else costs
+        self._make, self._each, self._demands = make, each, demands
+        self._few: dict[int, FewChunks[C]] = {}
+
+    def note(self, steps: int, dealt: DealtChunks[C]) -> None:
+        """Remembers the cost of an algorithm."""
+        key, cost = (steps, dealt.chunks), dealt.bandwidth
+        self.costs[key] = min(cost, self.costs.get(key, cost))
+
+    def least(self, steps: int, chunks: int) -> Fraction | None:
+        """The least R/C found for at most these steps and chunks."""
+        found = (cost for (s, c), cost in self.costs.items() if s <= steps and c <= chunks)
+        return min(found, default=None)
+
+    def open(self, packing: Packing[C], budgets: Sequence[int]) -> list[int]:
+        """Numbers of units within some limits on C for which more time may lower R/C."""
+        if isinf(packing.value) or not packing.feasible:
+            return []
+        few, found = self._few.get(packing.steps), []
+        for units in self._tried(packing, budgets):
+            known = self.least(packing.steps, units * self._each)
+            if known is not None and known <= packing.value * _SIMPLE:
+                break
+            if few is None or few.is_open(units):
+                found.append(units)
+        return found
+
+    def _tried(self, packing: Packing[C], budgets: Sequence[int]) -> Iterator[int]:
+        """The limits in units, and before each a smaller number with more room in whole rounds."""
+        below, value = 0, packing.value * self._each
+        for units in sorted({chunks // self._each for chunks in budgets}):
+            if units <= below or units * self._demands > _FEW:
+                continue
+            room = {u: ceil(value * u - WHOLE) / (value * u) for u in range(below + 1, units + 1)}
+            fits = [u for u, one in room.items() if _LEAST_ROOM <= one <= _MOST_ROOM]
+            if fits and units not in fits:
+                yield max(fits, key=lambda u: room[u])
+            yield units
+            below = units
+
+    def improved(
+        self, packing: Packing[C], budgets: Sequence[int], until: Deadline
+    ) -> Iterator[DealtChunks[C]]:
+        """Improves each open number of units once; yields solutions that are the best so far."""
+        steps = packing.steps
+        numbers = self.open(packing, budgets)
+        for left, units in zip(range(len(numbers), 0, -1), numbers, strict=True):
+            if until.passed:
+                return
+            if steps not in self._few:
+                self._few[steps] = self._make(packing)
+            few = self._few[steps]
+            for fewer, other in self._few.items():
+                if fewer < steps and units in other.found:
+                    few.know(units, other.dealt(units).columns)
+            known = self.least(steps, units * self._each)
+            few.improve(units, until.share(1 / left))
+            dealt = few.dealt(units)
+            if known is None or dealt.bandwidth < known:
+                self.note(steps, dealt)
+                yield dealt
