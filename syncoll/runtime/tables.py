@@ -25,6 +25,7 @@ from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime.graphs import MessageRuns, chunk_numbers
 from syncoll.runtime.layout import Buffer, Kind, Layout, Slot, layout_of
 from syncoll.runtime.lowering import LoweredAlgorithm, lower
+from syncoll.runtime.rounds import by_rounds
 from syncoll.wording import counted
 
 _WIDTH = 96
@@ -82,7 +83,7 @@ class MessageTable:
         chunks: G.
         combining: whether data are summed.
         places: the slots of each rank, in order.
-        messages: by step; within a step and a rank in the order of the plan.
+        messages: by step, and within a step by round (`syncoll.runtime.rounds`).
         sums: by step and rank, in a valid order; step -1 is before all messages.
     """
 
@@ -138,7 +139,7 @@ def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
         share,
         instance.combining,
         tuple(rows.places),
-        tuple(rows.messages()),
+        tuple(by_rounds(list(rows.messages()), instance.topology)),
         tuple(sorted(sums, key=itemgetter(0, 1))),
     )
 
@@ -234,7 +235,7 @@ class _Rows:
         return found
 
     def messages(self) -> Iterator[MessageRow]:
-        """The messages in order of steps, and within a step of the plan."""
+        """The messages in order of steps."""
         listed = self.lowered.messages
         for run, members in enumerate(self.runs.members):
             first = listed[members[0]]

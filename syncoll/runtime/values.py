@@ -11,7 +11,8 @@ values that neither post nor a needed send uses are dropped, with the messages t
 The sends of a step may be in any order.  By number all ranks would begin with rank 0, and wait at
 its port of a switch while other ports are idle.  So rank r sends to r + 1 first, then to r + 2, and
 so on round to r - 1, and sends to the same rank take turns.  If ranks send alike, no two send to
-the same rank at a time.  All formats use this order.
+the same rank at a time.  All formats use this order; tables of messages change it where rounds of
+a step would collide (`syncoll.runtime.rounds`).
 """
 
 from collections.abc import Sequence

@@ -10,10 +10,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import syncoll
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import ExportRequest, PluginManager
 from syncoll.routing import as_topology
 from syncoll.runtime import Action, export_verified, lower
+from syncoll.runtime.rounds import by_rounds
+from syncoll.runtime.tables import MessageRow
 from syncoll.runtime.values import in_turn
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import random_case
@@ -123,3 +126,24 @@ def test_only_the_order_within_a_step_changes() -> None:
         assert sorted(order.tolist()) == list(range(len(algorithm.sends)))
         steps = algorithm.sends[order, 3]
         assert (np.diff(steps) >= 0).all()
+
+
+def test_messages_over_a_trunk_start_one_after_the_other() -> None:
+    hubs = syncoll.topology("benchmarks/network/machines.syncoll:two_hubs(4)")
+    ends = [(a, (a + away) % NODES) for away in range(1, NODES) for a in range(NODES)]
+    near = [(a, b) for a, b in ends if b - a in (-4, 4) or a // 4 == b // 4]
+    messages = [MessageRow(0, a, b, 0, 0, 0, 1) for a, b in near]
+    assert len(messages) == 4 * NODES
+    ordered = list(by_rounds(messages, hubs))
+    assert sorted(ordered) == sorted(messages)
+    # A step of four rounds: in each of them every rank sends, receives, and one way crosses once.
+    by_rank = [[row.destination for row in ordered if row.source == rank] for rank in range(NODES)]
+    for destinations in zip(*by_rank, strict=True):
+        assert sorted(destinations) == list(range(NODES))
+        assert sum(node // 4 != rank // 4 for rank, node in enumerate(destinations)) == 2
+
+
+def test_messages_without_a_collision_keep_their_order() -> None:
+    ring = syncoll.topology("ring(8)")
+    messages = [MessageRow(0, a, (a + 1) % 8, 0, 0, 0, 3) for a in (3, 1, 4, 0, 5, 2, 7, 6)]
+    assert list(by_rounds(messages, ring)) == messages
