@@ -117,7 +117,7 @@ def mutations() -> int:
     return run([["pytest", "-q", "tests/docs/test_certificates_page.py", "-k", "mutated"]])
 
 
-_MUTATED_TEXTS = "1000"
+_MUTATED_TEXTS = "400"
 
 
 def theorems() -> int:
