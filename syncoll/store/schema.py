@@ -1,13 +1,11 @@
-"""The store's tables, and the migrations from older versions.
+"""The store's tables.
 
-The ``application_id`` of a database marks a store of syncoll, its ``user_version`` is the number of
-`MIGRATIONS` applied.  A new store goes through all of them.  To change the tables, append a
-migration; never edit one.
+The ``application_id`` of a database marks a store of syncoll; its ``user_version`` is the version
+of the tables.  A store of an older version is emptied: it is a cache.
 """
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from syncoll.errors import FileFormatError, SyncollError, UsageError
@@ -27,46 +25,16 @@ _HEADER_BYTES = 100
 _BESIDE = ("-wal", "-shm", "-journal")
 """The suffixes of SQLite's other files."""
 
-Migration = Callable[[sqlite3.Connection], None]
+VERSION = 3
 
-
-def _answers(connection: sqlite3.Connection) -> None:
-    """Version 1: answers to questions.
-
-    ``exact`` is the key of `syncoll.store.question`; version 3 leaves ``alike`` and ``question``
-    empty.  ``weight`` is 2 for sat, 1 for unsat, 0 for unknown; ``allowed`` the seconds of an
-    unknown.
-    """
-    connection.execute(
-        "CREATE TABLE answers (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
-        " verdict TEXT NOT NULL, weight INTEGER NOT NULL, allowed REAL, algorithm BLOB,"
-        " details TEXT NOT NULL, digest BLOB NOT NULL)"
-    )
-    connection.execute("CREATE INDEX answers_alike ON answers (alike) WHERE alike IS NOT NULL")
-
-
-def _certificates(connection: sqlite3.Connection) -> None:
-    """Version 2: certificates of bounds."""
-    connection.execute(
-        "CREATE TABLE certificates (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
-        " allowed REAL, certificate BLOB NOT NULL, digest BLOB NOT NULL)"
-    )
-    connection.execute(
-        "CREATE INDEX certificates_alike ON certificates (alike) WHERE alike IS NOT NULL"
-    )
-
-
-def _one_numbering(connection: sqlite3.Connection) -> None:
-    """Version 3: a question is found under its own numbering of the nodes only; rows of before have
-    their chunks in another order."""
-    for table in ("answers", "certificates"):
-        connection.execute(f"DELETE FROM {table}")
-        connection.execute(f"DROP INDEX {table}_alike")
-
-
-MIGRATIONS: Sequence[Migration] = (_answers, _certificates, _one_numbering)
-
-VERSION = len(MIGRATIONS)
+_TABLES = (
+    "answers (exact BLOB PRIMARY KEY NOT NULL, verdict TEXT NOT NULL, weight INTEGER NOT NULL, "
+    "allowed REAL, algorithm BLOB, details TEXT NOT NULL, digest BLOB NOT NULL)",
+    "certificates (exact BLOB PRIMARY KEY NOT NULL, allowed REAL, certificate BLOB NOT NULL, "
+    "digest BLOB NOT NULL)",
+)
+"""``exact`` is the key of `syncoll.store.question`; ``weight`` is 2 for sat, 1 for unsat, 0 for
+unknown; ``allowed`` has the seconds of an unknown."""
 
 _CORRUPT = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -78,33 +46,27 @@ _UNWRITABLE = {
 }
 
 
-def prepare(
-    connection: sqlite3.Connection,
-    path: Path,
-    patience: float,
-    migrations: Sequence[Migration] | None = None,
-) -> None:
+def prepare(connection: sqlite3.Connection, path: Path, patience: float) -> None:
     """Brings an open database, new or an older store, to this version; waits for other processes at
     most `patience` seconds.  Raises `FileFormatError` if the file is no store, is damaged, or is of
     a newer version, and `UsageError` if it cannot be written."""
-    migrations = MIGRATIONS if migrations is None else migrations
     try:
         connection.execute("BEGIN")  # reads one snapshot
         try:
-            _require_ours(connection, path, len(migrations))
+            _require_ours(connection, path)
         finally:
             connection.rollback()
         _write_ahead(connection, patience)
         # Answers survive the end of this process; a power cut may lose the last few.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN IMMEDIATE")  # read again, now that no other can migrate
+        connection.execute("BEGIN IMMEDIATE")  # read again, now that no other can write
         with connection:
-            version = _require_ours(connection, path, len(migrations))
-            if version < len(migrations):
-                for migration in migrations[version:]:
-                    migration(connection)
+            if _require_ours(connection, path) < VERSION:
+                for table in _TABLES:
+                    connection.execute(f"DROP TABLE IF EXISTS {table.partition(' ')[0]}")
+                    connection.execute(f"CREATE TABLE {table}")
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {len(migrations)}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
         _require_sound(connection, path)
     except sqlite3.Error as error:
         raise explained(error, path) from error
@@ -145,7 +107,7 @@ def explained(error: sqlite3.Error, path: Path) -> SyncollError:
     return UsageError(f"cannot use the store {path}: {error}; name another file with --store")
 
 
-def _require_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
+def _require_ours(connection: sqlite3.Connection, path: Path) -> int:
     """The version of a store, 0 for a new one."""
     application, version = (
         int(connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -157,10 +119,10 @@ def _require_ours(connection: sqlite3.Connection, path: Path, newest: int) -> in
             f"{path} is a database of another program, not a store of syncoll's; name another "
             "file with --store"
         )
-    if version > newest:
+    if version > VERSION:
         raise FileFormatError(
             f"the store {path} has version {version}, written by a newer syncoll; this one knows "
-            f"versions up to {newest}: update syncoll, or name another file with --store"
+            f"versions up to {VERSION}: update syncoll, or name another file with --store"
         )
     return version
 
@@ -183,19 +145,6 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
 
 
 def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
-    for table, columns in (
-        ("answers", "exact, verdict, weight, allowed, algorithm, details, digest"),
-        ("certificates", "exact, allowed, certificate, digest"),
-    ):
-        try:
-            connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")
-        except sqlite3.OperationalError as error:
-            if (error.sqlite_errorcode & 0xFF) != sqlite3.SQLITE_ERROR:
-                raise
-            raise FileFormatError(
-                f"{path} says that it is a store of syncoll's, but {error}; delete it, or name "
-                "another with --store"
-            ) from error
     if path.stat().st_size <= _CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
