@@ -34,10 +34,13 @@ _SLICE, _LEAST_SECONDS, _DEAL_SECONDS = 0.1, 0.5, 0.5
 """Part of the remaining time of a local search until the next one, and at least; and seconds for an
 integer program over columns."""
 
-_GAIN, _STRIDE = 0.995, 4
-"""More steps are worthwhile if they lower R/C to this share.  The next S is larger by a part."""
+_GAIN, _STRIDES = 0.995, (Fraction(2, 3), Fraction(1, 4))
+"""More steps are worthwhile if they lower R/C to this share.  The next S is larger by a part: first
+by the larger one, up to `_FAR` times the first S."""
 
-_FEW = 16
+_FAR = 4
+
+_FEW = 64
 """Most C, in multiples of the least, of other counts that meet the packing's value; they are also
 tried twice and four times as large."""
 
@@ -142,8 +145,10 @@ class _Run:
 
     def _pack(self, added: Added) -> Iterator[SumPacking]:
         """Packs an association for each S; the packings that are the best so far."""
-        values = dict[int, float]()
+        values, useless = dict[int, float](), self._last + 1
         for steps in self._order():
+            if steps >= useless:
+                continue
             until = self._turn.part(_SLICE, _LEAST_SECONDS)
             packing = SumPacking(self._network, self.demands, added, steps, self._least)
             values[steps] = value = packing.run(until)
@@ -152,17 +157,21 @@ class _Run:
                 self._packed[steps] = packing
                 yield packing
             fewer = min((v for s, v in values.items() if s < steps), default=np.inf)
-            over = self._turn.is_over and len(self._packed) > _AT_ONCE
-            if over or value > fewer * _GAIN:
+            if self._turn.is_over and len(self._packed) > _AT_ONCE:
                 return
+            if value > fewer * _GAIN and steps == max(values):
+                useless = steps
 
-    def _order(self) -> Iterator[int]:
+    def _order(self) -> list[int]:
         """The S in the order of their turns.  The fewest steps come second: other seeds find
         algorithms for them, and a seed without an algorithm has the most patience."""
-        steps = self._first + 1
-        yield from (s for s in (steps, self._first) if s <= self._last)
-        while (steps := steps + max(1, steps // _STRIDE)) <= self._last:
-            yield steps
+        begun = self._first + 1
+        found = [begun, self._first]
+        for part, last in zip(_STRIDES, (_FAR * begun, self._last), strict=True):
+            steps = begun
+            while (steps := steps + max(1, int(part * steps))) <= last:
+                found.append(steps)
+        return [s for s in dict.fromkeys(found) if s <= self._last]
 
     def _dealt(self, packing: SumPacking) -> Iterator[Proposal]:
         """The whole chunks of a packing, for some C."""
