@@ -4,9 +4,13 @@ Sends between nodes without a link are routed over shortest paths, and congestio
 link.
 """
 
+from dataclasses import replace
+
 from syncoll.plugins import Option, SeedRecord
 
 _SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=4096)
+_MORE_SEGMENTS = replace(_SEGMENTS, default=128)
+"""A tree has few links, so that its large messages have many pieces."""
 
 _BY_DEFAULT = ("all_pairs", "ring", "two_hop")
 """Classics whose points are seldom dominated; see benchmarks/seeds.py."""
@@ -48,7 +52,7 @@ RECORDS = (
     _record(
         "double_binary_tree",
         "two binary trees, leaves of one inner nodes of the other, half the data each",
-        _SEGMENTS,
+        _MORE_SEGMENTS,
     ),
     _record(
         "halving_doubling",
