@@ -27,8 +27,8 @@ from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, ar
 from syncoll.linear import ProgramRows
 from syncoll.linear.colour_refinement import Graph, WordArray, hashes, numbered, refine
 
-_MOST_COLUMNS = 70_000
-"""Limit on the variables of a program; larger ones take seconds."""
+_MOST_COLUMNS, _MOST_REDUCED = 100_000, 20_000
+"""Limits on the variables of a program, and after its reduction; larger ones take seconds."""
 
 _MOST_LATENCIES = 12
 """Limit on the intervals that begin by the latencies from sources, and to destinations."""
@@ -242,7 +242,7 @@ class _Demands:
             stay = rows.columns((count - 1) * len(others)).reshape(count - 1, len(others))
             rows.add(row[:-1, others], stay)
             rows.add(row[1:, others], stay, -1.0)
-        optimum = rows.program().minimise()
+        optimum = rows.program().minimise(most_columns=_MOST_REDUCED)
         if optimum is None:
             return False
         duals, shares = np.maximum(-optimum.row_duals, 0.0), []
