@@ -123,14 +123,30 @@ class _Run:
         queue = [(0.0, -urgency[i], i) for i, count in enumerate(missing) if not count]
         heapq.heapify(queue)
         order, arrived = list[int](), [0.0] * len(before)
+        # Sends that found their lanes taken; only the most urgent one of them is in the queue.
+        taken = defaultdict[tuple[int, ...], list[tuple[float, int]]](list)
+        lines = [taken[tuple(hops[0][0] for hops in strands)] for strands in lanes.ways]
+        waits, gone = bytearray(len(before)), bytearray(len(before))
         while queue:
             start, urgent, send = heapq.heappop(queue)
+            line = lines[links[send]]
+            if gone[send] or (waits[send] and line[0][1] != send):
+                continue
             left, _ = lanes.pass_over(links[send], ready[send], take=False)
             if left > start:
-                heapq.heappush(queue, (left, urgent, send))
+                if not waits[send]:
+                    waits[send] = True
+                    heapq.heappush(line, (urgent, send))
+                if line[0][1] == send:
+                    heapq.heappush(queue, (left, urgent, send))
                 continue
+            gone[send] = True
             self.left[send] = left
             arrived[send] = lanes.pass_over(links[send], ready[send])[1] + sums[send]
+            if waits[send] and heapq.heappop(line) and line:
+                urgent, other = line[0]
+                left, _ = lanes.pass_over(links[other], ready[other], take=False)
+                heapq.heappush(queue, (left, urgent, other))
             order.append(send)
             for one in self.after[send]:
                 missing[one] -= 1
