@@ -1,24 +1,37 @@
-"""Trees by arrival time: every send in turn, the earliest arrival first, with backtracking.
+"""Trees by arrival time: every send in turn, the earliest arrival first.
 
-Schedules are listed with their sends in order of departure, each as early as its data and lanes
-allow.  The first is list scheduling by arrival time; a limit on the work ends the list, which on
-tiny networks has every schedule.
+Trees of all chunks grow together, by the send that arrives first, as in Dijkstra's algorithm; it
+takes its lanes.  Part of the time for which a send occupies lanes is added to its arrival, so that
+wide links are preferred to narrow ones.  Of sends that arrive together the one whose chunk is
+farthest from its missing destinations goes first.
+
+For few sends, schedules are then listed with their sends in order of departure, each as early as
+its data and lanes allow, with backtracking.  A limit on the work ends the list, which on tiny
+networks has every schedule.
 """
 
+import heapq
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from syncoll.clock import took
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
-from syncoll.model import Instance
+from syncoll.model import Collective, Instance, Topology
+from syncoll.searching.decompose import derived
 from syncoll.simulating import Setting, TimedLanes, stepped, with_sends
 
-MOST_OPTIONS = 20_000
+_MOST_OPTIONS, _UNITS_PER_OPTION = 20_000, 5e-6
 """Sends that are considered; limits work."""
 
-_MOST_ARRIVALS = 32
-"""Most arrivals in a schedule; limits work."""
+_MOST_ARRIVALS, _MOST_GROWN = 16, 1 << 10
+"""Most arrivals in schedules that are listed, and in trees that grow; limit work."""
+
+_OCCUPIED = 0.5
+"""Part of the time for which a send occupies its lanes that is added to its arrival."""
 
 _EQUAL = 1 - 1e-9
 
@@ -27,10 +40,10 @@ Sent = tuple[int, int, float]
 
 
 class _Search:
-    """Lists schedules up to the limits; `sends` are the fastest one's, if any."""
+    """Finds schedules up to the limits; `sends` are the fastest one's, if any."""
 
     def __init__(self, instance: Instance, lanes: TimedLanes, until: Deadline) -> None:
-        self.links, self.until, self.options_left = instance.topology.links, until, MOST_OPTIONS
+        self.links, self.until, self.options_left = instance.topology.links, until, _MOST_OPTIONS
         nodes = instance.topology.num_nodes
         self.out = instance.topology.out_links
         self.way = np.full((nodes, nodes), np.inf)
@@ -40,11 +53,54 @@ class _Search:
         for middle in range(nodes):
             onward = self.way[:, middle, None] + self.way[None, middle]
             self.way = np.minimum(self.way, onward)
-        pre, post = (
+        self.begin, post = (
             {(c, n) for c, n in np.argwhere(x).tolist()} for x in (instance.pre, instance.post)
         )
-        self.wanted, self.least, self.sends = post - pre, float("inf"), list[Sent]()
-        self.extend(dict.fromkeys(sorted(pre), 0.0), lanes, [])
+        self.wanted, self.least, self.sends = post - self.begin, float("inf"), list[Sent]()
+        self.grow(instance, lanes.copied())
+        if len(self.wanted) <= _MOST_ARRIVALS:
+            self.extend(dict.fromkeys(sorted(self.begin), 0.0), lanes, [])
+            took((_MOST_OPTIONS - self.options_left) * _UNITS_PER_OPTION)
+
+    def grow(self, instance: Instance, lanes: TimedLanes) -> None:
+        """Grows the trees of all chunks together."""
+        needs = (instance.pre | instance.post).astype(float)
+        near = np.full(needs.shape, self.way[np.isfinite(self.way)].max(initial=0.0))
+        has, missing, sends = dict[tuple[int, int], float](), {*self.wanted}, list[Sent]()
+        occupied = [_OCCUPIED * sum(x[1] for hops in one for x in hops) for one in lanes.ways]
+        far, queue = [0.0] * len(needs), list[tuple[float, float, int, int]]()
+
+        def offer(chunk: int, link: int) -> tuple[float, float, int, int]:
+            _, arrived = lanes.pass_over(link, has[chunk, self.links[link][0]], take=False)
+            return round(arrived + occupied[link], 15), far[chunk], link, chunk
+
+        def arrive(chunk: int, node: int, time: float) -> None:
+            has[chunk, node] = time
+            missing.discard((chunk, node))
+            np.minimum(near[chunk], self.way[node], out=near[chunk])
+            far[chunk] = -round(float(near[chunk] @ needs[chunk]), 12)
+            for link in self.out[node]:
+                if (chunk, self.links[link][1]) in missing:
+                    heapq.heappush(queue, offer(chunk, link))
+
+        for chunk, node in sorted(self.begin):
+            arrive(chunk, node, 0.0)
+        pops = 0
+        while queue and missing:
+            before, pops = heapq.heappop(queue), pops + 1
+            *_, link, chunk = before
+            source, node = self.links[link]
+            if (chunk, node) not in missing:
+                continue
+            if (now := offer(chunk, link)) > before:
+                heapq.heappush(queue, now)
+                continue
+            left, arrived = lanes.pass_over(link, has[chunk, source])
+            sends.append((link, chunk, left))
+            arrive(chunk, node, arrived)
+        took(pops * _UNITS_PER_OPTION)
+        if not missing:
+            self.least, self.sends = max(has.values()), sends
 
     def extend(
         self, has: dict[tuple[int, int], float], lanes: TimedLanes, sends: list[Sent]
@@ -85,7 +141,7 @@ def by_arrival(
     """The fastest schedule that was found for L bytes of a node's data; None for a collective with
     sums, lanes that copy, a large instance, or without time."""
     network, count = setting.network, int((instance.post & ~instance.pre).sum())
-    if instance.combining or count > _MOST_ARRIVALS or network.topology.counts_copies:
+    if instance.combining or count > _MOST_GROWN or network.topology.counts_copies:
         return None
     lanes = TimedLanes(network, setting.semantics, Fraction(size) / instance.chunks)
     found = _Search(instance, lanes, until).sends
@@ -97,3 +153,28 @@ def by_arrival(
     sends, used = np.array(rows, dtype=np.int64), np.array([link for link, _, _ in found])
     sends[:, 3] = stepped(network, sends, used, needs, range(len(rows)))
     return with_sends(instance, sends, None, "arrivals")
+
+
+def all_by_arrival(
+    collective: Collective, chunks: int, setting: Setting, size: Fraction, until: Deadline = NEVER
+) -> Iterator[StoredAlgorithm]:
+    """The schedules for a collective, for its dual, run backwards, and for its parts, one after the
+    other; see `by_arrival`.
+
+    Args:
+        chunks: C of parts without sums is this multiple of the least one.
+    """
+    nodes = setting.network.topology.num_nodes
+    least = collective.least_chunks(nodes) or 1
+    whole = size / least * len(collective.tabulate(nodes, least))
+
+    def made(part: Collective, topology: Topology) -> Iterator[StoredAlgorithm]:
+        own = chunks * (part.least_chunks(nodes) or 1)
+        instance = part.instantiate(topology, chunks=own, steps=nodes, rounds=nodes)
+        ahead = topology is setting.network.topology
+        there = setting if ahead else replace(setting, network=setting.network.reversed())
+        one = by_arrival(instance, there, whole * own / instance.num_chunks, until)
+        if one is not None:
+            yield one
+
+    return derived(collective, setting.network.topology, made)

@@ -6,17 +6,18 @@ place, exchanges the sums along its rail, and spreads them within each box.  Few
 latency of the network, and all cards share its bandwidth (Cho et al.: BlueConnect, MLSys 2019).
 """
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
 from math import lcm
 
 import numpy as np
 
 from syncoll.documents import StoredAlgorithm
-from syncoll.errors import ModelError, VerificationError
+from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology, tree_contributions
 from syncoll.model.width_clusters import connected_by
-from syncoll.searching.decompose import composed, inverted
+from syncoll.searching.decompose import derived
 from syncoll.simulating import PhysicalNetwork, with_sends
 from syncoll.simulating.boxes import between_boxes
 
@@ -24,38 +25,58 @@ _MOST_CELLS = 1 << 14
 """Most chunks times nodes of an algorithm; limits work."""
 
 Boxes = list[list[int]]
+Trees = dict[int, dict[int, tuple[int, int]]]
+"""For each root and node of its box the node before it, and the number of hops from the root."""
+
 Sends = list[tuple[int, int, int]]
 """Source, destination and step."""
 
 
 def box_algorithms(collective: Collective, network: PhysicalNetwork) -> Iterator[StoredAlgorithm]:
     """The verified algorithms in stages; none if boxes differ in size, or links are missing."""
-    topology = network.topology
-    cluster = connected_by(topology, ~np.array(between_boxes(network), dtype=bool))
+    topology, apart = network.topology, between_boxes(network)
+    cluster = connected_by(topology, ~np.array(apart, dtype=bool))
     boxes = [np.flatnonzero(cluster == box).tolist() for box in np.unique(cluster).tolist()]
     if len(boxes) > 1 and len({len(box) for box in boxes}) == 1 and len(boxes[0]) > 1:
-        known = list[Algorithm]()
-        for one in _staged(collective, topology, boxes):
+        known, trees = list[Algorithm](), _trees(network, apart)
+        for one in derived(collective, topology, partial(_staged, boxes, trees)):
             if one.algorithm not in known:
                 known.append(one.algorithm)
                 yield one
 
 
-def _staged(collective: Collective, topology: Topology, boxes: Boxes) -> Iterator[StoredAlgorithm]:
+def _trees(network: PhysicalNetwork, apart: Sequence[bool]) -> Trees:
+    """Trees of the fewest hops within boxes, over the least used links; not over cards of the
+    network."""
+    into = defaultdict[int, dict[int, float]](dict)
+    used = defaultdict[tuple[int, int], float](float)
+    lanes = [{i for strand in strands for i in strand.lanes} for strands in network.routes]
+    cards = set().union(*(own for own, far in zip(lanes, apart, strict=True) if far))
+    for (a, b), own in zip(network.topology.links, lanes, strict=True):
+        if not own & cards:
+            into[b][a] = 1 / min(float(network.lanes[i].bandwidth) for i in own)
+    trees = Trees()
+    for root in range(network.topology.num_nodes):
+        tree, hops = {root: (root, 0)}, 0
+        while last := [n for n, (_, at) in tree.items() if at == hops]:
+            hops += 1
+            for node in sorted({n for n, before in into.items() if before.keys() & last} - {*tree}):
+                some = [(used[n, node] + into[node][n], n) for n in last if n in into[node]]
+                used_then, before = min(some)
+                used[before, node] = used_then
+                tree[node] = before, hops
+        trees[root] = tree
+    return trees
+
+
+def _staged(
+    boxes: Boxes, trees: Trees, collective: Collective, topology: Topology
+) -> Iterator[StoredAlgorithm]:
     """The algorithms in stages for each way to choose the rails."""
-    if collective.dual is not None:
-        for one in _staged(collective.dual, topology.reversed(), boxes):
-            with suppress(ModelError, VerificationError):
-                pair = one.instance, one.algorithm
-                yield StoredAlgorithm(*inverted(pair, collective, topology), one.where)
-        return
-    for stages in collective.ways:
-        for parts in zip(*(_staged(part, topology, boxes) for part in stages), strict=False):
-            with suppress(ModelError, VerificationError):
-                pairs = [(part.instance, part.algorithm) for part in parts]
-                yield StoredAlgorithm(*composed(pairs, collective), parts[0].where)
     nodes, least = topology.num_nodes, collective.least_chunks(topology.num_nodes) or 1
-    for way, chunks in enumerate((least, lcm(least, len(boxes[0])))):
+    rails = len(boxes[0])
+    for way, count in enumerate((1, rails, rails * (len(boxes) - 1))):
+        chunks = lcm(least, count)
         try:
             instance = collective.instantiate(topology, chunks=chunks, steps=nodes, rounds=nodes)
             pre, post, sums = instance.pre, instance.post, instance.combining
@@ -65,8 +86,11 @@ def _staged(collective: Collective, topology: Topology, boxes: Boxes) -> Iterato
             rows = list[tuple[int, int, int, int]]()
             for chunk, start in enumerate(pre.argmax(axis=1).tolist()):
                 ends = np.flatnonzero(post[chunk]).tolist()
-                sends = _summed(boxes, chunk) if sums else _spread(boxes, start, ends, chunk, way)
-                rows += [(chunk, *one) for one in sends]
+                spread = partial(_spread, boxes, trees, start, ends)
+                rows += [
+                    (chunk, *one)
+                    for one in (_summed(boxes, trees, chunk) if sums else spread(chunk, way))
+                ]
             listed = np.array(sorted(rows, key=lambda one: one[3]), dtype=np.int64)
             carried = tree_contributions(pre, listed) if sums else None
             made = with_sends(instance, listed, carried, f"boxes[{way}]") if rows else None
@@ -76,9 +100,13 @@ def _staged(collective: Collective, topology: Topology, boxes: Boxes) -> Iterato
             yield made
 
 
-def _spread(boxes: Boxes, start: int, ends: list[int], chunk: int, way: int) -> Sends:
+def _spread(boxes: Boxes, trees: Trees, start: int, ends: list[int], chunk: int, way: int) -> Sends:
     """A tree from a node: along a rail, then within the boxes.  The rail is that of the start, or
-    of the only end, or one in turn."""
+    of the only end, or one in turn.
+
+    In the last `way` another box in turn gets a chunk first, and passes it on to the others; and a
+    chunk leaves its start only once within the box.  So each card sends its part of the data once.
+    """
     home = next(box for box in boxes if start in box)
     place = home.index(start)
     if way:
@@ -88,19 +116,43 @@ def _spread(boxes: Boxes, start: int, ends: list[int], chunk: int, way: int) -> 
     others = ((box, [n for n in box if n in ends]) for box in boxes if box is not home)
     far = [(box, some) for box, some in others if some]
     gate, near = home[place], [n for n in home if n in ends and n != start]
-    if gate != start and (gate in near or far):
-        near = [gate, *(n for n in near if n != gate)]
-    sends, first = [(start, n, 0) for n in near], int(gate != start)
+    if not far and gate not in near:
+        gate = start
+    hub, relays = gate, far[:0]
+    if way > 1 and far:
+        turn = chunk // len(home) % len(far)
+        far, relays = [*far[turn:], *far[:turn]], [far[turn]]
+        if gate == start and near:
+            hub = near[turn % len(near)]
+    sends = _within(trees[start], [gate, hub], 0)
+    sends += _within(trees[hub], near, trees[start][hub][1])
+    step = trees[start][gate][1]
     for box, some in far:
-        sends.append((gate, box[place], first))
-        sends += [(box[place], n, first + 1) for n in some if n != box[place]]
-    return sends
+        sends.append((gate, box[place], step))
+        sends += _within(trees[box[place]], some, step + 1)
+        if (box, some) in relays:
+            gate, step = box[place], step + 1
+    first = {b: (a, b, at) for a, b, at in sorted(sends, key=lambda one: -one[2]) if b != start}
+    return list(first.values())
 
 
-def _summed(boxes: Boxes, chunk: int) -> Sends:
+def _within(tree: dict[int, tuple[int, int]], ends: Sequence[int], step: int) -> Sends:
+    """The part of a tree to some nodes, from a step on."""
+    found = {}
+    for node in ends:
+        while tree[node][1] and node not in found:
+            found[node] = (tree[node][0], node, step + tree[node][1] - 1)
+            node = tree[node][0]
+    return list(found.values())
+
+
+def _summed(boxes: Boxes, trees: Trees, chunk: int) -> Sends:
     """Sums within boxes at one place, exchanges along its rail, and back."""
-    place = chunk % len(boxes[0])
-    rail = [box[place] for box in boxes]
-    within = [(n, box[place]) for box in boxes for n in box if n != box[place]]
-    sends = [(*pair, 0) for pair in within] + [(a, b, 1) for a in rail for b in rail if a != b]
-    return sends + [(b, a, 2) for a, b in within]
+    rail = [box[chunk % len(box)] for box in boxes]
+    last = max(hops for root in rail for _, hops in trees[root].values())
+    back = [
+        one for root, box in zip(rail, boxes, strict=True) for one in _within(trees[root], box, 0)
+    ]
+    sends = [(b, a, last - 1 - step) for a, b, step in back]
+    sends += [(a, b, last) for a in rail for b in rail if a != b]
+    return sends + [(a, b, last + 1 + step) for a, b, step in back]

@@ -16,14 +16,14 @@ from syncoll.clock import took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError, UsageError
-from syncoll.model import Instance, OrbitAlgorithm, refine
+from syncoll.model import Collective, OrbitAlgorithm, refine
 from syncoll.planning import members_for, message_of
 from syncoll.results import Frontier, Part
-from syncoll.searching.arrival_trees import MOST_OPTIONS, by_arrival
+from syncoll.searching.arrival_trees import all_by_arrival
 from syncoll.simulating import PhysicalNetwork, Runtime, Semantics, SimulatedSeconds, dispatched
 from syncoll.trust import require_valid
 
-_MOST_SENDS, _MOST_ORDERED = 1 << 14, 3 << 10
+_MOST_SENDS, _MOST_ORDERED = 1 << 14, 7 << 11
 """Most sends of an algorithm that is cut, and of one whose sends are ordered; limit work."""
 
 _NEAR = 2.5
@@ -35,16 +35,20 @@ _WORTH = 0.99
 _LEAST_BYTES = 128
 """Smaller chunks are not made: runtimes move some bytes at a time."""
 
+_PARTS = 1, 2, 4, 8, 16
+"""Multiples of the fewest chunks for which trees grow by arrival time."""
+
 _ORDERED = 3
 """Algorithms that are ordered for each size."""
 
-_UNITS_PER_SEND, _UNITS_PER_ORDERED, _UNITS_PER_OPTION = 1e-6, 6e-5, 1e-5
+_UNITS_PER_SEND, _UNITS_PER_ORDERED = 2e-7, 4e-5
 
 
 @dataclass(frozen=True, eq=False)
 class TimeGoal:
     """The sizes, in bytes of one node's data, for which algorithms should take the least time."""
 
+    collective: Collective
     network: PhysicalNetwork
     runtime: Runtime
     sizes: tuple[Fraction, ...]
@@ -74,11 +78,12 @@ def timed(
                 race.enter(one)
             for one in sorted(some, key=race.nearness):
                 race.cut(one)
-        kinds = {one.chunks: one.instance for one in points}
-        for number in range(len(sizes)):
-            for chunks in sorted(kinds)[:2]:
-                race.arrive(kinds[chunks], number)
-            race.order(number)
+        middle = sorted(range(len(sizes)), key=lambda i: abs(2 * i - len(sizes)))
+        for number in middle:  # there latencies and bytes both count
+            race.arrive(goal.collective, number)
+        for rank in range(_ORDERED):
+            for number in middle:
+                race.order(number, rank)
     known = {one for one in cut if one.where.startswith(("points", "families"))}
     parts, evidence = [], frontier.evidence
     for one in dict.fromkeys(one for one in race.best if one is not None and one not in known):
@@ -137,24 +142,38 @@ class _Race:
                 break
             parts, before = 2 * parts, times
 
-    def arrive(self, instance: Instance, number: int) -> None:
-        """Tries trees by arrival time for a size."""
-        best = self.best[number]
-        if best is not None:
-            _, setting = self._seconds.chosen(best, [self._sizes[number]])[0]
-            took(MOST_OPTIONS * _UNITS_PER_OPTION)
-            made = by_arrival(instance, setting, self._sizes[number], self._until)
-            if made is not None:
-                self.enter(made)
+    def arrive(self, collective: Collective, number: int) -> None:
+        """Tries trees by arrival time for a size, in smaller and smaller chunks."""
+        best, size, before = self.best[number], self._sizes[number], inf
+        if best is None or collective.plain is not None:  # sums in one order
+            return
+        for parts in _PARTS:
+            _, setting = self._seconds.chosen(best, [size])[0]
+            made = list(all_by_arrival(collective, parts, setting, size, self._until))
+            fits = (one for one in made if parts == 1 or size >= one.chunks * _LEAST_BYTES)
+            least = min((self.enter(one)[number] for one in fits), default=inf)
+            if least > before * _WORTH or least == inf:
+                break
+            before = least
 
-    def order(self, number: int) -> None:
-        """Tries other orders of the sends of the fastest algorithms, in ever smaller chunks."""
-        size = self._sizes[number]
-        fastest = [(min(t[number] for t in x.values()), one) for one, x in self._forms.items()]
-        for seconds, one in sorted(fastest, key=lambda entry: entry[0])[:_ORDERED]:
-            parts, before = 1, inf
+    def order(self, number: int, rank: int) -> None:
+        """Tries other orders of the sends of an algorithm, in ever smaller chunks, first in those
+        that were the fastest before.
+
+        Args:
+            rank: how many algorithms are faster for the size.
+        """
+        size, before = self._sizes[number], inf
+        fastest = [
+            (min((x[number], -form.chunks) for form, x in forms.items()), one)
+            for one, forms in self._forms.items()
+        ]
+        for (seconds, chunks), one in sorted(fastest, key=lambda entry: entry[0])[rank : rank + 1]:
             if seconds > self.least[number] * _NEAR:
                 break
+            parts = -chunks // one.chunks
+            while parts > 1 and one.algorithm.num_sends * parts > _MOST_ORDERED:
+                parts //= 2
             while one.algorithm.num_sends * parts <= _MOST_ORDERED:
                 if parts > 1 and size < one.chunks * parts * _LEAST_BYTES:
                     break

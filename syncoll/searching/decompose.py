@@ -6,13 +6,15 @@ whole: they renumber it to the chunk numbers of the collective, and verify it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from math import lcm
 from typing import Generic, TypeVar
 
-from syncoll.errors import ModelError
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert, same_chunks
 from syncoll.model.derived import inverse_chunks
 from syncoll.model.messages import contiguous
@@ -20,6 +22,7 @@ from syncoll.results import Solution
 from syncoll.trust import require_valid
 
 Solved = tuple[Instance, Algorithm]
+Maker = Callable[[Collective, Topology], Iterator[StoredAlgorithm]]
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
@@ -86,6 +89,23 @@ def composed(parts: Iterable[Solved], collective: Collective) -> Solved:
         return _of(collective, *compose(listed[0], listed[1], collective.name, table))
     whole = reduce(lambda one, two: compose(one, two, collective.name), listed)
     return _of(collective, *whole)
+
+
+def derived(collective: Collective, topology: Topology, made: Maker) -> Iterator[StoredAlgorithm]:
+    """The algorithms that are made for the dual of a collective, for its parts in any way to
+    compose it, and for the collective itself; wrong ones are left out."""
+    if collective.dual is not None:
+        for one in derived(collective.dual, topology.reversed(), made):
+            with suppress(ModelError, VerificationError):
+                pair = one.instance, one.algorithm
+                yield StoredAlgorithm(*inverted(pair, collective, topology), one.where)
+        return
+    for stages in collective.ways:
+        for parts in zip(*(derived(part, topology, made) for part in stages), strict=False):
+            with suppress(ModelError, VerificationError):
+                pairs = [(part.instance, part.algorithm) for part in parts]
+                yield StoredAlgorithm(*composed(pairs, collective), parts[0].where)
+    yield from made(collective, topology)
 
 
 def inverted_solution(solution: Solution, instance: Instance, collective: Collective) -> Solution:

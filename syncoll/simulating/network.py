@@ -164,6 +164,18 @@ class PhysicalNetwork:
         sums = (sum(self.lanes[i].bandwidth for i in lanes) for lanes in first.values())
         return max(map(Fraction, sums), default=Fraction(0))
 
+    def reversed(self) -> "PhysicalNetwork":
+        """The network with every link and its lanes in the opposite direction."""
+        turned = [
+            ((b, a), tuple(replace(strand, lanes=strand.lanes[::-1]) for strand in strands), added)
+            for (a, b), strands, added in zip(
+                self.topology.links, self.routes, self.added, strict=True
+            )
+        ]
+        _, routes, added = zip(*sorted(turned, key=lambda one: one[0]), strict=True)
+        extra = tuple(one - self.alpha for one in added)
+        return replace(self, topology=self.topology.reversed(), routes=routes, extra=extra)
+
     def slowed(self, lanes: Sequence[int], factor: Fraction) -> "PhysicalNetwork":
         """A copy in which the bandwidth of some lanes is divided by a factor."""
         chosen = set(lanes)

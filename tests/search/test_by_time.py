@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import syncoll
@@ -17,7 +18,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import refine
-from syncoll.searching.arrival_trees import by_arrival
+from syncoll.searching.arrival_trees import all_by_arrival, by_arrival
 from syncoll.searching.box_trees import box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
 from syncoll.session import Session, Settings
@@ -47,7 +48,8 @@ def frontier(topology: str, collective: str) -> syncoll.FrontierResult:
 
 def goal(found: syncoll.FrontierResult, *sizes: int, name: str = "wire") -> TimeGoal:
     network = given_network(found.topology, **MODEL)
-    return TimeGoal(network, runtime(name), tuple(map(Fraction, sizes)))
+    collective = Session().collective(found.collective)
+    return TimeGoal(collective, network, runtime(name), tuple(map(Fraction, sizes)))
 
 
 @pytest.mark.parametrize("name", ["wire", "mscclpp"])
@@ -174,6 +176,45 @@ def test_chunks_cross_the_network_of_boxes_once(collective: str, steps: int) -> 
     seconds = [simulated_seconds(one, network, Semantics(), [Fraction(64)])[0] for one in made]
     # One hop of 2.7 us between boxes, and at most two of 0.47 us within boxes.
     assert float(min(seconds)) <= 2.7e-6 + 2 * 0.47e-6 + 0.1e-6
+
+
+def test_a_chunk_leaves_the_first_box_once() -> None:
+    """Each of 4 boxes then passes on a part of the data, and a port of the source sends all once:
+    64 KiB on each of 8 cards, 4 MiB in pieces of 21 KiB."""
+    session = Session(Settings())
+    network = given_network(session.topology("dgx_h100(boxes=4)"), None, None)
+    *_, one = box_algorithms(session.collective("broadcast"), network)
+    sends = np.array(one.algorithm.sends)
+    assert one.chunks == 8 * 3
+    assert len(np.unique(sends[(sends[:, 1] < 8) & (sends[:, 2] >= 8), 0])) == one.chunks
+    assert ((sends[:, 1] < 8) & (sends[:, 2] >= 8)).sum() == one.chunks
+    assert ((sends[:, 1] == 0) & (sends[:, 2] < 8)).sum() == one.chunks
+    stored = StoredAlgorithm(*refine(one.instance, one.algorithm, 8), "")
+    ordered = dispatched(stored, WIRE.settings(network)[0], 4 << 20)
+    assert ordered is not None
+    (seconds,) = simulated_seconds(ordered, network, Semantics(), [4 << 20])
+    assert 15.8e-6 < seconds < 18.4e-6  # the bound by flows over time, and 17 % above
+
+
+def test_boxes_without_switches_have_trees() -> None:
+    """Sums and copies take at most 5 hops of 0.8 us over xGMI, and one of 9.5 us."""
+    session = Session(Settings())
+    network = given_network(session.topology("mi250(boxes=2)"), None, None)
+    made = list(box_algorithms(session.collective("allreduce"), network))
+    seconds = [simulated_seconds(one, network, Semantics(), [1024])[0] for one in made]
+    assert 17.5e-6 < min(seconds) < 17.6e-6
+
+
+@pytest.mark.parametrize(("collective", "size"), [("allgather", 2048), ("reducescatter", 65536)])
+def test_trees_by_arrival_of_many_nodes(collective: str, size: int) -> None:
+    """9.5 us between boxes and 0.13 us for the bytes; in a box up to five hops of 0.8 us."""
+    session = Session(Settings())
+    setting = WIRE.settings(given_network(session.topology("mi250(boxes=2)"), None, None))[0]
+    (one,) = all_by_arrival(session.collective(collective), 1, setting, Fraction(size))
+    ordered = dispatched(one, setting, size)
+    assert ordered is not None
+    (seconds,) = simulated_seconds(ordered, setting.network, Semantics(), [size])
+    assert 10.3e-6 < seconds < 11.8e-6
 
 
 def test_one_box_has_no_stages() -> None:
