@@ -144,16 +144,17 @@ class FewChunks(Generic[C]):
         return DealtChunks(units * self._each, self.found[units], columns)
 
     def improve(self, units: int, until: Deadline) -> None:
-        """Looks for fewer rounds once: from nothing and with all chunks at once in the first turn,
-        then also by squeezing the best."""
+        """Looks for fewer rounds once: from nothing in the first turn, then also by squeezing the
+        best, and with all chunks at once after a turn without a gain."""
         if units not in self.found:
             self._begin(units, until)
-        if units not in self._solved:
+        best, failures = self.found[units], self._failures.get(units, 0)
+        if failures and units not in self._solved:
             self._solved.add(units)
             self._solve(units, until)
-        best, failures = self.found[units], self._failures.get(units, 0)
-        rounds = self._squeezed(units) if failures % 2 else self._chosen(units)
-        self._fit(units, rounds, best - 1, until)
+        else:
+            rounds = self._squeezed(units) if failures % 2 else self._chosen(units)
+            self._fit(units, rounds, best - 1, until)
         self._failures[units] = failures + 1 if self.found[units] == best else 0
 
     def _begin(self, units: int, until: Deadline) -> None:
