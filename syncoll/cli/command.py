@@ -134,7 +134,7 @@ def run(
         if name not in written:
             write(result, path)
         note(f"{words} {path}")
-    code = then(result)
+    code = then(result) or getattr(result, "exit_code", None)
     if getattr(result, "interrupted", False):
         return Exit.INTERRUPTED
     return code or Exit.OK

@@ -40,21 +40,9 @@ class CachedSolutions:
             return None
         self.remembered += 1
         nothing = Assignment(np.zeros(1, dtype=bool), np.zeros(0, dtype=np.int64))
-        return Solution(
-            instance=instance,
-            outcome=Outcome(
-                found.verdict,
-                nothing if found.verdict is Verdict.SAT else None,
-                found.reason,
-                found.message,
-            ),
-            algorithm=found.algorithm,
-            encoding=found.encoding,
-            backend=found.backend,
-            size=found.size,
-            lowered_size=found.lowered_size,
-            seconds=found.seconds,
-        )
+        model = nothing if found.verdict is Verdict.SAT else None
+        outcome = Outcome(found.verdict, model, found.reason, found.message)
+        return Solution(instance, outcome, **_kept(found))
 
     def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
         """Keeps a solution, of a run limited as in `look_up`; for a restricted one only an
@@ -62,18 +50,13 @@ class CachedSolutions:
         if solution.restriction is not None and solution.verdict is not Verdict.SAT:
             return False
         instance = solution.instance
-        answer = StoredAnswer(
-            verdict=solution.verdict,
-            algorithm=solution.algorithm,
-            encoding=solution.encoding,
-            backend=solution.backend,
-            size=solution.size,
-            lowered_size=solution.lowered_size,
-            seconds=solution.seconds,
-            message=solution.outcome.message,
-            reason=solution.outcome.reason,
-            limits=self._limits(seconds),
-        )
+        outcome, limits = solution.outcome, self._limits(seconds)
+        ended: dict[str, Any] = {
+            "message": outcome.message,
+            "reason": outcome.reason,
+            "limits": limits,
+        }
+        answer = StoredAnswer(solution.verdict, **_kept(solution), **ended)
         return self.store.keep_answer(instance, self._asked(instance), answer)
 
     def _limits(self, seconds: float | None) -> Limits:
@@ -81,6 +64,12 @@ class CachedSolutions:
             return self.limits
         least = seconds if self.limits.seconds is None else min(seconds, self.limits.seconds)
         return replace(self.limits, seconds=max(0.0, least))
+
+
+def _kept(one: Solution | StoredAnswer) -> dict[str, Any]:
+    """The fields that solutions and stored answers share."""
+    names = ("algorithm", "encoding", "backend", "size", "lowered_size", "seconds")
+    return {name: getattr(one, name) for name in names}
 
 
 _SECONDS_PER_CELL = 1e-7

@@ -8,7 +8,6 @@ An error in use (a full disk, a held lock, a damaged page) ends the store's work
 is reported once, and from then on the store finds and keeps nothing.
 """
 
-import contextlib
 import sqlite3
 import threading
 import warnings
@@ -125,10 +124,8 @@ class Store:
             UsageError: if the file cannot be written there.
             FileFormatError: if it is no store, is damaged, or is of a newer version.
         """
-        made: list[Path] = []
         if path is None:
             path = default_path()
-            made = [folder for folder in path.parents if not folder.exists()]
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -149,14 +146,7 @@ class Store:
             require_database(path)
         except OSError as error:
             raise UsageError(f"cannot read the store {path}: {error.strerror or error}") from error
-        new = not path.exists()
-        try:
-            connection = _prepared(path, patience)
-        except BaseException:
-            if new:
-                _remove_unfinished(path, made)
-            raise
-        return cls(connection, path, on_trouble)
+        return cls(_prepared(path, patience), path, on_trouble)
 
     def close(self) -> None:
         """Closes the file; all kept rows are on the disk."""
@@ -365,15 +355,3 @@ def _prepared(path: Path, patience: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _remove_unfinished(path: Path, folders: Sequence[Path]) -> None:
-    """Removes a new file that stayed empty, as on a full disk, and empty folders; a file that
-    another process has begun to write stays."""
-    with contextlib.suppress(OSError):
-        if path.stat().st_size == 0:
-            for file in (path, *(path.with_name(path.name + e) for e in ("-wal", "-journal"))):
-                file.unlink(missing_ok=True)
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            folder.rmdir()

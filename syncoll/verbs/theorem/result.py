@@ -45,6 +45,11 @@ class TheoremResult(Result):
             "left_out": list(self.text.left_out),
         }
 
+    @property
+    def exit_code(self) -> int:
+        """Of the shell: 4 if a checked theorem has assumptions or leaves claims out."""
+        return 4 if self.claims is not None and (self.refuted or self.text.left_out) else 0
+
     @paged
     def page(self) -> PageParts:
         """A line for each claim; claims that are left out."""
