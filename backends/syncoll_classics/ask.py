@@ -17,7 +17,7 @@ _MOST_CELLS = 1 << 24
 """Most pairs of chunk and node of a collective."""
 _MOST_SENDS = 1 << 22
 """Most sends of an algorithm, and the numbers made in a second: on routes, and directly."""
-_SENDS_PER_SECOND, _DIRECT_PER_SECOND = 1 << 18, 1 << 21
+_SENDS_PER_SECOND, _DIRECT_PER_SECOND = 1 << 18, 1 << 22
 _MOST_CARRIED = 1 << 26
 """Most cells of an algorithm's table of contributions, and the number made in a second."""
 _CARRIED_PER_SECOND = 1 << 23

@@ -199,9 +199,12 @@ class ChunkClasses:
 
     def inverse(self, chunks: int) -> "ChunkClasses":
         """Pre and post exchanged, for an inverse whose C is `chunks`."""
+        return ChunkClasses(chunks, self._turned, not self.combining)
+
+    @cached_property
+    def _turned(self) -> ClassList:
         own = self.classes
-        classes = ClassList.made(own.sets, own.second, own.first, own.counts)
-        return ChunkClasses(chunks, classes, not self.combining)
+        return ClassList.made(own.sets, own.second, own.first, own.counts)
 
     def demands(self, reading: DemandView, node: int | None = None) -> DemandList:
         """The demands that a bound is about, in a fixed order.

@@ -80,7 +80,9 @@ def same_chunks(
     instance, algorithm = solved
     wanted = table.table if isinstance(table, Instance) else table
     number = instance.table.matching(wanted)
-    return None if number is None else renumber(instance, algorithm, number)
+    if number is None or np.array_equal(number, np.arange(len(number))):
+        return None if number is None else solved
+    return renumber(instance, algorithm, number)
 
 
 def _renumbered(algorithm: Algorithm, number: IntArray) -> Algorithm:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError, Origin
 from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
@@ -40,7 +40,10 @@ class Reach:
         """``[K, P]``: for each set of `table.starts` the fewest steps until a node has all of a
         chunk that starts there: from the nearest node of the set, or for a combining collective
         from the farthest; `UNREACHABLE` from an empty set."""
-        far, sets = self.topology.distances, self.table.starts.sets
+        return self._from(self.table.starts.sets)
+
+    def _from(self, sets: BoolArray) -> IntArray:
+        far = self.topology.distances
         result = np.full(sets.shape, UNREACHABLE, dtype=np.int64)
         single = sets.sum(axis=1) == 1
         result[single] = far[sets[single].argmax(axis=1)]
@@ -57,13 +60,16 @@ class Reach:
     @cached_property
     def least_steps(self) -> int:
         """The distance bound on S: no chunk travels faster than one link a step."""
-        starts, ends, _ = self.table.kinds
-        order = np.argsort(starts, kind="stable")
-        some, first = np.unique(starts[order], return_index=True)
-        if not len(some):
-            return 0
-        needed = np.logical_or.reduceat(self.table.ends.sets[ends[order]], first, axis=0)
-        return int(self.distances[some].max(initial=0, where=needed))
+        starts, ends = self.table.starts.sets, self.table.ends.sets
+        one, other = self.table.kinds[:2]
+        if not self.combining:
+            some, needed = _joined(one, ends[other])
+            return int(self.distances[some].max(initial=0, where=needed))
+        if (ends[other].any(axis=1) & ~starts[one].any(axis=1)).any():
+            return UNREACHABLE
+        # Chunks with the same destinations are as far as all their contributors together.
+        some, joined = _joined(other, starts[one])
+        return int(self._from(joined).max(initial=0, where=ends[some]))
 
     def require(self, name: str, origin: Origin | None) -> None:
         """Raises ModelError if a chunk of the collective `name` cannot reach its post."""
@@ -100,6 +106,14 @@ class Reach:
             for chunk, node in np.argwhere(is_far)[:1].tolist():
                 return low + chunk, node
         raise AssertionError(f"no chunk goes {far} links")
+
+
+def _joined(number: IntArray, sets: BoolArray) -> tuple[IntArray, BoolArray]:
+    """The distinct numbers, and for each the union of the sets with this number."""
+    order = np.argsort(number, kind="stable")
+    some, first = np.unique(number[order], return_index=True)
+    joined = sets[order]
+    return some, np.logical_or.reduceat(joined, first, axis=0) if len(some) else joined
 
 
 def _nodes(nodes: list[int]) -> str:
