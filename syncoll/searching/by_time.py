@@ -71,19 +71,26 @@ def timed(
         message = message_of(one.instance for one in points)
         sizes = [max(1, round(size * message.per_node)) for size in goal.sizes]
         models = goal.runtime.models(goal.network, Semantics())
-        members = members_for(frontier, models, sizes)
-        for some in ([*points, *rivals], members):  # members are large
-            cut += some
+        cut += [*points, *members_for(frontier, models, sizes)]
+        costs = {one: (one.steps, one.bandwidth) for one in cut if _is_large(one)}
+        fastest = {
+            min(costs, key=lambda one: min(x.seconds(*costs[one], size) for x in models))
+            for size in goal.sizes
+            if costs
+        }
+        cut = [*rivals, *(one for one in cut if one in fastest or one not in costs)]
+        middle = sorted(range(len(sizes)), key=lambda i: abs(2 * i - len(sizes)))
+        for large in (False, True):  # large ones have no forms in smaller chunks
+            some = [one for one in cut if _is_large(one) == large]
             for one in sorted(some, key=lambda one: one.algorithm.num_listed):
                 race.enter(one)
             for one in sorted(some, key=race.nearness):
                 race.cut(one)
-        middle = sorted(range(len(sizes)), key=lambda i: abs(2 * i - len(sizes)))
-        for number in middle:  # there latencies and bytes both count
-            race.arrive(goal.collective, number)
-        for rank in range(_ORDERED):
-            for number in middle:
-                race.order(number, rank)
+            for number in () if large else middle:  # there latencies and bytes both count
+                race.arrive(goal.collective, number)
+            for rank in range(_ORDERED if large else 1):
+                for number in middle:
+                    race.order(number, rank)
     known = {one for one in cut if one.where.startswith(("points", "families"))}
     parts, evidence = [], frontier.evidence
     for one in dict.fromkeys(one for one in race.best if one is not None and one not in known):
@@ -94,6 +101,10 @@ def timed(
     return replace(frontier, timed=tuple(parts))
 
 
+def _is_large(one: StoredAlgorithm) -> bool:
+    return one.algorithm.num_listed > _MOST_SENDS
+
+
 class _Race:
     """The algorithms that were tried, and the fastest for each size."""
 
@@ -101,6 +112,7 @@ class _Race:
         self._sizes, self._until = goal.sizes, until
         self._seconds = SimulatedSeconds(goal.network, Semantics(), 0, goal.runtime, kept=0)
         self._forms: dict[StoredAlgorithm, dict[StoredAlgorithm, tuple[float, ...]]] = {}
+        self._ordered = set[tuple[StoredAlgorithm, int]]()
         self.best: list[StoredAlgorithm | None] = [None] * len(goal.sizes)
         self.least = [inf] * len(goal.sizes)
 
@@ -169,8 +181,9 @@ class _Race:
             for one, forms in self._forms.items()
         ]
         for (seconds, chunks), one in sorted(fastest, key=lambda entry: entry[0])[rank : rank + 1]:
-            if seconds > self.least[number] * _NEAR:
+            if seconds > self.least[number] * _NEAR or (one, number) in self._ordered:
                 break
+            self._ordered.add((one, number))
             parts = -chunks // one.chunks
             while parts > 1 and one.algorithm.num_sends * parts > _MOST_ORDERED:
                 parts //= 2

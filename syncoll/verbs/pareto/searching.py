@@ -36,7 +36,7 @@ _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER, _SHARE_BY_TIME = 0.75, 0.25, 0.7
 """Parts of a time limit with sizes: of the whole for the search, of the rest for ordering chunks,
 and of the rest for the comparison by time.  The remainder is for simulating the points."""
 
-_UNITS_BY_TIME = 6.0
+_UNITS_BY_TIME = 8.0
 """Units of work for the comparison by time, at least."""
 
 _SECONDS_BY_TIME, _SECONDS_OF_CLASSIC = 20.0, 5.0
