@@ -10,7 +10,7 @@ with the best ratio of overload to rounds gets more rounds.  A solution is squee
 rounds, and the search continues.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Generic
@@ -118,6 +118,7 @@ class FewChunks(Generic[C]):
         self._best: dict[int, _Solution[C]] = {}
         self._failures: dict[int, int] = {}
         self._solved: set[int] = set()
+        self._unfinished: dict[int, Generator[None, Deadline, None]] = {}
 
     def least(self, units: int) -> int:
         """A bound on the rounds by the packing's value."""
@@ -149,13 +150,22 @@ class FewChunks(Generic[C]):
         if units not in self.found:
             self._begin(units, until)
         best, failures = self.found[units], self._failures.get(units, 0)
-        if failures and units not in self._solved:
+        begun = self._unfinished.pop(units, None)
+        if begun is None and failures and units not in self._solved:
             self._solved.add(units)
             self._solve(units, until)
         else:
-            rounds = self._squeezed(units) if failures % 2 else self._chosen(units)
-            self._fit(units, rounds, best - 1, until)
-        self._failures[units] = failures + 1 if self.found[units] == best else 0
+            if begun is None:
+                rounds = self._squeezed(units) if failures % 2 else self._chosen(units)
+                begun = self._fitting(units, rounds, best - 1)
+                next(begun)
+            try:
+                begun.send(until)
+                self._unfinished[units] = begun
+            except StopIteration:
+                pass
+        failures += units not in self._unfinished
+        self._failures[units] = failures if self.found[units] == best else 0
 
     def _begin(self, units: int, until: Deadline) -> None:
         """A first solution: of smaller numbers of units, or by the shares."""
@@ -247,8 +257,10 @@ class FewChunks(Generic[C]):
                 best = max(best, (float(removed) / one, step, one))
         return best[1], best[2]
 
-    def _fit(self, units: int, rounds: IntArray, most: int, until: Deadline) -> None:
-        """Replaces columns until all fit into the rounds, or into at most `most` in total."""
+    def _fitting(self, units: int, rounds: IntArray, most: int) -> Generator[None, Deadline, None]:
+        """Replaces columns until all fit into the rounds, or into at most `most` in total.  Stops
+        at a deadline, and goes on until the next one."""
+        until = yield
         now, size, exact = self._best[units].copied(), _FIRST, self._repair.variables <= _VARIABLES
         load, rounds = now.load, rounds.copy()
         weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), _SWEEPS
@@ -259,7 +271,7 @@ class FewChunks(Generic[C]):
                 self._keep(units, now)
                 return
             if until.passed:
-                return
+                until = yield
             if sweeps:
                 load = self._rerouted(now, room, weights, until)
                 over = np.maximum(0, load - room)
