@@ -174,8 +174,10 @@ pass at once, so a small size can take less. MPICH runs with `MPIR_CVAR_ENABLE_H
 that waits leaves its core to others. Other programs ran on both cores at the same time, with a load
 of 5 to 15; the ranks had priority. It disturbs the times of small sizes most.
 
-The allreduce on *two_hubs(4)* loses to Gloo's ring at 1 MiB: up to four messages of a step share a
-link there, TCP gives them unequal shares, and the step ends with the slowest.
+The allreduces on *two_hubs(4)* and *uneven_hub(8)* are newer: messages of a step start in the order
+of its rounds, so that those over the trunk do not meet. At 1 MiB on *two_hubs(4)* that saves 17 of
+190 ms. At 8 MiB other programs disturb them more, as a step waits for its slowest message: nine
+runs took 1387 to 1478 ms.
 
 The rows of *dgx1* and *slow_root(7)*, but for their broadcasts, are older: the C file did not have
 the macro yet, and `syncoll plan` was not asked for times in lockstep.
