@@ -119,10 +119,8 @@ class Ask:
 
     def _are_direct(self, ways: Sequence[Dissemination]) -> bool:
         """Whether all sends of these ways are over links."""
-        far = self.topology.distances
-        senders = np.concatenate([way.parents.ravel() for way in ways])
-        receivers = np.tile(np.arange(self.nodes), len(senders) // self.nodes)
-        return bool((far[senders, receivers][senders >= 0] == 1).all())
+        far, ends = self.topology.distances, np.arange(self.nodes)
+        return all((far[way.parents, ends][way.parents >= 0] == 1).all() for way in ways)
 
     def combine(
         self, chunks: int, make: Callable[[int], Carrying], sends: int, steps: int, note: str

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain
 
 import numpy as np
 
@@ -208,7 +207,5 @@ def _around(demands: DemandList, nodes: int) -> FloatArray:
     own = demands.first_node
     leaving = np.bincount(own[own >= 0], counts[own >= 0], minlength=nodes)
     needed = np.bincount(demands.second, counts, minlength=len(demands.sets))
-    sizes = [len(one) for one in demands.sets]
-    members = np.fromiter(chain.from_iterable(demands.sets), np.int64, sum(sizes))
-    entering = np.bincount(members, np.repeat(needed, sizes), minlength=nodes)
+    entering = needed @ demands.members(nodes)
     return np.concatenate([leaving, entering])
