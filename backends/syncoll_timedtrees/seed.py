@@ -123,7 +123,7 @@ class _Run:
         self.best: dict[int, Fraction] = {}
         each = sum(demand.count for demand in problem.demands)
         self.small = SmallBudgets(self._few_chunks, problem.least_chunks, each)
-        most = turn.limits.max_steps or problem.num_nodes * 2
+        most = turn.limits.max_steps or problem.num_nodes * 4
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
         self.schedule = StepOrder(first, most, problem.into_nodes, strides)
