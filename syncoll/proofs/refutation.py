@@ -288,7 +288,7 @@ def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
         raise VerificationError(
             f"the instance's clauses by encoding {clauses.encoding} differ from the file's: it "
             f"was changed, or written by another version (syncoll {record.version or '?'}, this "
-            f"is {__version__})"
+            f"is {__version__}); write the proof anew, or check it with that version"
         )
 
 
