@@ -36,8 +36,8 @@ _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER, _SHARE_BY_TIME = 0.75, 0.25, 0.7
 """Parts of a time limit with sizes: of the whole for the search, of the rest for ordering chunks,
 and of the rest for the comparison by time.  The remainder is for simulating the points."""
 
-_UNITS_BY_TIME = 8.0
-"""Units of work for the comparison by time, at least."""
+_UNITS_BY_TIME, _PART_BY_TIME = 3.0, 0.4
+"""Units of work for the comparison by time, and part of all the work, at least."""
 
 _SECONDS_BY_TIME, _SECONDS_OF_CLASSIC = 20.0, 5.0
 """For the comparison by time without a limit, and to construct a classic."""
@@ -101,7 +101,8 @@ def searched(
         until_timed = after.sooner(_SECONDS_BY_TIME) if after.is_never else after
         until_timed = until_timed.share(_SHARE_BY_TIME)
         if is_counted():  # a search may exceed its part of the work
-            until_timed = until_timed.granting(_UNITS_BY_TIME)
+            least = max(_UNITS_BY_TIME, _PART_BY_TIME * (request.work or 0))
+            until_timed = until_timed.granting(least)
         rivals = list[documents.StoredAlgorithm]()
         if request.collective.plain is None:  # they are not reproducible
             rivals += box_algorithms(request.collective, goal.network)
