@@ -176,8 +176,8 @@ of 5 to 15; the ranks had priority. It disturbs the times of small sizes most.
 
 The allreduces on *two_hubs(4)* and *uneven_hub(8)* are newer: messages of a step start in the order
 of its rounds, so that those over the trunk do not meet. At 1 MiB on *two_hubs(4)* that saves 17 of
-190 ms. At 8 MiB other programs disturb them more, as a step waits for its slowest message: nine
-runs took 1387 to 1478 ms.
+190 ms. At 8 MiB a step waits for its slowest message: eleven runs took 1387 to 1478 ms, 0.92 to
+0.98 of Gloo's time, also at a load of 3.
 
 The rows of *dgx1* and *slow_root(7)*, but for their broadcasts, are older: the C file did not have
 the macro yet, and `syncoll plan` was not asked for times in lockstep.
