@@ -1,11 +1,13 @@
 """Finds a Hamiltonian cycle quickly, or the reason why none exists.
 
 Tries constant strides through the node numbers, cycles of grids and necessary conditions.  Last
-comes CP-SAT's circuit constraint, which also proves infeasibility.
+comes CP-SAT's circuit constraint, which also proves infeasibility, or on very many links a tour.
 """
 
 from itertools import pairwise
 from math import gcd
+
+import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.clock import now, remembering, took
@@ -31,7 +33,12 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
     if reason := _obstacle(topology):
         return reason
     if len(topology.links) > _MOST_LINKS:
-        return f"no Hamiltonian cycle was found in {seconds:g} s"
+        from syncoll_classics.pricing import cheap_tour
+
+        prices = np.full((topology.num_nodes,) * 2, np.inf)
+        prices[topology.ends[:, 0], topology.ends[:, 1]] = 1.0
+        found = cheap_tour(prices, np.random.default_rng(0), began + seconds)
+        return found or f"no Hamiltonian cycle was found in {seconds:g} s"
     left = max(0.1, began + seconds - now())
     cycles, proved = find_circuits(topology, 1, None, left)
     if cycles:
@@ -70,7 +77,7 @@ def _grid_cycles(grid: Grid) -> list[list[int]]:
         # Down the first column at the end; up and down the others, row by row.
         inner = [row[1:] if i % 2 == 0 else row[:0:-1] for i, row in enumerate(nodes.tolist())]
         return [[node for row in inner for node in row] + nodes[::-1, 0].tolist()]
-    return []
+    return [_odd_torus(nodes)] if grid.closed else []
 
 
 def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
@@ -98,6 +105,25 @@ def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
         if len(pair) == 2:
             return pair
     return None
+
+
+def _odd_torus(nodes: IntArray) -> list[int]:
+    """A cycle of a torus with odd sides: all links of a row but one, then a step down.
+
+    A row passed to the right shifts the column by one to the left, and vice versa.  The cycle
+    closes if the rows passed to the left exceed the others by the number of columns.
+    """
+    if len(nodes) < nodes.shape[1]:
+        nodes = nodes.T
+    rows, columns = nodes.shape
+    leftward = (rows + columns) // 2
+    cycle: list[int] = []
+    start = 0
+    for i in range(rows):
+        turn = -1 if i < leftward else 1
+        cycle += [int(nodes[i, (start + turn * k) % columns]) for k in range(columns)]
+        start = (start - turn) % columns
+    return cycle
 
 
 def _obstacle(topology: Topology) -> str:

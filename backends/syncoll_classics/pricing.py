@@ -9,7 +9,7 @@ thousands of literals.  Randomised restarts use the remaining time.
 import numpy as np
 
 from syncoll.arrays import FloatArray
-from syncoll.clock import now
+from syncoll.clock import is_counted, now, took
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle
 
@@ -19,6 +19,8 @@ _LEAST_DEGREE = 4
 _GUESSES = 8
 _PRICE_UNITS = 1 << 20
 """The greatest price as an integer."""
+_LONGEST_SECONDS, _UNITS_PER_PRICE = 10.0, 1e-5
+"""For a tour: the most time, and the units of work for each price."""
 _NOISE = 0.1
 """The largest random increase of a price."""
 
@@ -43,7 +45,7 @@ def priced_rings(
         room.empty()
         while len(rings) + paired < most and now() < deadline:
             prices = room.prices(1 + paired)
-            tour = cheap_tour(prices + prices.T if paired else prices, random)
+            tour = cheap_tour(prices + prices.T if paired else prices, random, deadline)
             if tour is None:
                 break
             added = [tour, (tour[0], *tour[:0:-1])] if paired else [tour]
@@ -98,12 +100,13 @@ class RoomForRings:
         return True
 
 
-def cheap_tour(prices: FloatArray, random: np.random.Generator) -> Cycle | None:
+def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float) -> Cycle | None:
     """A cheap Hamiltonian cycle from node 0 on, or None, which proves nothing.
 
     Args:
         prices: ``[source, destination]``, of at least 0; infinite for missing links.
         random: changes prices a little, so that each search finds another tour.
+        deadline: a time of `syncoll.clock.now`.
     """
     from ortools.constraint_solver import pywrapcp, routing_enums_pb2 as kinds
     from ortools.util import optional_boolean_pb2
@@ -122,7 +125,11 @@ def cheap_tour(prices: FloatArray, random: np.random.Generator) -> Cycle | None:
     asked = pywrapcp.DefaultRoutingSearchParameters()
     asked.first_solution_strategy = kinds.FirstSolutionStrategy.PATH_CHEAPEST_ARC
     asked.local_search_operators.use_tsp_opt = optional_boolean_pb2.BOOL_TRUE
+    if not is_counted():
+        left = min(max(0.001, deadline - now()), _LONGEST_SECONDS)
+        asked.time_limit.FromMilliseconds(int(1000 * left))
     found = routing.SolveWithParameters(asked)
+    took(_UNITS_PER_PRICE * prices.size)
     if found is None or found.ObjectiveValue() >= missing:
         return None
     cycle, at = [0], found.Value(routing.NextVar(routing.Start(0)))

@@ -199,4 +199,4 @@ def _kinds(sets: LinkSets, link: IntArray, above: IntArray) -> IntArray:
     code, base = own.copy(), int(own.max(initial=0)) + 1
     for _ in range(2):
         code[inner] = code[above[inner]] * base + own[inner]
-    return np.asarray((np.cumsum(np.bincount(code) > 0) - 1)[code])
+    return np.asarray(np.unique(code, return_inverse=True)[1].reshape(-1))

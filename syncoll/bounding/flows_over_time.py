@@ -27,7 +27,7 @@ from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, ar
 from syncoll.linear import ProgramRows
 from syncoll.linear.colour_refinement import Graph, WordArray, hashes, numbered, refine
 
-_MOST_COLUMNS, _MOST_REDUCED = 100_000, 20_000
+_MOST_COLUMNS, _MOST_REDUCED = 100_000, 70_000
 """Limits on the variables of a program, and after its reduction; larger ones take seconds."""
 
 _MOST_LATENCIES = 12

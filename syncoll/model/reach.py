@@ -62,14 +62,28 @@ class Reach:
         """The distance bound on S: no chunk travels faster than one link a step."""
         starts, ends = self.table.starts.sets, self.table.ends.sets
         one, other = self.table.kinds[:2]
-        if not self.combining:
-            some, needed = _joined(one, ends[other])
-            return int(self.distances[some].max(initial=0, where=needed))
-        if (ends[other].any(axis=1) & ~starts[one].any(axis=1)).any():
-            return UNREACHABLE
-        # Chunks with the same destinations are as far as all their contributors together.
-        some, joined = _joined(other, starts[one])
-        return int(self._from(joined).max(initial=0, where=ends[some]))
+        least = 0
+        if self.combining:
+            needed, held = np.asarray(ends.any(axis=1)), np.asarray(starts.any(axis=1))
+            if (needed[other] & ~held[one]).any():
+                return UNREACHABLE
+        else:
+            alone = ends.sum(axis=1)[other] == 1
+            last = ends.argmax(axis=1)[other[alone]]
+            least = int(self.distances[one[alone], last].max(initial=0))
+            one, other = one[~alone], other[~alone]
+        at_once = max(1, _PAIRS_AT_ONCE // max(1, self.table.num_nodes))
+        for low in range(0, len(one), at_once):
+            i, j = one[low : low + at_once], other[low : low + at_once]
+            if self.combining:
+                # Chunks with the same destinations are as far as all their contributors together.
+                some, joined = _joined(j, starts[i])
+                steps = self._from(joined).max(initial=0, where=ends[some])
+            else:
+                some, needed = _joined(i, ends[j])
+                steps = self.distances[some].max(initial=0, where=needed)
+            least = max(least, int(steps))
+        return least
 
     def require(self, name: str, origin: Origin | None) -> None:
         """Raises ModelError if a chunk of the collective `name` cannot reach its post."""

@@ -156,7 +156,7 @@ class FewChunks(Generic[C]):
             self._solve(units, until)
         else:
             if begun is None:
-                rounds = self._squeezed(units) if failures % 2 else self._chosen(units)
+                rounds = self._squeezed(units) if failures else self._chosen(units)
                 begun = self._fitting(units, rounds, best - 1)
                 next(begun)
             try:

@@ -2,7 +2,8 @@
 
 If ranks start their messages in the order of `syncoll.runtime.values`, two messages may meet at a
 port while another port idles: a trunk's message comes when a neighbour's does.  Without fair shares
-of each link, which TCP does not give, such a step takes longer than its rounds.
+of each link, which TCP does not give, such a step takes longer than its rounds.  Steps of more than
+256 messages keep their order.
 """
 
 from collections.abc import Iterator, Sequence

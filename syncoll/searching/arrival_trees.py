@@ -165,11 +165,15 @@ def all_by_arrival(
         chunks: C of parts without sums is this multiple of the least one.
     """
     nodes = setting.network.topology.num_nodes
-    least = collective.least_chunks(nodes) or 1
+    least = collective.least_chunks(nodes)
+    if least is None:
+        return iter(())
     whole = size / least * len(collective.tabulate(nodes, least))
 
     def made(part: Collective, topology: Topology) -> Iterator[StoredAlgorithm]:
         own = chunks * (part.least_chunks(nodes) or 1)
+        if not part.admits(nodes, own):
+            return
         instance = part.instantiate(topology, chunks=own, steps=nodes, rounds=nodes)
         ahead = topology is setting.network.topology
         there = setting if ahead else replace(setting, network=setting.network.reversed())

@@ -124,11 +124,9 @@ def test_dgx1_has_the_six_rings_of_nccl(specs: SpecLibrary) -> None:
 
 @pytest.mark.parametrize("rows", range(2, 9))
 @pytest.mark.parametrize("columns", range(2, 9))
-def test_even_grids_have_cycles_without_a_search(
-    rows: int, columns: int, specs: SpecLibrary
-) -> None:
+def test_grids_have_cycles_without_a_search(rows: int, columns: int, specs: SpecLibrary) -> None:
     torus, mesh = (specs.topology(f"{kind}({rows},{columns})") for kind in ("torus", "mesh"))
-    assert known_cycles(torus) or (rows * columns % 2 and not isinstance(a_cycle(torus), str))
+    assert known_cycles(torus)
     assert bool(known_cycles(mesh)) == (rows * columns % 2 == 0)
     for topology in (torus, mesh):
         for cycle in known_cycles(topology):

@@ -50,7 +50,7 @@ def test_outcomes_are_read() -> None:
 
 
 def test_a_refutation_of_other_clauses_is_refused(tmp_path: Path) -> None:
-    """Version 0.2 writes sums as fewer clauses."""
+    """Version 0.2 writes sums as other clauses."""
     for path in BEFORE.glob("ring-*"):
         shutil.copy(path, tmp_path)
     (refutation,) = tmp_path.glob("*.refutation.json")

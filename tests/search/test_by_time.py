@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -250,3 +251,15 @@ def test_tiny_networks_have_the_least_time_of_all_schedules(seed: int) -> None:
         assert found is not None
         (seconds,) = simulated_seconds(found, network, Semantics(), [size])
         assert float(seconds) == pytest.approx(least, rel=1e-9), (number, name)
+
+
+def test_only_defined_numbers_of_chunks_are_timed(tmp_path: Path) -> None:
+    file = tmp_path / "once.syncoll"
+    file.write_text(
+        'collective once { require C <= 2 "at most 2" chunks P * C '
+        "pre { (c, n) : n == c mod P } post All }"
+    )
+    how: dict[str, Any] = {"alpha": "1us", "beta": "25GB/s", "work": 0.5, "progress": "none"}
+    found = syncoll.pareto("ring(4)", f"{file}:once", optimise_for="1KiB:4MiB", **how)
+    assert found.points
+    assert all(point.chunks <= 2 for point in found)
