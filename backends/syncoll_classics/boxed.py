@@ -22,7 +22,8 @@ from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
 from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.exchanges import allreduce_trees
-from syncoll_classics.hamiltonian import Cycle, a_cycle
+from syncoll_classics.hamiltonian import a_cycle
+from syncoll_classics.tours import Cycle
 
 Boxes = Sequence[Sequence[int]]
 

@@ -14,9 +14,7 @@ from syncoll.clock import now, remembering, took
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
 from syncoll_classics.grid import Grid, recognise_grid
-
-Cycle = tuple[int, ...]
-"""The nodes of a directed cycle in order, from node 0 on."""
+from syncoll_classics.tours import Cycle, cheap_tour
 
 _MOST_STRIDES = 64
 _MOST_LINKS = 20_000
@@ -33,8 +31,6 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
     if reason := _obstacle(topology):
         return reason
     if len(topology.links) > _MOST_LINKS:
-        from syncoll_classics.pricing import cheap_tour
-
         prices = np.full((topology.num_nodes,) * 2, np.inf)
         prices[topology.ends[:, 0], topology.ends[:, 1]] = 1.0
         found = cheap_tour(prices, np.random.default_rng(0), began + seconds)

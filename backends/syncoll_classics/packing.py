@@ -16,8 +16,9 @@ from syncoll.bounding.covers import Covers
 from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_width
-from syncoll_classics.hamiltonian import Cycle, a_cycle, find_circuits, known_cycles
+from syncoll_classics.hamiltonian import a_cycle, find_circuits, known_cycles
 from syncoll_classics.pricing import RoomForRings, priced_rings
+from syncoll_classics.tours import Cycle
 
 _MOST_RINGS = 16
 _MOST_ROUNDS = 4

@@ -16,7 +16,8 @@ from syncoll.plugins import Proposal
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll_classics.packing import pack_rings, rings_bound
-from syncoll_classics.pricing import cheap_tour, priced_rings
+from syncoll_classics.pricing import priced_rings
+from syncoll_classics.tours import cheap_tour
 
 
 def later() -> float:

@@ -13,8 +13,9 @@ import pytest
 
 from syncoll.model import Topology
 from syncoll.spec import SpecLibrary
-from syncoll_classics.hamiltonian import Cycle, a_cycle, find_circuits, known_cycles
+from syncoll_classics.hamiltonian import a_cycle, find_circuits, known_cycles
 from syncoll_classics.packing import RingSet, pack_rings, rings_bound
+from syncoll_classics.tours import Cycle
 
 
 def links_of(cycle: Cycle) -> list[tuple[int, int]]:
