@@ -145,6 +145,19 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
 
 
 def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
+    for table, columns in (
+        ("answers", "exact, verdict, weight, allowed, algorithm, details, digest"),
+        ("certificates", "exact, allowed, certificate, digest"),
+    ):
+        try:
+            connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")
+        except sqlite3.OperationalError as error:
+            if (error.sqlite_errorcode & 0xFF) != sqlite3.SQLITE_ERROR:
+                raise
+            raise FileFormatError(
+                f"{path} says that it is a store of syncoll's, but {error}; delete it, or name "
+                "another with --store"
+            ) from error
     if path.stat().st_size <= _CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":

@@ -135,11 +135,11 @@ def test_damaged_stores_are_refused_or_give_nothing_wrong(path: Path, answer: An
     assert all(str(path) in text and "--store" in text for text in refusals)
 
 
-def test_a_store_without_its_tables_cannot_be_used(path: Path) -> None:
+def test_a_store_without_its_tables_is_refused(path: Path) -> None:
     Store.open(path).close()
     database(path, "DROP TABLE certificates")
-    with Store.open(path) as store, pytest.raises(UsageError, match=r"certificates.*--store"):
-        store.describe()
+    with pytest.raises(FileFormatError, match=r"certificates.*delete it"):
+        Store.open(path)
 
 
 def test_an_empty_file_becomes_a_store(path: Path) -> None:
