@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import inf
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any
 
 import syncoll
 from benchmarks.network.gloo import run_torch
@@ -24,10 +25,12 @@ from syncoll.verbs.frontier import FrontierResult, algorithms_of
 
 __all__ = ["Row", "default_rate", "measure"]
 
-T = TypeVar("T")
-
 REPEATS, SECONDS, WORK = 5, 1200.0, 10.0
 """Timed calls, the limit for each program, and units of work of a search."""
+
+_NEAR, _CANDIDATES = 1.02, 3
+"""Of the algorithms whose predicted times are within this factor of the least, this number is
+measured, and the fastest counts: the model does not tell them apart."""
 
 _OFTEN, _LEAST, _BUSY = 9, 1e-3, 0.1
 """Timed calls of the point-to-point runs, the least latency in seconds, for ranks share cores, and
@@ -189,14 +192,14 @@ def measure(
             counts = [sizes[number] // block for number in own]
             return run_mpich(network, stored, counts, REPEATS, SECONDS)
 
-        def over_gloo(
-            stored: StoredAlgorithm, own: list[int]
-        ) -> list[tuple[list[float], list[float]]]:
-            return run_torch(network, stored, [sizes[i] for i in own], REPEATS, SECONDS)
+        def over_gloo(stored: StoredAlgorithm, own: list[int]) -> list[tuple[float, float]]:
+            calls = run_torch(network, stored, [sizes[i] for i in own], REPEATS, SECONDS)
+            return [(median(ours), median(gloo) if gloo else inf) for ours, gloo in calls]
 
-        of_mpich, of_gloo = _each(for_mpich, over_mpi), _each(for_gloo, over_gloo)
+        of_mpich, of_gloo = _measured(for_mpich, over_mpi), _measured(for_gloo, over_gloo)
     for number in range(len(sizes)):
-        (c_file, mpich), (module, gloo) = of_mpich[number], of_gloo[number]
+        c_choice, c_file, mpich = of_mpich[number]
+        module_choice, module, gloo = of_gloo[number]
         yield Row(
             machine,
             collective,
@@ -204,13 +207,13 @@ def measure(
             messages[number],
             rate,
             c_file,
-            for_mpich[number].seconds,
+            c_choice.seconds,
             mpich,
-            median(module),
-            for_gloo[number].seconds,
-            median(gloo) if gloo else None,
+            module,
+            module_choice.seconds,
+            gloo if gloo < inf else None,
             found.floor(number) or 0.0,
-            (for_mpich[number].words, for_gloo[number].words),
+            (c_choice.words, module_choice.words),
         )
 
 
@@ -232,32 +235,39 @@ class _Choice:
 
 def _choices(
     frontiers: Sequence[FrontierResult], messages: Sequence[int], costs: _Costs
-) -> list[_Choice]:
-    """The plan's algorithm for each message, or a routed one that is faster.  Steps are in
-    lockstep, as programs post them; forwarded connections share links fairly."""
-    how: dict[str, Any] = {"size": messages, "timing": "lockstep", "progress": "none"}
-    plan = syncoll.plan(frontiers[0], **how, **costs.model)
-    best = [plan.best(message).algorithm for message in messages]
-    found = [
-        _Choice(one, float(plan.seconds(one, x))) for one, x in zip(best, messages, strict=True)
-    ]
-    for routes in frontiers[1:]:
-        fair = syncoll.simulate(
-            routes, sizes=messages, sharing="fair", progress="none", **costs.model
-        )
-        for one in (*fair.algorithms, *fair.classics):
-            every = (_Choice(one.algorithm, float(seconds)) for seconds in one.seconds)
-            found = [min(pair, key=lambda x: x.seconds) for pair in zip(found, every, strict=True)]
+) -> list[list[_Choice]]:
+    """The algorithms near the least predicted time of each message.  Steps are in lockstep, as
+    programs post them; forwarded connections of routed machines share links fairly."""
+    found: list[list[_Choice]] = [[] for _ in messages]
+    for number, one in enumerate(frontiers):
+        how = {"sharing": "fair"} if number else {"timing": "lockstep", "classics": False}
+        times = syncoll.simulate(one, sizes=messages, progress="none", **how, **costs.model)
+        for algorithm in (*times.algorithms, *times.classics):
+            for choices, seconds in zip(found, algorithm.seconds, strict=True):
+                choices.append(_Choice(algorithm.algorithm, float(seconds)))
+    for choices in found:
+        choices.sort(key=lambda x: x.seconds)
+        choices[:] = [x for x in choices[:_CANDIDATES] if x.seconds <= _NEAR * choices[0].seconds]
     return found
 
 
-def _each(
-    chosen: Sequence[_Choice], run: Callable[[StoredAlgorithm, list[int]], list[T]]
-) -> list[T]:
-    """The results for all sizes; sizes with one algorithm are measured together."""
-    found: dict[int, T] = {}
-    for first, one in enumerate(chosen):
-        if first not in found:
-            own = [i for i, other in enumerate(chosen) if other.algorithm is one.algorithm]
-            found |= zip(own, run(one.algorithm, own), strict=True)
-    return [found[number] for number in range(len(chosen))]
+def _measured(
+    chosen: Sequence[Sequence[_Choice]],
+    run: Callable[[StoredAlgorithm, list[int]], list[tuple[float, float]]],
+) -> list[tuple[_Choice, float, float]]:
+    """For each size the fastest choice, its time and the library's least time.  The sizes of an
+    algorithm are measured together."""
+    own: dict[int, tuple[_Choice, list[int]]] = {}
+    for number, choices in enumerate(chosen):
+        for one in choices:
+            own.setdefault(id(one.algorithm), (one, []))[1].append(number)
+    found: list[list[tuple[float, float, _Choice]]] = [[] for _ in chosen]
+    for one, numbers in own.values():
+        for number, (seconds, library) in zip(numbers, run(one.algorithm, numbers), strict=True):
+            (same,) = (x for x in chosen[number] if x.algorithm is one.algorithm)
+            found[number].append((seconds, library, same))
+    return [
+        (fastest[2], fastest[0], min(library for _, library, _ in each))
+        for each in found
+        for fastest in [min(each, key=lambda x: x[0])]
+    ]
