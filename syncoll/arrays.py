@@ -1,6 +1,6 @@
-"""Types of numpy arrays by their elements, in any shape; read-only arrays."""
+"""Types of numpy arrays by their elements; read-only arrays; rows of bits as words."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +17,22 @@ def frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     """The array itself, made read-only."""
     array.setflags(write=False)
     return array
+
+
+def is_frozen(array: npt.NDArray[Any]) -> bool:
+    """Whether an array is read-only for good, so that it need not be copied."""
+    return not array.flags.writeable and (array.base is None or not array.base.flags.writeable)
+
+
+def in_words(rows: BoolArray) -> KeyArray:
+    """Rows ``[N, P]`` as bits of words ``[N, W]``."""
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    padded = np.zeros((len(rows), -(-rows.shape[1] // 64) * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
+
+
+def from_words(words: KeyArray, width: int) -> BoolArray:
+    """The rows ``[N, P]`` of `in_words`, for P = `width`, read-only."""
+    bits = np.unpackbits(words.view(np.uint8), axis=1, count=width, bitorder="little")
+    return frozen(frozen(bits).view(bool))

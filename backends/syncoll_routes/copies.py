@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import FloatArray, IntArray, frozen
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, RelationTable, Topology, ranges
 from syncoll.scheduling.link_sets import LinkSets
@@ -133,7 +133,7 @@ class Copies:
         order, sends = self._by_chunk
         sends[:, 3] = step[order]
         by_step = np.argsort(sends[:, 3].astype(np.uint16), kind="stable")
-        return Algorithm((1,) * steps, sends[by_step]).tightened(self.topology)
+        return Algorithm((1,) * steps, frozen(sends[by_step])).tightened(self.topology)
 
     @cached_property
     def _by_chunk(self) -> tuple[IntArray, IntArray]:

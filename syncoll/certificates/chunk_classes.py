@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import chain
 from math import gcd
 from typing import Annotated
 
@@ -49,8 +48,7 @@ class DemandList(NodeSetPairs[Demand]):
     @cached_property
     def needing(self) -> tuple[IntArray, IntArray]:
         """Each destination of each demand, and the demand's position; ascending."""
-        sizes = np.array([len(one) for one in self.sets], dtype=np.int64)
-        every = np.fromiter(chain.from_iterable(self.sets), np.int64, int(sizes.sum()))
+        sizes, every = self.listed
         count = sizes[self.second]
         node = every[ranges((np.cumsum(sizes) - sizes)[self.second], count)]
         demand = np.repeat(np.arange(len(count)), count)
@@ -72,7 +70,7 @@ def _missing(classes: "ClassList", *, turned: bool = False) -> DemandList:
     if ((single[first] >= 0) & (single[second] >= 0)).all():
         moving = first != second
         return DemandList.made(sets, first[moving], second[moving], count[moving])
-    members = np.packbits(classes.members(1 + max(map(max, filter(None, sets)), default=0)), axis=1)
+    members = np.packbits(classes.members(1 + int(classes.listed[1].max(initial=0))), axis=1)
     missing = members[second] & ~members[first]
     kept = missing.any(axis=1)
     needed = NodeSets.of_packed(missing[kept], 8 * members.shape[1])
@@ -179,8 +177,7 @@ class ChunkClasses:
     @property
     def ends_alone(self) -> bool:
         """Whether every chunk is needed at one node at most."""
-        sizes = np.array([len(one) for one in self.classes.sets], dtype=np.int64)
-        return bool((sizes[self.classes.second] <= 1).all())
+        return bool((self.classes.listed[0][self.classes.second] <= 1).all())
 
     def allows(self, chunks: int) -> bool:
         """Whether the classes in proportion to C = `chunks` have whole counts."""
@@ -203,8 +200,7 @@ class ChunkClasses:
 
     @cached_property
     def _turned(self) -> ClassList:
-        own = self.classes
-        return ClassList.made(own.sets, own.second, own.first, own.counts)
+        return self.classes.turned()
 
     def demands(self, reading: DemandView, node: int | None = None) -> DemandList:
         """The demands that a bound is about, in a fixed order.
@@ -227,7 +223,7 @@ class ChunkClasses:
             several = next((one.post for one in own if len(one.post) > 1), None)
             if several is not None:
                 raise ModelError(f"a bound by {reading}, but a chunk is needed at {several}")
-            kept = np.array([len(one) > 0 for one in own.sets], dtype=bool)[own.second]
+            kept = own.listed[0][own.second] > 0
             needed = ClassList(own.sets, own.first[kept], own.second[kept], own.counts[kept])
             return _missing(needed, turned=True)
         assert node is not None

@@ -55,6 +55,10 @@ class Cut(Argument):
     def amount(self, demands: Sequence[Demand]) -> int:
         """The number of chunks that must cross."""
         demands, inside = DemandList.of(demands), frozenset(self.nodes)
-        within = np.array([inside.issuperset(nodes) for nodes in demands.sets], dtype=bool)
+        sizes, every = demands.listed
+        outside = ~np.isin(every, list(inside))
+        within = (
+            np.bincount(np.repeat(np.arange(len(sizes)), sizes)[outside], minlength=len(sizes)) == 0
+        )
         crossing = within[demands.first] & ~within[demands.second]
         return int(demands.counts[crossing].sum())

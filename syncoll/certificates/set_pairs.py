@@ -73,26 +73,45 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         places = dict(zip(order, range(len(order)), strict=True))
         place = np.zeros(len(sets), dtype=np.int64)
         place[used] = list(map(places.__getitem__, named))
-        width = max(1, len(order))
-        codes, number = np.unique(place[first] * width + place[second], return_inverse=True)
+        return cls._among(tuple(order), place[first], place[second], counts)
+
+    @classmethod
+    def _among(
+        cls, sets: tuple[NodeSet, ...], first: IntArray, second: IntArray, counts: IntArray
+    ) -> Self:
+        """Records with these positions among ascending sets, which are all in use."""
+        width = max(1, len(sets))
+        codes, number = np.unique(first * width + second, return_inverse=True)
         if len(codes) == len(number):
             total = np.empty_like(counts)
             total[number] = counts
         else:
             total = np.zeros(len(codes), dtype=counts.dtype)
             np.add.at(total, number, counts)
-        return cls(tuple(order), codes // width, codes % width, total)
+        return cls(sets, codes // width, codes % width, total)
+
+    def turned(self) -> Self:
+        """Records with the two sets exchanged."""
+        return self._among(self.sets, self.second, self.first, self.counts)
 
     @cached_property
     def singles(self) -> IntArray:
         """For each set its node, if it has one; else -1."""
-        return np.array([s[0] if len(s) == 1 else -1 for s in self.sets], dtype=np.int64)
+        sizes, every = self.listed
+        found = np.full(len(sizes), -1, dtype=np.int64)
+        found[sizes == 1] = every[(np.cumsum(sizes) - sizes)[sizes == 1]]
+        return found
+
+    @cached_property
+    def listed(self) -> tuple[IntArray, IntArray]:
+        """``[sets]``, the sizes of the sets, and their nodes, one set after the other."""
+        sizes = np.fromiter(map(len, self.sets), np.int64, len(self.sets))
+        return sizes, np.fromiter(chain.from_iterable(self.sets), np.int64, int(sizes.sum()))
 
     def members(self, nodes: int) -> BoolArray:
         """``[sets, nodes]``, the members of the sets."""
-        sizes = np.array([len(one) for one in self.sets], dtype=np.int64)
+        sizes, every = self.listed
         found = np.zeros((len(sizes), nodes), dtype=bool)
-        every = np.fromiter(chain.from_iterable(self.sets), np.int64, int(sizes.sum()))
         found[np.repeat(np.arange(len(sizes)), sizes), every] = True
         return found
 

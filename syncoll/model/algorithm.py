@@ -6,11 +6,12 @@ import math
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray, frozen
+from syncoll.arrays import BoolArray, IntArray, frozen, is_frozen
 from syncoll.errors import ModelError
 from syncoll.model.grains import Rounds, exact, in_rounds
 from syncoll.wording import counted
@@ -18,6 +19,8 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,24 +55,23 @@ class Algorithm:
         )
 
     def __post_init__(self) -> None:
-        sends = np.array(self.sends, dtype=np.int64)  # a copy: they are frozen
+        sends = np.asarray(self.sends, dtype=np.int64)
         if sends.size == 0:
             sends = sends.reshape(0, 4)
         if sends.ndim != 2 or sends.shape[1] != 4:
             raise ModelError(f"sends of shape {sends.shape}", None, "an array of shape [M, 4]")
         order, carried = _order(sends), None
+        sends = _in_order(sends, order)
         if self.contributions is not None:
-            carried = np.array(self.contributions, dtype=bool)
+            carried = np.asarray(self.contributions, dtype=bool)
             if carried.ndim != 2 or len(carried) != len(sends):
                 raise ModelError(
                     f"contributions of shape {carried.shape} to {counted(len(sends), 'send')}",
                     None,
                     "an array of shape [M, P]",
                 )
-            plain = np.arange(len(sends)) if order is None else order
-            order = _by_contributions(sends, carried, plain)
-            carried = frozen(carried[order])
-        object.__setattr__(self, "sends", frozen(sends if order is None else sends[order]))
+            carried = _sort_equal(sends, _in_order(carried, order))
+        object.__setattr__(self, "sends", sends)
         object.__setattr__(self, "contributions", carried)
         object.__setattr__(self, "rounds_per_step", tuple(map(exact, self.rounds_per_step)))
 
@@ -207,18 +209,25 @@ def _order(sends: IntArray) -> IntArray | None:
     key = ((sends[:, 3] * most[0] + sends[:, 0]) * most[1] + sends[:, 1]) * most[2] + sends[:, 2]
     if (key[1:] >= key[:-1]).all():
         return None
-    return np.argsort(key, kind="stable")
+    return np.argsort(key)  # equal numbers are equal sends
 
 
-def _by_contributions(sends: IntArray, carried: BoolArray, order: IntArray) -> IntArray:
-    """The same order, with equal sends by contributions, the last node first."""
-    ordered = sends[order]
-    same = (ordered[1:] == ordered[:-1]).all(axis=1)
+def _in_order(rows: npt.NDArray[_Scalar], order: IntArray | None) -> npt.NDArray[_Scalar]:
+    """Read-only rows in an order; None for theirs."""
+    if order is None:
+        return rows if is_frozen(rows) else frozen(rows.copy())
+    return frozen(rows[order])
+
+
+def _sort_equal(sends: IntArray, carried: BoolArray) -> BoolArray:
+    """Contributions with the ones of equal sends in order, the last node first; `sends` are in
+    order."""
+    same = (sends[1:] == sends[:-1]).all(axis=1)
+    if not same.any():
+        return carried
     several = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-    if len(several):
-        among = order[several]
-        own = ordered[several]
-        place = np.lexsort([*carried[among].T, own[:, 2], own[:, 1], own[:, 0], own[:, 3]])
-        order = order.copy()
-        order[several] = among[place]
-    return order
+    own, among = sends[several], carried[several]
+    place = np.lexsort([*among.T, own[:, 2], own[:, 1], own[:, 0], own[:, 3]])
+    carried = carried.copy()
+    carried[several] = among[place]
+    return frozen(carried)

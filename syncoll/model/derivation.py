@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, from_words, in_words
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
@@ -264,12 +264,13 @@ def _inverted(instance: Instance, algorithm: Algorithm, inverse: Instance) -> Al
         own = _inverted(instance, algorithm.representative, inverse)
         carriers = algorithm.carriers
         return OrbitAlgorithm(own, replace(carriers, delays=-carriers.delays))
-    sends = algorithm.sends[:, [0, 2, 1, 3]].copy()
-    sends[:, 3] = instance.steps - 1 - sends[:, 3]
-    backwards = sends[np.argsort(sends[:, 3], kind="stable")]
     _require_trees(instance, algorithm)
-    carried = tree_contributions(inverse.pre, backwards) if inverse.combining else None
-    return Algorithm(algorithm.rounds_per_step[::-1], backwards, carried)
+    sends = algorithm.sends[:, [0, 2, 1, 3]]
+    sends[:, 3] = instance.steps - 1 - sends[:, 3]
+    backwards = Algorithm(algorithm.rounds_per_step[::-1], sends)
+    if not inverse.combining:
+        return backwards
+    return replace(backwards, contributions=tree_contributions(inverse.pre, backwards.sends))
 
 
 def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
@@ -288,23 +289,20 @@ def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
 def tree_contributions(pre: BoolArray, sends: IntArray) -> BoolArray:
     """``[M, P]``: the contributions that each send carries: the sender's, and all it received
     before.  The `sends` are in order of steps, and a node sends a chunk once at most."""
-    nodes = pre.shape[1]
-    chunks, place = np.unique(sends[:, 0], return_inverse=True)
-    # Bits of bytes: there is a set for each chunk and node.
-    own = np.packbits(np.eye(nodes, dtype=bool), axis=1)
-    gathered = np.where(pre[chunks, :, None], own, np.uint8(0))
-    gathered = gathered.reshape(len(chunks) * nodes, own.shape[1])
-    sources, destinations = place * nodes + sends[:, 1], place * nodes + sends[:, 2]
-    carried = np.empty((len(sends), gathered.shape[1]), dtype=np.uint8)
+    nodes, used = pre.shape[1], np.zeros(len(pre), dtype=bool)
+    used[sends[:, 0]] = True
+    own = in_words(np.eye(nodes, dtype=bool))
+    gathered = np.where(pre[used, :, None], own, np.uint64(0)).reshape(-1, own.shape[1])
+    first = (np.cumsum(used) - 1)[sends[:, 0]] * nodes
+    sources, destinations = first + sends[:, 1], first + sends[:, 2]
+    carried = np.empty((len(sends), own.shape[1]), dtype=np.uint64)
     steps = np.arange(int(sends[:, 3].max(initial=-1)) + 2)
-    for first, end in pairwise(np.searchsorted(sends[:, 3], steps).tolist()):
-        now = gathered[sources[first:end]]
-        carried[first:end] = now
-        order = np.argsort(destinations[first:end], kind="stable")
-        ends, starts = np.unique(destinations[first:end][order], return_index=True)
-        if len(starts):
-            gathered[ends] |= np.bitwise_or.reduceat(now[order], starts, axis=0)
-    return np.unpackbits(carried, axis=1, count=nodes).view(bool)
+    for begin, end in pairwise(np.searchsorted(sends[:, 3], steps).tolist()):
+        carried[begin:end] = gathered[sources[begin:end]]
+        for word, now in zip(gathered.T, carried[begin:end].T, strict=True):
+            # Sets that meet at a node are disjoint: their bits add up, which is faster.
+            np.add.at(word, destinations[begin:end], now)
+    return from_words(carried, nodes)
 
 
 def overlay(parts: Sequence[tuple[Instance, Algorithm]], name: str) -> tuple[Instance, Algorithm]:

@@ -5,9 +5,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray, frozen
+from syncoll.arrays import BoolArray, IntArray, frozen, is_frozen
 from syncoll.errors import ModelError, Origin
 from syncoll.model.grains import Rounds, exact
 from syncoll.model.node_sets import NodeSets
@@ -74,7 +73,7 @@ class Instance:
     def __post_init__(self) -> None:
         for name in ("pre", "post"):
             array = getattr(self, name)
-            if not (isinstance(array, np.ndarray) and array.dtype == bool and _kept(array)):
+            if not (isinstance(array, np.ndarray) and array.dtype == bool and is_frozen(array)):
                 array = frozen(np.array(array, dtype=bool))
             object.__setattr__(self, name, array)
         nodes = self.topology.num_nodes
@@ -188,10 +187,3 @@ def nothing_to_do(collective: str, origin: Origin | None) -> ModelError:
         origin,
         "at least one chunk that must reach a node",
     )
-
-
-def _kept(array: npt.NDArray[np.generic]) -> bool:
-    """Whether an array is read-only for good, so that it need not be copied."""
-    base = array.base
-    repeated = array.strides[:1] == (0,) and base is not None and not base.flags.writeable
-    return not array.flags.writeable and (base is None or repeated)

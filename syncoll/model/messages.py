@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, in_words
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.counting import numbered, packed
 from syncoll.model.instance import Instance
@@ -60,12 +60,7 @@ def count_messages(instance: Instance, algorithm: Algorithm) -> int:
     """
     places = chunk_places(instance.table)
     if not isinstance(algorithm, OrbitAlgorithm):
-        cells = _cells(algorithm)
-        if algorithm.contributions is not None:
-            cells = numbered(cells[:, None])
-        # Millions of sends are sorted by one number; it differs by 1 within cells alone.
-        keys = np.sort(cells * (len(places) + 1) + places[algorithm.sends[:, 0]])
-        return algorithm.num_sends - int((np.diff(keys) == 1).sum())
+        return algorithm.num_sends - _continuing(algorithm, places)
     own = algorithm.representative
     pairs, times = np.unique(_joined(own, places), axis=0, return_counts=True)
     chunks, at = np.unique(pairs, return_inverse=True)
@@ -118,6 +113,22 @@ def _cells(algorithm: Algorithm) -> IntArray:
         carried = np.packbits(algorithm.contributions, axis=1)
         keys = np.concatenate([keys, carried.astype(np.int64)], axis=1)
     return packed(keys)
+
+
+def _continuing(algorithm: Algorithm, places: IntArray) -> int:
+    """The number of sends that continue a message."""
+    carried = algorithm.contributions
+    # Millions of sends are sorted by one number; it differs by 1 within cells alone.
+    cells, place = packed(algorithm.sends[:, 1:]), places[algorithm.sends[:, 0]]
+    keys = cells * (len(places) + 1) + place
+    if carried is None:
+        return int((np.diff(np.sort(keys)) == 1).sum())
+    order = np.argsort(keys)
+    gaps = np.diff(keys[order])
+    if (gaps == 0).any():  # several partial results of one chunk
+        return int(_in_messages(_cells(algorithm), place)[1].sum())
+    before, words = np.flatnonzero(gaps == 1), in_words(carried)
+    return int((words[order[before]] == words[order[before + 1]]).all(axis=1).sum())
 
 
 def _joined(algorithm: Algorithm, places: IntArray) -> IntArray:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_GRAINS", "UNREACHABLE", "BandwidthBound", "Counting", "Link", "Topology"]
 
+_MOST_PAIRS = 1 << 22
+"""Pairs of nodes in the largest table of links by ends: 32 MiB."""
+
 MOST_GRAINS = 1_000_000
 """Most grains in a round; the claims of a file are checked for each number of grains."""
 
@@ -274,11 +277,22 @@ class Topology:
         """``[L]``: source * P + destination, ascending as links are sorted."""
         return np.array([a * self.num_nodes + b for a, b in self.links], dtype=np.int64)
 
+    @cached_property
+    def _link_table(self) -> IntArray | None:
+        """``[P * P]``: for each code the position of its link, -1 without one; None if large."""
+        if self.num_nodes**2 > _MOST_PAIRS:
+            return None
+        table = np.full(self.num_nodes**2, -1, dtype=np.int64)
+        table[self._link_codes] = np.arange(len(self.links))
+        return table
+
     def links_of(self, sources: IntArray, destinations: IntArray) -> IntArray:
         """The positions of links between pairs of nodes; -1 for a missing link."""
         if not self.links:
             return np.full(sources.shape, -1, dtype=np.int64)
         codes = sources * self.num_nodes + destinations
+        if self._link_table is not None:  # for millions of sends
+            return self._link_table.take(codes, mode="clip")  # the ends are no links
         found = np.minimum(np.searchsorted(self._link_codes, codes), len(self.links) - 1)
         return np.where(self._link_codes[found] == codes, found, -1)
 

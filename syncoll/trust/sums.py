@@ -10,19 +10,42 @@ every node of post ends with all contributions.  This is sufficient, not necessa
 replays the other chunks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, KeyArray, NarrowArray, in_words
 from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
 
-Words = npt.NDArray[np.uint64]
-
 _WORDS_AT_ONCE = 1 << 24
 """Words of 64 contributors in a block of sums: 128 MiB."""
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """Data that nodes send or get, in order of steps.
+
+    Args:
+        row: ``[M]``, of each chunk in a table of K chunks; -1 outside.
+        node, step: ``[M]``.
+        words: ``[W, M]``, its contributors.
+    """
+
+    row: IntArray
+    node: IntArray
+    step: IntArray
+    words: KeyArray
+
+    def of_rows(self, low: int, high: int) -> _Moves:
+        """The data of some rows, counted from `low`."""
+        own = np.flatnonzero((self.row >= low) & (self.row < high))
+        if len(own) == len(self.row):
+            return self if not low else replace(self, row=self.row - low)
+        return _Moves(self.row[own] - low, self.node[own], self.step[own], self.words[:, own])
 
 
 def not_summed(
@@ -30,84 +53,60 @@ def not_summed(
 ) -> IntArray:
     """The chunks, of ``[K]``, that one sum for each node does not prove to be right.  The algorithm
     has only their sends, and the data that nodes receive is `arrivals`, by default the sends."""
-    assert algorithm.contributions is not None
-    sends, carried = algorithm.sends, _words(algorithm.contributions)
-    row = np.zeros(instance.num_chunks, dtype=np.int64)
+    row = np.full(instance.num_chunks, -1, dtype=np.int64)
     row[chunks] = np.arange(len(chunks))
-    of = row[sends[:, 0]]
-    come = sends if arrivals is None else arrivals.sends
-    brought = carried if arrivals is None else _words(arrivals.contributions)
-    come_of = row[come[:, 0]]
-    nodes = instance.topology.num_nodes
-    block = max(1, _WORDS_AT_ONCE // (nodes * carried.shape[1]))
+    assert algorithm.contributions is not None
+    sends, come = algorithm.sends, algorithm.sends if arrivals is None else arrivals.sends
+    words = np.ascontiguousarray(in_words(algorithm.contributions).T)
+    brought = words if arrivals is None else in_words(arrivals.contributions).T
+    sent = _Moves(row[sends[:, 0]], sends[:, 1], sends[:, 3], words)
+    got = _Moves(row[come[:, 0]], come[:, 2], come[:, 3], brought)
+    block = max(1, _WORDS_AT_ONCE // (instance.topology.num_nodes * len(words)))
     right = np.zeros(len(chunks), dtype=bool)
     for low in range(0, len(chunks), block):
         part = slice(low, low + block)
-        own = np.flatnonzero((of >= low) & (of < low + block))
-        into = np.flatnonzero((come_of >= low) & (come_of < low + block))
-        right[part] = _right(
-            instance.pre[chunks[part]],
-            instance.post[chunks[part]],
-            (np.column_stack([of[own] - low, sends[own, 1:]]), carried[own]),
-            (np.column_stack([come_of[into] - low, come[into, 1:]]), brought[into]),
-            instance.steps,
-        )
+        pre, post = instance.pre[chunks[part]], instance.post[chunks[part]]
+        of_rows = sent.of_rows(low, low + block), got.of_rows(low, low + block)
+        right[part] = _right(pre, post, *of_rows, instance.steps)
     return chunks[~right]
 
 
-def _right(
-    pre: BoolArray,
-    post: BoolArray,
-    sent: tuple[IntArray, Words],
-    arriving: tuple[IntArray, Words],
-    steps: int,
-) -> BoolArray:
-    """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right.  The sends ``[M,
-    4]`` are in order of steps, with their contributors ``[M, W]``, as is the data that arrives."""
-    everyone = _words(pre)
-    own = _words(np.eye(pre.shape[1], dtype=bool))
-    sums: Words = np.where(pre[:, :, None], own, np.uint64(0))
+def _right(pre: BoolArray, post: BoolArray, sent: _Moves, got: _Moves, steps: int) -> BoolArray:
+    """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right."""
+    nodes = pre.shape[1]
+    everyone, own = in_words(pre).T, in_words(np.eye(nodes, dtype=bool)).T
+    sums: KeyArray = np.where(pre, own[:, None, :], np.uint64(0)).reshape(len(own), -1)
     right = np.ones(len(pre), dtype=bool)
+    source, destination = (moves.row * nodes + moves.node for moves in (sent, got))
+    scratch = np.empty(pre.size, dtype=np.int32)
     turns = np.arange(steps + 1)
-    starts, came = (np.searchsorted(part[0][:, 3], turns).tolist() for part in (sent, arriving))
+    starts, came = (np.searchsorted(moves.step, turns).tolist() for moves in (sent, got))
     for step in range(steps):
         of_step = slice(starts[step], starts[step + 1])
-        chunk, source, _, _ = sent[0][of_step].T
-        now = sent[1][of_step]
-        formed = (sums[chunk, source] == now).all(axis=1) & now.any(axis=1)
-        right[chunk[~formed]] = False
+        now = sent.words[:, of_step]
+        formed = (sums[:, source[of_step]] == now).all(axis=0) & now.any(axis=0)
+        right[sent.row[of_step][~formed]] = False
         of_step = slice(came[step], came[step + 1])
-        chunk, _, destination, _ = arriving[0][of_step].T
-        now = arriving[1][of_step]
-        for turn in _one_each(chunk * pre.shape[1] + destination):
-            place = chunk[turn], destination[turn]
-            have, new = sums[place], now[turn]
+        place, now = destination[of_step], got.words[:, of_step]
+        for turn in _one_each(place, scratch):
+            have, new = sums[:, place[turn]], now[:, turn]
             common = have & new
-            disjoint = ~common.any(axis=1)
-            contained = (common == have).all(axis=1)
-            sums[place] = np.where(
-                disjoint[:, None], have | new, np.where(contained[:, None], new, have)
-            )
-    ends = (sums == everyone[:, None, :]).all(axis=2)
-    found: BoolArray = right & (ends | ~post).all(axis=1)
-    return found
+            disjoint = ~common.any(axis=0)
+            contained = (common == have).all(axis=0)
+            sums[:, place[turn]] = np.where(disjoint, have | new, np.where(contained, new, have))
+    row, node = post.nonzero()
+    met = (sums[:, row * nodes + node] == everyone[:, row]).all(axis=0)
+    right[row[~met]] = False
+    return right
 
 
-def _one_each(keys: IntArray) -> Iterator[IntArray]:
-    """The positions of all keys, in turns without a repeated key."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(keys)]
-    starts = np.flatnonzero(is_first)
-    place = np.arange(len(keys)) - starts[np.cumsum(is_first) - 1]
-    for turn in range(int(place.max(initial=-1)) + 1):
-        yield order[place == turn]
-
-
-def _words(rows: BoolArray) -> Words:
-    """Rows ``[N, P]`` as bits of words ``[N, W]``."""
-    packed = np.packbits(rows, axis=1, bitorder="little")
-    width = -(-rows.shape[1] // 64)
-    padded = np.zeros((len(rows), 8 * width), dtype=np.uint8)
-    padded[:, : packed.shape[1]] = packed
-    return padded.view(np.uint64)
+def _one_each(keys: IntArray, scratch: NarrowArray) -> Iterator[IntArray]:
+    """The positions of all keys, in turns without a repeated key; `scratch` has a place for any
+    key."""
+    left = np.arange(len(keys))
+    while len(left):
+        own = keys[left]
+        scratch[own[::-1]] = left[::-1]
+        first = scratch[own] == left
+        yield left[first]
+        left = left[~first]
