@@ -15,9 +15,11 @@ carries the most of these flows, and the duals of these rows divide its price.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +40,9 @@ _MOST_PROGRAMS = 8
 
 _NEAR = Fraction(201, 200)
 """The search ends when an excluded deadline is this near to one that is not."""
+
+_MOST_CELLS = 1 << 19
+"""Limit on flows times places and passages where prices are divided; larger checks take seconds."""
 
 _LARGEST_PRICE = 10**9
 
@@ -88,9 +93,27 @@ def _choices(network: TimedNetwork, shape: ChunkClasses, divided: bool) -> "Iter
             yield every
             continue
         ends = {d for one in every.demands for d in one.destinations}
-        alike = {every.colours[0][d]: d for d in sorted(ends, reverse=True)}
+        words = every._words()[0].tolist()
+        alike = {words[d]: d for d in sorted(ends, reverse=True)}
         for end in sorted(alike.values()):
             yield _Demands(network, shape, reading, end)
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A flow to a destination, for all that seem alike.
+
+    Args:
+        nodes: the source, if all bytes have one, and the destination.
+        amounts: of each source, for a byte of each node.
+        alike: number of such flows.
+        sources: number of their sources.
+    """
+
+    nodes: tuple[int, ...]
+    amounts: Mapping[int, float]
+    alike: int
+    sources: int = 1
 
 
 class _Demands:
@@ -98,7 +121,7 @@ class _Demands:
     sources pay nothing.
 
     Attributes:
-        divided: whether all have one source and the same several destinations, and pay for all.
+        divided: whether they pay for all of their destinations, each by a share of the price.
     """
 
     def __init__(
@@ -114,8 +137,13 @@ class _Demands:
         paying = defaultdict[int, list[int]](list)
         # For each destination the bytes from each source, for a byte of each node.
         self._flows: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        alike = {(one.sources, one.destinations) for one in self.demands}
-        self.divided = end is None and len(alike) == 1 < len(self.demands[0].destinations)
+        pairs = sum(len(one.destinations) for one in self.demands)
+        self.divided = (
+            end is None
+            and len({one.sources for one in self.demands}) == len(self.demands) < pairs
+            and pairs * (network.places + len(network.passages)) <= _MOST_CELLS
+            and all(len(one.sources) == 1 for one in self.demands)
+        )
         for k, one in enumerate(self.demands):
             ends = one.destinations if self.divided else one.destinations[:1]
             for to in ends if end is None else (end,):
@@ -123,20 +151,22 @@ class _Demands:
                     paying[to].append(k)
                     self._flows[to][one.sources[0]] += one.count / shape.chunks
         self._payments = tuple((to, tuple(ks)) for to, ks in sorted(paying.items()))
-        self._seen = dict[int | None, Sequence[WordArray]]()
+        if self.divided:
+            self._payments = tuple((to, (k,)) for to, ks in self._payments for k in ks)
+        self._seen = dict[tuple[int, ...], Sequence[WordArray]]()
         self._known: dict[Fraction, tuple[Fraction, FlowsOverTime]] = {}
+        # Where all nodes have as many links, they differ in the colours of the others.
+        self._marks = dict[int, int]()
+        if self.divided:
+            every = range(network.nodes)
+            self._marks = {n: int(np.concatenate(self._words(n)).sum()) for n in every}
+            self._seen.clear()
 
-    @cached_property
-    def colours(self) -> tuple[IntArray, IntArray, IntArray]:
-        """``[places]``, ``[lanes]``, ``[passages]``: numbers, equal where they seem alike."""
-        places, lanes, passages = map(numbered, self._words())
-        return places, lanes, passages
-
-    def _words(self, node: int | None = None) -> Sequence[WordArray]:
-        """``[places]``, ``[lanes]``, ``[passages]``: words, equal where they seem alike from a
-        node."""
-        if node in self._seen:
-            return self._seen[node]
+    def _words(self, *nodes: int) -> Sequence[WordArray]:
+        """``[places]``, ``[lanes]``, ``[passages]``: words, equal where they seem alike from some
+        nodes."""
+        if nodes in self._seen:
+            return self._seen[nodes]
         network, passages = self._network, self._network.passages
         sent = [list[float]() for _ in range(network.places)]
         for source, amount in (one for some in self._flows.values() for one in some.items()):
@@ -144,7 +174,9 @@ class _Demands:
         kinds = []
         for place, amounts in enumerate(sent):
             got = sorted(self._flows[place].values()) if place in self._flows else []
-            kinds.append((place < network.nodes, place == node, *got, "sent", *sorted(amounts)))
+            at = [i for i, node in enumerate(nodes) if node == place]
+            mark = self._marks.get(place, place < network.nodes)
+            kinds.append((mark, *at, *got, "sent", *sorted(amounts)))
         times = {x: i for i, x in enumerate(sorted({one.seconds for one in passages}))}
         rates, seconds = map(float, network.rates), (times[one.seconds] for one in passages)
         words = hashes([*kinds, *rates, *seconds])
@@ -156,8 +188,27 @@ class _Demands:
         ]
         graph = Graph.of(len(words), np.array(ends), np.arange(len(ends)) % 3)
         *_, words = refine(graph, words)
-        self._seen[node] = np.split(words, first)
-        return self._seen[node]
+        self._seen[nodes] = np.split(words, first)
+        return self._seen[nodes]
+
+    @cached_property
+    def _alike(self) -> list[_Flow]:
+        """One flow of each kind."""
+        colours, found = self._words()[0].tolist(), list[_Flow]()
+        if not self.divided:
+            kinds = Counter(colours[end] for end in self._flows)
+            first = {colours[end]: end for end in reversed(self._flows)}
+            return [_Flow((x,), self._flows[x], kinds[colour]) for colour, x in first.items()]
+        sources = [one.sources[0] for one in self.demands]
+        kinds = Counter(colours[source] for source in sources)
+        for source in {colours[one]: one for one in reversed(sources)}.values():
+            seen, number = self._words(source)[0].tolist(), kinds[colours[source]]
+            ends = [end for end, amounts in self._flows.items() if source in amounts]
+            for colour, count in Counter(seen[end] for end in ends).items():
+                end = next(end for end in ends if seen[end] == colour)
+                amount = {source: self._flows[end][source]}
+                found.append(_Flow((source, end), amount, number * count, number))
+        return found
 
     @cached_property
     def _latencies(self) -> tuple[list[Fraction], list[Fraction], Fraction]:
@@ -201,87 +252,107 @@ class _Demands:
         return self._known[max(least)][1] if least else None
 
     def _solve(self, deadline: Fraction, size: float) -> bool:
-        """Adds the prices for a deadline to the known ones, and returns whether there are any."""
+        """Adds the prices for a deadline to the known ones, and returns whether there are any.
+
+        Flows are of all passages, or places, of a colour together.
+        """
         network, (first, last, _) = self._network, self._latencies
         starts = {one for one in (*first, *(deadline - one for one in last)) if 0 < one < deadline}
         times = (Fraction(0), *sorted(starts), deadline)
-        count, (place_of, lane_of, passage_of) = len(times) - 1, self.colours
+        count, lane_of = len(times) - 1, numbered(self._words()[1])
         tail, head, lane = np.array([(x.tail, x.head, x.lane) for x in network.passages]).T
-        kinds = Counter(place_of[end] for end in self._flows)
-        if len(kinds) * count * (len(tail) + network.places) > _MOST_COLUMNS:
-            return False
         rates = np.bincount(lane_of, [float(rate) / size for rate in network.rates])
         after = arrivals(times, [one.seconds for one in network.passages])
         rows, width = ProgramRows(), np.diff([float(one) for one in times])
         used = rows.columns(1, 1.0)
         room = rows.rows(count * len(rates), -np.inf, 0.0).reshape(count, -1)
         rows.add(room, used, -width[:, None] * rates)
-        if self.divided:  # the most of all flows in each passage
-            _, some, number = np.unique(passage_of, return_index=True, return_counts=True)
-            sent = rows.columns(count * len(some)).reshape(count, -1)
-            rows.add(room[:, lane_of[lane[some]]], sent, np.broadcast_to(number, sent.shape))
-        parts = dict[int, IntArray]()
-        for end, amounts in self._flows.items():
-            if not (alike := kinds.pop(place_of[end], 0)):
-                continue
-            begin = np.zeros((count, network.places))
-            begin[0, list(amounts)] = list(amounts.values())
+        sent, parts, most = dict[int, IntArray](), list[IntArray](), 0
+        for one in self._alike:
+            own = self._words(*one.nodes)
+            place, (some, _, sizes) = numbered(own[0]), _classes(own[2])
+            most += count * (len(some) + int(place.max()) + 1)
+            if most > _MOST_COLUMNS:
+                return False
+            begin, end = np.zeros((count, int(place.max()) + 1)), place[one.nodes[-1]]
+            np.add.at(begin[0], place[list(one.amounts)], list(one.amounts.values()))
             row = rows.rows(begin.size, begin.ravel(), begin.ravel()).reshape(begin.shape)
-            at, which = np.nonzero((after < count) & (tail != end))
+            then, leaves, comes = after[:, some], place[tail[some]], place[head[some]]
+            turns = (then == np.arange(count)[:, None]) & (leaves == comes)
+            at, which = np.nonzero((then < count) & (leaves != end) & ~turns)
             flow = rows.columns(len(at))
-            rows.add(row[at, tail[which]], flow)
-            goes = np.flatnonzero(head[which] != end)
-            rows.add(row[after[at, which], head[which]][goes], flow[goes], -1.0)
+            rows.add(row[at, leaves[which]], flow)
+            goes = np.flatnonzero(comes[which] != end)
+            rows.add(row[then[at, which], comes[which]][goes], flow[goes], -1.0)
             if self.divided:
-                parts[end] = rows.rows(after.size, -np.inf, 0.0).reshape(after.shape)
-                rows.add(parts[end][at, which], flow)
-                rows.add(parts[end][at, which], sent[at, passage_of[which]], -1.0)
+                source = one.nodes[0]
+                shown, kind, wholes = _classes(self._words(source)[2])
+                if source not in sent:  # the most of all flows in each passage
+                    sent[source] = rows.columns(count * len(shown)).reshape(count, -1)
+                    rows.add(room[:, lane_of[lane[shown]]], sent[source], float(one.sources))
+                parts.append(rows.rows(then.size, -np.inf, 0.0).reshape(then.shape))
+                rows.add(parts[-1][at, which], flow)
+                share = (sizes / wholes[kind[some]])[which]
+                rows.add(parts[-1][at, which], sent[source][at, kind[some[which]]], -share)
             else:
-                rows.add(room[at, lane_of[lane[which]]], flow, float(alike))
-            others = np.flatnonzero(np.arange(network.places) != end)
+                rows.add(room[at, lane_of[lane[some[which]]]], flow, float(one.alike))
+            others = np.flatnonzero(np.arange(begin.shape[1]) != end)
             stay = rows.columns((count - 1) * len(others)).reshape(count - 1, len(others))
             rows.add(row[:-1, others], stay)
             rows.add(row[1:, others], stay, -1.0)
         optimum = rows.program().minimise(most_columns=_MOST_REDUCED)
         if optimum is None:
             return False
-        duals, shares = np.maximum(-optimum.row_duals, 0.0), []
+        duals, shares = np.maximum(-optimum.row_duals, 0.0), list[IntArray]()
         if self.divided:
-            shares = self._shares({end: duals[part] for end, part in parts.items()})
-            whole = np.zeros((count, len(lane_of)), dtype=np.int64)
-            order, spent = np.argsort(lane, kind="stable"), np.sum(shares, axis=0)
-            lanes, first_of = np.unique(lane[order], return_index=True)
-            whole[:, lanes] = np.maximum.reduceat(spent[:, order], first_of, axis=1)
+            shares, spent = self._shares([duals[part] for part in parts])
+            table = np.zeros((count, len(network.rates)), dtype=np.int64)
+            np.maximum.at(table.T, lane, spent.T)
         else:
             largest = duals[room].max()
-            whole = np.rint(duals[room] / largest * _LARGEST_PRICE).astype(np.int64)[:, lane_of]
+            table = np.rint(duals[room] / largest * _LARGEST_PRICE).astype(np.int64)[:, lane_of]
         proof = FlowsOverTime(
-            times, _listed(whole), self._payments, *self._reading, tuple(map(_listed, shares))
+            times, _listed(table), self._payments, *self._reading, tuple(map(_listed, shares))
         )
         self._known[deadline] = proof.most_bytes(self._given, self._shape), proof
         return True
 
-    def _shares(self, duals: Mapping[int, FloatArray]) -> list[IntArray]:
-        """``[intervals, passages]`` for each destination: its share of the prices.
+    def _shares(self, duals: Sequence[FloatArray]) -> tuple[list[IntArray], IntArray]:
+        """``[intervals, passages]`` for each payment: its share of the prices; and the prices.
 
         Args:
-            duals: of one destination of each colour, for all destinations of it together.
+            duals: of each of the flows.
         """
-        place_of, shares = self.colours[0], list[FloatArray]()
-        number = Counter(place_of[end] for end in self._flows)
-        known = dict[int, dict[int, FloatArray]]()
-        for end in self._flows:
-            words, colour = self._words(end)[2].tolist(), place_of[end]
-            if end in duals:
-                alike = defaultdict[int, list[int]](list)
-                for passage, word in enumerate(words):
-                    alike[word].append(passage)
-                one = duals[end] / number[colour]
-                known[colour] = {word: one[:, some].mean(axis=1) for word, some in alike.items()}
-            free = np.zeros(len(next(iter(duals.values()))))
-            shares.append(np.stack([known[colour].get(x, free) for x in words], axis=1))
-        scale = (_LARGEST_PRICE - len(shares)) / np.sum(shares, axis=0).max()
-        return [np.rint(one * scale).astype(np.int64) for one in shares]
+
+        def kind(source: int, end: int) -> tuple[int, int]:
+            return int(self._words()[0][source]), int(self._words(source)[0][end])
+
+        def spent(shares: Sequence[Any]) -> Any:
+            each = defaultdict[tuple[int, ...], Any](int)
+            for (_, ks), share in zip(self._payments, shares, strict=True):
+                each[ks] = each[ks] + share
+            return np.max([*each.values()], axis=0)
+
+        known, shares = dict[tuple[int, int], dict[int, FloatArray]](), list[FloatArray]()
+        for one, values in zip(self._alike, duals, strict=True):
+            words = np.unique(self._words(*one.nodes)[2]).tolist()
+            known[kind(*one.nodes)] = dict(zip(words, values.T / one.alike, strict=True))
+        for end, (k,) in self._payments:
+            at, free = (self.demands[k].sources[0], end), np.zeros(len(duals[0]))
+            own = known.get(kind(*at), {})
+            parts = [own.get(word, free) for word in self._words(*at)[2].tolist()]
+            shares.append(np.stack(parts, axis=1))
+        scale = (_LARGEST_PRICE - len(shares)) / spent(shares).max()
+        whole = [np.rint(one * scale).astype(np.int64) for one in shares]
+        return whole, spent(whole)
+
+
+def _classes(words: WordArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The first position of each word, the number of each position's word, and their counts."""
+    _, first, number, count = np.unique(
+        words, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, number, count
 
 
 def _listed(whole: IntArray) -> dict[tuple[int, int], int]:

@@ -185,26 +185,29 @@ def flow_proofs(
 ) -> list[tuple[TimedNetwork, FlowsOverTime] | None]:
     """The proofs of `flows_over_time`, each with its lanes.  If chunks have one destination each,
     or the lanes of all sends are too many, data may change its way in switches."""
-    for apart in (True, False):
+    # Copies divide their prices among destinations, and sums among sources.
+    ends = [1] if not shape.combining else [0] if shape.ends_alone else [0, 1]
+    for apart in (ends, []):
         timed = timed_network(network, fair=fair, apart=apart)
-        proofs = flows_over_time(timed, shape, sizes, known, divided=apart)
+        proofs = flows_over_time(timed, shape, sizes, known, divided=apart is ends)
         if any(proofs):
             break
     return [None if proof is None else (timed, proof) for proof in proofs]
 
 
 def timed_network(
-    network: PhysicalNetwork, *, fair: bool = False, apart: bool = False
+    network: PhysicalNetwork, *, fair: bool = False, apart: Sequence[int] = ()
 ) -> TimedNetwork:
     """The ways of all sends.
 
     Places are the nodes, and the ends of lanes on the way.  Lanes into one switch end at one place,
     where data may change from the way of one send to that of another; more ways weaken a bound.
-    With `apart` they end at a place for each node that the sends are for, except where the switch
-    copies or adds up; so nothing is copied there.  The alpha of a send is a part of the passage of
-    its last lane.  With fair sharing all latencies are, because a send is on all lanes at once.
+    With `apart` they end at a place for each first (0) or last (1) node of a link, or for each of
+    both, except where the switch copies or adds up.  So nothing is added up there, or copied.  The
+    alpha of a send is a part of the passage of its last lane.  With fair sharing all latencies are,
+    because a send is on all lanes at once.
     """
-    nodes, place = network.topology.num_nodes, dict[tuple[bool, int, int], int]()
+    nodes, place = network.topology.num_nodes, dict[tuple[bool, int, tuple[int, ...]], int]()
     seconds: dict[tuple[int, int, int], Fraction] = {}
     links, lanes = network.topology.links, network.lanes
     for link, strands, added in zip(links, network.routes, network.added, strict=True):
@@ -217,7 +220,7 @@ def timed_network(
                 head, passes = link[1], added + (sum(every) if fair else lane.latency)
                 if number != strand.lanes[-1]:
                     ends = lane.ends if lane.ends and lane.ends[1] >= nodes else None
-                    to = link[1] if apart and number not in shared else -1
+                    to = tuple(link[end] for end in apart if number not in shared)
                     key = (True, ends[1], to) if ends else (False, number, to)
                     head = place.setdefault(key, nodes + len(place))
                     passes = Fraction(0) if fair else lane.latency

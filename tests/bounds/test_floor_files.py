@@ -76,7 +76,7 @@ def test_both_checkers_accept_a_file(name: str, tmp_path: Path) -> None:
     (floor,) = document["floors"]
     moving = dict.fromkeys(("alltoall", "switches", "divided"), "moving")
     assert floor["reading"] == moving.get(name, name)
-    assert bool(floor["shares"]) is (name in ("spread", "switches", "divided"))
+    assert bool(floor["shares"]) is (name != "alltoall")
 
 
 def _first(document: Json) -> Json:
@@ -102,12 +102,12 @@ def _first(document: Json) -> Json:
         lambda x: x["lanes"][0]["rates"].pop(),
         lambda x: x["lanes"][0].update(rates=["9"] * len(x["lanes"][0]["rates"])),
         lambda x: [row.__setitem__(3, "1/9") for row in x["lanes"][0]["passages"]],
-        lambda x: x["shape"]["classes"].pop(),
-        lambda x: x["shape"].update(chunks=2),
+        lambda x: x["shape"]["classes"].pop(1),
+        lambda x: x["shape"].update(chunks=9),
     ],
 )
 def test_a_changed_file_is_refused(change: Callable[[Json], object], tmp_path: Path) -> None:
-    document = made(*MACHINES["moving"])
+    document = made(*MACHINES["alltoall"])
     change(document)
     assert not accepted(document, tmp_path / "floors.json")
 

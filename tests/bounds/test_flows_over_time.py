@@ -129,6 +129,23 @@ def test_floors_of_two_boxes_are_near_the_simulated_times(collective: str, seed:
         assert best / 2 < floor <= best
 
 
+@pytest.mark.parametrize(
+    ("copies", "sums", "size"), [("broadcast", "reduce", 1), ("allgather", "reducescatter", 4)]
+)
+def test_sums_through_switches_have_the_floor_of_copies(copies: str, sums: str, size: int) -> None:
+    """No switch copies or adds up, and all sends between the leaves share one lane."""
+    leaves = "leaf_spine([[2], [2]], spines=1, cards=[10, 10], uplinks=[[4], [4]])"
+    network = physical_network(syncoll.topology(leaves), Fraction(1), Fraction(1))
+    found = []
+    for name, amount in ((copies, Fraction(1, 2)), (sums, Fraction(size, 2))):
+        asked = syncoll.Session().collective(name)
+        least = asked.least_chunks(4) or 1
+        instance = asked.instantiate(network.topology, chunks=least, steps=4, rounds=4)
+        found.append(floors(instance, network, [amount])[0])
+        assert found[-1] > 1.2 * floors(instance, network, [amount], flows=False)[0]
+    assert found[1] == pytest.approx(found[0], rel=0.01)
+
+
 def test_destinations_that_seem_alike_need_one_flow() -> None:
     """Each of 64 nodes gets an equal part from each other one."""
     network = physical_network(syncoll.topology("torus(8,8)"), Fraction(1), Fraction(25))
