@@ -189,7 +189,7 @@ def test_files_keep_the_word_and_both_checkers_agree() -> None:
     assert all(one.instance.reproducible for one in load_text(json.dumps(document), "x").algorithms)
     check(json.dumps(document).encode())
     random, refused = Random(5), 0
-    for _ in range(40):
+    for _ in range(15):
         changed = json.loads(json.dumps(document))
         changed.pop("digest", None)
         carried = random.choice(changed["points"])["algorithm"]["contributions"]
@@ -206,7 +206,7 @@ def test_files_keep_the_word_and_both_checkers_agree() -> None:
             theirs = str(error)
         assert bool(ours) is bool(theirs), (ours, theirs)
         refused += bool(ours)
-    assert refused > 20
+    assert refused > 7
 
 
 def test_an_algorithm_without_the_word_is_for_another_collective() -> None:
