@@ -288,7 +288,7 @@ def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
 
 def tree_contributions(pre: BoolArray, sends: IntArray) -> BoolArray:
     """``[M, P]``: the contributions that each send carries: the sender's, and all it received
-    before.  The `sends` are in order of steps, and a node sends a chunk once at most."""
+    before.  The `sends` are in order of steps."""
     nodes, used = pre.shape[1], np.zeros(len(pre), dtype=bool)
     used[sends[:, 0]] = True
     own = in_words(np.eye(nodes, dtype=bool))
@@ -300,8 +300,7 @@ def tree_contributions(pre: BoolArray, sends: IntArray) -> BoolArray:
     for begin, end in pairwise(np.searchsorted(sends[:, 3], steps).tolist()):
         carried[begin:end] = gathered[sources[begin:end]]
         for word, now in zip(gathered.T, carried[begin:end].T, strict=True):
-            # Sets that meet at a node are disjoint: their bits add up, which is faster.
-            np.add.at(word, destinations[begin:end], now)
+            np.bitwise_or.at(word, destinations[begin:end], now)
     return from_words(carried, nodes)
 
 
