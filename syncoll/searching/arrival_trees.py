@@ -139,9 +139,9 @@ def by_arrival(
     instance: Instance, setting: Setting, size: Fraction, until: Deadline = NEVER
 ) -> StoredAlgorithm | None:
     """The fastest schedule that was found for L bytes of a node's data; None for a collective with
-    sums, lanes that copy, a large instance, or without time."""
+    sums, a large instance, or without time."""
     network, count = setting.network, int((instance.post & ~instance.pre).sum())
-    if instance.combining or count > _MOST_GROWN or network.topology.counts_copies:
+    if instance.combining or count > _MOST_GROWN:
         return None
     lanes = TimedLanes(network, setting.semantics, Fraction(size) / instance.chunks)
     found = _Search(instance, lanes, until).sends

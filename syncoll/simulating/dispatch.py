@@ -159,20 +159,18 @@ class _Run:
 def dispatched(
     stored: StoredAlgorithm, setting: Setting, size: Fraction | int, until: Deadline = NEVER
 ) -> StoredAlgorithm | None:
-    """The algorithm with its sends in the order of the fastest run that was found.
+    """The algorithm with its sends in the order of the fastest run that was found.  In such a run
+    each send occupies its lanes, even where switches copy or add up.
 
     Args:
         setting: the network and the semantics of a protocol.
         size: L, bytes of one node's data.
 
     Returns:
-        None for sends that are stored as images of others, for lanes that copy or add, or if time
-        is over.
+        None for sends that are stored as images of others, or if time is over.
     """
     algorithm, network = stored.algorithm, setting.network
     if isinstance(algorithm, OrbitAlgorithm) or not algorithm.num_sends or until.passed:
-        return None
-    if network.topology.counts_copies:
         return None
     work = workload_of(stored.instance, algorithm, network, symmetric=False)
     chunk, links, needs = Fraction(size) / stored.chunks, work.links.tolist(), _needs(work)

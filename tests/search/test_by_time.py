@@ -179,11 +179,12 @@ def test_chunks_cross_the_network_of_boxes_once(collective: str, steps: int) -> 
     assert float(min(seconds)) <= 2.7e-6 + 2 * 0.47e-6 + 0.1e-6
 
 
-def test_a_chunk_leaves_the_first_box_once() -> None:
+@pytest.mark.parametrize("nvls", ["", ", nvls=true"])
+def test_a_chunk_leaves_the_first_box_once(nvls: str) -> None:
     """Each of 4 boxes then passes on a part of the data, and a port of the source sends all once:
     64 KiB on each of 8 cards, 4 MiB in pieces of 21 KiB."""
     session = Session(Settings())
-    network = given_network(session.topology("dgx_h100(boxes=4)"), None, None)
+    network = given_network(session.topology(f"dgx_h100(boxes=4{nvls})"), None, None)
     *_, one = box_algorithms(session.collective("broadcast"), network)
     sends = np.array(one.algorithm.sends)
     assert one.chunks == 8 * 3
