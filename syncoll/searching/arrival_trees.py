@@ -3,7 +3,8 @@
 Trees of all chunks grow together, by the send that arrives first, as in Dijkstra's algorithm; it
 takes its lanes.  Part of the time for which a send occupies lanes is added to its arrival, so that
 wide links are preferred to narrow ones.  Of sends that arrive together the one whose chunk is
-farthest from its missing destinations goes first.
+farthest from its missing destinations goes first, then one to a node with few chunks: different
+nodes then pass on different chunks.
 
 For few sends, schedules are then listed with their sends in order of departure, each as early as
 its data and lanes allow, with backtracking.  A limit on the work ends the list, which on tiny
@@ -68,15 +69,18 @@ class _Search:
         near = np.full(needs.shape, self.way[np.isfinite(self.way)].max(initial=0.0))
         has, missing, sends = dict[tuple[int, int], float](), {*self.wanted}, list[Sent]()
         occupied = [_OCCUPIED * sum(x[1] for hops in one for x in hops) for one in lanes.ways]
-        far, queue = [0.0] * len(needs), list[tuple[float, float, int, int]]()
+        far, queue = [0.0] * len(needs), list[tuple[float, float, int, int, int]]()
+        got = [0] * needs.shape[1]
 
-        def offer(chunk: int, link: int) -> tuple[float, float, int, int]:
-            _, arrived = lanes.pass_over(link, has[chunk, self.links[link][0]], take=False)
-            return round(arrived + occupied[link], 15), far[chunk], link, chunk
+        def offer(chunk: int, link: int) -> tuple[float, float, int, int, int]:
+            source, node = self.links[link]
+            _, arrived = lanes.pass_over(link, has[chunk, source], take=False)
+            return round(arrived + occupied[link], 15), far[chunk], got[node], link, chunk
 
         def arrive(chunk: int, node: int, time: float) -> None:
             has[chunk, node] = time
             missing.discard((chunk, node))
+            got[node] += 1
             np.minimum(near[chunk], self.way[node], out=near[chunk])
             far[chunk] = -round(float(near[chunk] @ needs[chunk]), 12)
             for link in self.out[node]:
