@@ -13,8 +13,6 @@ in a module whose public names are all exported (with an ``__all__``, only its n
 A module whose functions need such names calls `import_names` before the first of them runs.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

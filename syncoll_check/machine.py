@@ -1,7 +1,5 @@
 """Machines, and the shapes: how many chunks have each pre and post."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -74,7 +72,7 @@ class Machine:
         self._far: dict[Nodes, list[float]] = {}
 
     @classmethod
-    def read(cls, document: Json) -> Machine:
+    def read(cls, document: Json) -> "Machine":
         """The machine of a frontier's file."""
         nodes, written = document["nodes"], document["interconnect"]
         with at("interconnect"):
@@ -94,7 +92,7 @@ class Machine:
         return cls(nodes, links, written["bounds"], written.get("grains", 1))
 
     @cached_property
-    def reversed(self) -> Machine:
+    def reversed(self) -> "Machine":
         """The machine with all links reversed, which renumbers them."""
 
         def turned(links: list[Link]) -> list[Link]:

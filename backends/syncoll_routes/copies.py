@@ -10,8 +10,6 @@ passes the phase, so that no copy precedes its chunk.  The phases of copies over
 spread evenly.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +45,7 @@ class Copies:
     kind: IntArray
 
     @classmethod
-    def of(cls, tiers: Tiers, table: RelationTable, until: Deadline) -> Copies | None:
+    def of(cls, tiers: Tiers, table: RelationTable, until: Deadline) -> "Copies | None":
         """The copies of a table's chunks, which start at one node each; None if time ran out."""
         topology, box, direct = tiers.topology, tiers.box, tiers.direct
         nodes, boxes = topology.num_nodes, int(box.max()) + 1

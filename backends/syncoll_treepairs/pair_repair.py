@@ -4,8 +4,6 @@ The core of a pair and the steps of its exchange stay, or are taken from another
 at random; the program chooses the forests into the core and out of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,7 +33,7 @@ class PairRepair(SendPrograms[Pair]):
         self._shapes = list(dict.fromkeys((pair.core, pair.after) for pair in pairs))
         self._random = np.random.default_rng(len(pairs))
 
-    def chunk_sends(self, model: cp_model.CpModel, demand: int, known: Pair) -> ChunkSends[Pair]:
+    def chunk_sends(self, model: "cp_model.CpModel", demand: int, known: Pair) -> ChunkSends[Pair]:
         """See `SendPrograms.chunk_sends`."""
         core, after = known.core, known.after
         if self._random.random() < _OTHER:

@@ -1,7 +1,5 @@
 """Runs modules for JAX on the CPU devices of one process."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 from syncoll.trust.data import BFLOAT16
 
 
-def start(nodes: int, folder: Path) -> JaxRanks:
+def start(nodes: int, folder: Path) -> "JaxRanks":
     """Makes a device for each rank."""
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={nodes}".strip()

@@ -1,7 +1,5 @@
 """The text of a module: a template with the head, the table and the names filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """A file in C for MPI: the signature of each collective, and tables of numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from syncoll_tables.module import ModuleFormat, Table, parts_of, rows_text, sizes_of

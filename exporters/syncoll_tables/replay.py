@@ -1,7 +1,5 @@
 """The replay of a table of messages and sums; the part after the imports is in exported modules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 Rows = Sequence[tuple[int, ...]]

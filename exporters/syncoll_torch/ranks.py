@@ -1,7 +1,5 @@
 """Runs modules for torch on real processes of this machine, with Gloo."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ _SINGLE = ("allreduce", "reduce", "broadcast")
 """Collectives whose functions take one tensor."""
 
 
-def start(nodes: int, folder: Path) -> TorchRanks:
+def start(nodes: int, folder: Path) -> "TorchRanks":
     """Starts the other ranks as copies of this process, and joins all in one group."""
     import torch
     import torch.distributed as dist

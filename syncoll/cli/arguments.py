@@ -1,7 +1,5 @@
 """Parsed arguments that several commands share."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from dataclasses import fields
@@ -72,7 +70,7 @@ def resolve_names(arguments: argparse.Namespace) -> None:
             raise
 
 
-def _refuse_swapped(arguments: argparse.Namespace, specs: SpecLibrary) -> None:
+def _refuse_swapped(arguments: argparse.Namespace, specs: "SpecLibrary") -> None:
     """Suggests the command line with the topology and the collective in their places."""
     first, second = (getattr(arguments, name, None) for name in ("topology", "collective"))
     if first is None or second is None:

@@ -1,7 +1,5 @@
 """A picture of a design: for each collective R/C over links, bounds and algorithms."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from syncoll.designing.design import Design
@@ -28,7 +26,7 @@ def draw_design(design: Design) -> Picture:
     return Picture(lambda figure: _paint(figure, design), (8.0, height))
 
 
-def _paint(figure: Figure, design: Design) -> None:
+def _paint(figure: "Figure", design: Design) -> None:
     from matplotlib.ticker import MaxNLocator
 
     behind = design.behind()

@@ -1,7 +1,5 @@
 """SearchRequest: the topology, collective, strategy and limits of a search; and Observer."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,10 +146,10 @@ class Candidate:
 class Observer:
     """Receives every step of a search; this one ignores everything.  Override methods as needed."""
 
-    def logged(self, entry: Entry) -> None:
+    def logged(self, entry: "Entry") -> None:
         """An event of the search, see `syncoll.ledger.events`."""
 
-    def ended(self, engines: Sequence[EngineRecord]) -> None:
+    def ended(self, engines: "Sequence[EngineRecord]") -> None:
         """The search is over; records of the engines that had turns."""
 
     def began(self, collective: str) -> None:

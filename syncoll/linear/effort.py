@@ -4,8 +4,6 @@ HiGHS limits the iterations of its methods for linear programs, which are the sa
 For a mixed-integer program the limit is on the number of HiGHS's interrupt callbacks.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +25,9 @@ in simplex iterations."""
 _NO_LIMIT = (1 << 31) - 1
 
 
-def run_counted(highs: highspy.Highs, units: float | None, *, integer: bool) -> tuple[float, bool]:
+def run_counted(
+    highs: "highspy.Highs", units: float | None, *, integer: bool
+) -> tuple[float, bool]:
     """Runs HiGHS for about `units` of work at most.
 
     Args:
@@ -41,7 +41,7 @@ def run_counted(highs: highspy.Highs, units: float | None, *, integer: bool) -> 
     most = min(_NO_LIMIT, inf if units is None else max(1.0, units / each))
     asked = 0
 
-    def ask(event: highspy.HighsCallbackEvent) -> None:
+    def ask(event: "highspy.HighsCallbackEvent") -> None:
         nonlocal asked
         asked += 1
         if asked * _INTEGER >= most:

@@ -1,7 +1,5 @@
 """Live progress of a search on standard error."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter, defaultdict
@@ -162,7 +160,7 @@ class _Live(Observer, AbstractContextManager[Observer]):
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def _render(self) -> RenderableType:
+    def _render(self) -> "RenderableType":
         from rich.console import Group
         from rich.text import Text
 
@@ -180,7 +178,7 @@ class _Live(Observer, AbstractContextManager[Observer]):
         lines = [Text(f"  {line}", no_wrap=True) for line in more]
         return Group(self._spinner, *lines, self._table(" " * len(elapsed)))
 
-    def _table(self, indent: str) -> RenderableType:
+    def _table(self, indent: str) -> "RenderableType":
         """The rows of R/C by S, as far as there is room."""
         from rich.padding import Padding
         from rich.table import Table

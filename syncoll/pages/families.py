@@ -1,7 +1,5 @@
 """Families of algorithms in the page of a frontier: a line for each, in closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -25,7 +23,7 @@ def time_cells(seconds: Sequence[Fraction]) -> dict[str, str]:
 
 
 @paged
-def families_table(frontier: Frontier, times: MessageTimes | None = None) -> PageParts:
+def families_table(frontier: Frontier, times: "MessageTimes | None" = None) -> PageParts:
     """A table of the families of a frontier, with times if they are known."""
     if not frontier.families:
         return

@@ -1,7 +1,5 @@
 """HTML and drawings of topologies and collectives, for notebooks."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +71,7 @@ def _network_drawing(topology: Topology, fabric: Fabric | None) -> Picture:
         others = counted(fabric.num_switches, "switch")
     widths = np.maximum(_NARROW, _WIDE * rates / rates.max(initial=1e-9))
 
-    def paint(figure: Figure) -> None:
+    def paint(figure: "Figure") -> None:
         from matplotlib.collections import LineCollection
 
         axes = figure.subplots()
@@ -86,7 +84,7 @@ def _network_drawing(topology: Topology, fabric: Fabric | None) -> Picture:
     return Picture(paint, (6.0, min(12.0, 6.0 * height / width + 0.3)))
 
 
-def _paint_collective(figure: Figure, collective: Collective, nodes: int, chunks: int) -> None:
+def _paint_collective(figure: "Figure", collective: Collective, nodes: int, chunks: int) -> None:
     from matplotlib.colors import ListedColormap
     from matplotlib.ticker import MaxNLocator
 

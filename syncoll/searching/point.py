@@ -6,8 +6,6 @@ division is tried first.  If no composition exists, other algorithms may, so the
 encoded directly.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -260,7 +258,7 @@ class _One(Decomposition[Instance, Solution]):
 
 
 def _divisions(
-    tables: Sequence[BoundsTable], steps: int, rounds: int
+    tables: "Sequence[BoundsTable]", steps: int, rounds: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """The ways to divide S and R among the parts that no bound rules out, the most even first.
 

@@ -4,8 +4,6 @@ The parser's set of possible terminals is translated to expressions, operators, 
 brackets.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from typing import TYPE_CHECKING, Any
@@ -72,7 +70,7 @@ _SPECIAL = {
 
 
 def syntax_error(
-    error: UnexpectedInput, source: Source, start: int, end: int, parser: Lark
+    error: "UnexpectedInput", source: Source, start: int, end: int, parser: "Lark"
 ) -> SpecError:
     """Translates a parser's error."""
     from lark import UnexpectedCharacters, UnexpectedToken

@@ -1,7 +1,5 @@
 """Files in formats of other tools, after the name of a reader: ``nvidia-smi:topo.txt``."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +85,7 @@ class ForeignFiles:
             )
         return match["reader"], file, [one for one in settings if one]
 
-    def module(self, reference: str, library: SpecLibrary) -> Module:
+    def module(self, reference: str, library: "SpecLibrary") -> Module:
         """The file of a reference that `names` knows, as a spec; raises SyncollError."""
         if reference not in self._read:
             reader, file, settings = self.parts(reference)

@@ -6,8 +6,6 @@ collective may be invariant under products of these but not under them: then igr
 of both.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator
@@ -82,7 +80,7 @@ class ColouredGraph:
         found = graph.permute_vertices(graph.canonical_permutation(color=self.colours.tolist()))
         return np.argsort(np.array(found.vs["number"], dtype=np.int64))
 
-    def _graph(self) -> igraph.Graph:
+    def _graph(self) -> "igraph.Graph":
         import igraph
 
         return igraph.Graph(n=len(self.colours), edges=self.edges.tolist())

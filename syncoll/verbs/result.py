@@ -1,7 +1,5 @@
 """Results: values that show themselves, as pages, JSON, tables and files."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -122,7 +120,7 @@ class Tabular(Result):
             for record in self.records()
         ]
 
-    def to_pandas(self) -> DataFrame:
+    def to_pandas(self) -> "DataFrame":
         """The table, for data analysis.  Raises `UsageError` if pandas is not installed."""
         rows = self.rows()
         return data_frame({name: [row[name] for row in rows] for name in self.columns})
@@ -146,7 +144,7 @@ def _converted(kind: type, value: Any) -> Any:
     return kind(Fraction(value) if kind is float and isinstance(value, str) else value)
 
 
-def data_frame(columns: Mapping[str, Any]) -> DataFrame:
+def data_frame(columns: Mapping[str, Any]) -> "DataFrame":
     """A table of these columns for data analysis.
 
     Raises `UsageError` if pandas is not installed.

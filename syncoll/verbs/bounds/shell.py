@@ -1,7 +1,5 @@
 """The shell's part of bounds."""
 
-from __future__ import annotations
-
 import argparse
 from typing import TYPE_CHECKING
 
@@ -21,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{option} changes the table, which -o - replaces; name a file with -o to have both"
         )
 
-    def then(bounds: BoundsResult) -> None:
+    def then(bounds: "BoundsResult") -> None:
         if bounds.more and (to_stream or is_json):  # the table has it
             note(f"syncoll: {bounds.more}")
 

@@ -1,7 +1,5 @@
 """The shell's part of checks: files of forests, and folders."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import suppress
 from fractions import Fraction
@@ -136,7 +134,7 @@ def _check_folder(arguments: argparse.Namespace) -> int:
     return code if exports is None else min(reported(exports), code, key=codes.index)
 
 
-def _exports_of(session: Session, folder: Path) -> VerifiedExports:
+def _exports_of(session: "Session", folder: Path) -> "VerifiedExports":
     """The executed exports of a plan, on the topology and for the collective of its names, if they
     are known."""
     from syncoll.runtime.plan_folder import read_index, verify_plan  # only for a plan

@@ -1,7 +1,5 @@
 """The shell's part of simulations: traces."""
 
-from __future__ import annotations
-
 import argparse
 from typing import TYPE_CHECKING
 
@@ -22,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     if file is None and arguments.trace_of:
         raise UsageError("--trace-of needs --trace, the file to write")
 
-    def then(found: SimulationResult) -> None:
+    def then(found: "SimulationResult") -> None:
         if arguments.floors is not None:
             found.save_floors(arguments.floors)
         if file is not None:

@@ -1,7 +1,5 @@
 """The answer to one (S, R, C)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +81,7 @@ class SolutionResult(Result, Solution):
         return f"{size}; {total:.2f} seconds" + (f" ({parts})" if parts else "")
 
     @property
-    def found(self) -> StoredResult:
+    def found(self) -> "StoredResult":
         """The algorithm, to export or run.  Raises `UsageError` if there is no algorithm."""
         from syncoll.verbs.frontier import StoredResult
 
@@ -98,7 +96,7 @@ class SolutionResult(Result, Solution):
         return self.algorithm is not None
 
     @verb
-    def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> Refuting:
+    def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> "Refuting":
         """Writes a checkable proof that there is no such algorithm; solves once more.
 
         Args:

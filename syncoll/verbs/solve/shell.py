@@ -1,7 +1,5 @@
 """The shell's part of single questions."""
 
-from __future__ import annotations
-
 import argparse
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code is the verdict."""
 
-    def then(solution: SolutionResult) -> int:
+    def then(solution: "SolutionResult") -> int:
         if arguments.symmetric and solution.restriction is None and solution.size.variables:
             note("no symmetry was found: decided as without --symmetric")
         verdict = str(solution.verdict)
