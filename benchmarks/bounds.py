@@ -118,7 +118,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(made_at("syncoll/bounding", "syncoll/certificates", "syncoll/linear"))
     plugins = PluginManager.discover()
-    specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    specs = SpecLibrary([record.folder for record in plugins.spec_libraries.values()])
     row(list(HEAD))
     row(["---"] * len(HEAD))
     for name in arguments.topology or TOPOLOGIES:

@@ -317,7 +317,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(made_at("backends/syncoll_classics"))
     plugins = PluginManager.discover()
-    specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    specs = SpecLibrary([record.folder for record in plugins.spec_libraries.values()])
     if arguments.costs is None:
         nccl(specs)
         textbook(specs)

@@ -24,7 +24,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.measuring import least_squares
 from syncoll.planning import message_of_collective
 from syncoll.session import Session
-from syncoll.simulating import Semantics, given_network, runtime, simulated_seconds
+from syncoll.simulating import Semantics, SimulatedSeconds, given_network, runtime
 
 __all__ = [
     "Program",
@@ -168,13 +168,13 @@ def simulated(one: Program) -> FloatArray:
     rate = float(protocol.block_rate or 0) * one.blocks * (1 if one.ring else RANKS - 1)
     known = replace(protocol, block_rate=Fraction(int(rate)), blocks=1)
     message = message_of_collective(collective, RANKS)
-    found = simulated_seconds(
-        StoredAlgorithm(*made[-1], name),  # of an allreduce the one in two phases
+    network, how = (
         given_network(topology, None, None),
-        Semantics(),
-        [message.node_bytes(int(size)) for size in one.sizes],
         replace(runtime("msccl"), protocols=(known,)),
     )
+    stored = StoredAlgorithm(*made[-1], name)  # of an allreduce the one in two phases
+    sizes = [message.node_bytes(int(size)) for size in one.sizes]
+    found = SimulatedSeconds(network, Semantics(), runtime=how)(stored, sizes)
     return np.array([float(x) for x in found])
 
 

@@ -37,10 +37,10 @@ from syncoll.simulating import (
     WIRE,
     Runtime,
     Semantics,
+    SimulatedSeconds,
     given_network,
     runtime,
     runtime_text,
-    simulated_seconds,
 )
 from syncoll.verbs.measured import library_ways
 
@@ -179,7 +179,7 @@ def idealised(table: Table) -> FloatArray:
     times = [
         [
             float(x)
-            for x in simulated_seconds(StoredAlgorithm(*one, name), network, Semantics(), sizes)
+            for x in SimulatedSeconds(network, Semantics())(StoredAlgorithm(*one, name), sizes)
         ]
         for name, each in found.items()
         for one in each

@@ -191,7 +191,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     plugins = PluginManager.discover()
-    specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    specs = SpecLibrary([record.folder for record in plugins.spec_libraries.values()])
     moving = sorted(name for name, e in plugins.encodings.items() if not e.combining)
     encodings = arguments.encoding or (moving if arguments.all else ["step"])
     backends = arguments.backend or (sorted(plugins.backends) if arguments.all else ["auto"])

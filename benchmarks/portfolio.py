@@ -158,7 +158,7 @@ def main() -> None:
     print(made_at())
     backends = arguments.backend or ["cpsat", "pysat", "auto"]
     plugins = PluginManager.discover()
-    specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    specs = SpecLibrary([record.folder for record in plugins.spec_libraries.values()])
     solvers = [
         Solver(
             plugins,

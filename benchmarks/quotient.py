@@ -61,7 +61,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(made_at("syncoll/symmetry", "encodings"))
     plugins = PluginManager.discover()
-    library = SpecLibrary.load([one.folder for one in plugins.spec_libraries.values()])
+    library = SpecLibrary([one.folder for one in plugins.spec_libraries.values()])
     tiny = library.collective("allgather").instantiate(
         as_topology(library.topology("ring(4)")), chunks=1, steps=2, rounds=2
     )

@@ -26,9 +26,9 @@ from syncoll.session import Session
 from syncoll.simulating import (
     Semantics,
     Sharing,
+    SimulatedSeconds,
     Timing,
     physical_network,
-    simulated_seconds,
 )
 
 ALPHA, BETA = Fraction(1, 10**6), Fraction(25 * 10**9)
@@ -77,7 +77,7 @@ def speed(session: Session) -> None:
                 if len(sizes) > 1 and algorithm.num_sends > 10**7 and listed == algorithm.num_sends:
                     continue
                 began = time.process_time()
-                simulated_seconds(stored, network, semantics, sizes)
+                SimulatedSeconds(network, semantics)(stored, sizes)
                 seconds.append((time.process_time() - began) / len(sizes))
             fair = semantics.sharing is Sharing.FAIR
             row(

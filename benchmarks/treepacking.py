@@ -317,7 +317,7 @@ def schedules(table: Table) -> None:
         "seconds",
     )  # fmt: skip
     manager = PluginManager.discover()
-    library = SpecLibrary.load([record.folder for record in manager.spec_libraries.values()])
+    library = SpecLibrary([record.folder for record in manager.spec_libraries.values()])
     topology, collective = p3(8), library.collective("allreduce")
     options = {option.name: option.default for option in RECORD.options}
     began = time.perf_counter()

@@ -61,11 +61,7 @@ class Family:
     def beats(self, steps: int, cost: Fraction, chunks: int) -> bool:
         """Whether a member is better in S, R/C or C, and no worse in the others."""
         members = range(self.first, self.last_within(steps) + 1)
-
-        def is_near(m: int) -> bool:
-            return Fraction(*self.costs(m)[1:]) <= cost
-
-        i = bisect_left(members, True, key=is_near)
+        i = bisect_left(members, True, key=lambda m: Fraction(*self.costs(m)[1:]) <= cost)
         if i == len(members):
             return False
         s, r, c = self.costs(members[i])  # S and C rise with m

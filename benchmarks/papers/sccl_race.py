@@ -16,7 +16,7 @@ from benchmarks.papers.schedules import allreduce_of, library_ring
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import SyncollError
 from syncoll.session import Session
-from syncoll.simulating import Semantics, Timing, physical_network, simulated_seconds
+from syncoll.simulating import Semantics, SimulatedSeconds, Timing, physical_network
 from syncoll.units import format_size
 
 __all__ = [
@@ -66,7 +66,7 @@ class Race:
         network = physical_network(
             stored.instance.topology, ALPHA * Fraction(slower), self.bandwidth * Fraction(gain)
         )
-        found = simulated_seconds(stored, network, Semantics(timing=timing), SIZES)
+        found = SimulatedSeconds(network, Semantics(timing=timing))(stored, SIZES)
         return np.array([float(one) for one in found])
 
     def speedups(

@@ -20,7 +20,7 @@ from syncoll.planning import message_of
 from syncoll.plugins import SeedLimits
 from syncoll.scheduling import StepTree, schedule_trees
 from syncoll.session import Session
-from syncoll.simulating import PhysicalNetwork, Semantics, physical_network, simulated_seconds
+from syncoll.simulating import PhysicalNetwork, Semantics, SimulatedSeconds, physical_network
 from syncoll.trust import require_valid
 from syncoll_forestcoll.shortening import shortened
 
@@ -126,7 +126,7 @@ class Raced:
             )
             per_node = message_of([one.instance]).per_node
             own = [round(size / per_node) for size in sizes]
-            times.append([float(x) for x in simulated_seconds(one, tuned, Semantics(), own)])
+            times.append([float(x) for x in SimulatedSeconds(tuned, Semantics())(one, own)])
         fastest: FloatArray = np.min(times, axis=0)
         return fastest
 

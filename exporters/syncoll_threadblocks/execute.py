@@ -94,7 +94,7 @@ def _require_kept(program: Program, spec: OwnSpecification, reads: _Find, writes
                     f"writes {program.memory.describe(slot)}, which belongs to the caller's "
                     "input; it may be written only if input and output share memory",
                 )
-            if found is not None and not at_input and not spec.has_output(found[0]):
+            if found is not None and not at_input and not spec.outputs[found[0]]:
                 why = "that rank has no output"
                 if spec.rooted:
                     why = f"in a {spec.collective} to rank {spec.root} only the root has an output"

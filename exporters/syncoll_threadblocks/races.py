@@ -65,17 +65,13 @@ class Clock:
         own = self.agent == other.agent
         before = _later(self.before, other.before, other.agent, 0 if own else other.count)
         seen = before
-        if not (self.before is self.seen and other.all_seen):
+        alike = other.before is other.seen and other.count == other.visible
+        if not (self.before is self.seen and alike):
             seen = _later(self.seen, other.seen, other.agent, 0 if own else other.visible)
         if not own:
             return Clock(before, seen, self.agent, self.count, self.visible)
         most = max(self.count, other.count), max(self.visible, other.visible)
         return Clock(before, seen, self.agent, *most)
-
-    @property
-    def all_seen(self) -> bool:
-        """Whether all is visible."""
-        return self.before is self.seen and self.count == self.visible
 
     def done(self, count: int) -> "Clock":
         """The clock after the first intervals of its agent."""

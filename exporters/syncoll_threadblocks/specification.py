@@ -111,10 +111,6 @@ class OwnSpecification:
         """Places of a rank's output."""
         return max(1, len(self.outputs[rank])) * self.pieces
 
-    def has_output(self, rank: int) -> bool:
-        """Whether a chunk must end at a rank."""
-        return bool(self.outputs[rank])
-
     def in_pieces(self, times: int) -> OwnSpecification:
         """The same with each chunk cut into several, numbered consecutively."""
 

@@ -25,7 +25,7 @@ from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll.wording import counted, few
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
-from syncoll_nccl_xml.system import DUMP, Cpu, Gpu, Place, System, read_system
+from syncoll_nccl_xml.system import DUMP, GPU_CLASSES, Cpu, Gpu, Place, System, read_system
 
 _OWNER = "importer nccl-xml"
 _SLOWEST_SOCKETS = Fraction(6)
@@ -118,7 +118,11 @@ class _Lowering:
     def _gpus(self) -> tuple[Gpu, ...]:
         """The compute nodes, numbered; PCI devices if requested for a file without `gpu`."""
         gpus = list(self.system.gpus)
-        by_class = [device.place for device in self.system.devices if device.is_gpu]
+        by_class = [
+            device.place
+            for device in self.system.devices
+            if device.device_class.startswith(GPU_CLASSES)
+        ]
         if not gpus:
             if self.network != "pcie" or len(by_class) < 2:
                 raise self._lacks_gpus(len(by_class))

@@ -32,7 +32,7 @@ _MOST_LINKS = 4096
 _UNKNOWN_NET = 10_000
 _MOST_CPUS = 1024
 _MOST_DEVICES = 1 << 17
-_GPU_CLASSES = ("0x03", "0x12")
+GPU_CLASSES = ("0x03", "0x12")
 _BROADCOM_4 = re.compile(r"0x1000 0xc010 0x1000 0xa...")
 _BROADCOM_5 = re.compile(r"0x1000 0xc030 0x1000 0x([01])...")
 
@@ -71,11 +71,6 @@ class Device:
     device_class: str
     same_switch: bool
     peers: tuple[Place, ...]
-
-    @property
-    def is_gpu(self) -> bool:
-        """By its class."""
-        return self.device_class.startswith(_GPU_CLASSES)
 
 
 @dataclass(frozen=True)
@@ -256,7 +251,7 @@ class System:
             return GpuLink(kind, "cpu", (place[0], target), count)
         if target_class.startswith("0x0680") or target == _SWITCH_TARGET:
             return GpuLink(kind, "switch", (place[0], target), count)
-        if target_class.startswith(_GPU_CLASSES):
+        if target_class.startswith(GPU_CLASSES):
             return GpuLink(kind, "gpu", self._place(place[0], element, "target", where), count)
         raise TextError(
             f"{where}: tclass is {shown(target_class) if target_class else 'missing'}",

@@ -177,7 +177,7 @@ def _read_back(spec: str, label: str, name: str, imported: Imported) -> None:
     machine = imported.machine
     if isinstance(machine, Topology) and machine.fabric is not None:
         machine = machine.fabric
-    library = SpecLibrary.load((), {"import": lambda *_: spec})
+    library = SpecLibrary((), {"import": lambda *_: spec})
     try:
         read = library.topology("import:spec")
     except LocatedError as error:

@@ -1,7 +1,7 @@
 """Aim: the message sizes that a search is for, and the costs that are useful for them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.errors import UsageError
@@ -63,10 +63,6 @@ class Aim:
         sizes = " to ".join(dict.fromkeys(ends))
         times = " to ".join(dict.fromkeys((format_time(self.of_more), format_time(self.alpha))))
         return f"messages of {sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
-
-    def for_dual(self, times: Fraction | int) -> "Aim":
-        """The aim for a dual in which a node has this part of the data."""
-        return replace(self, cut=self.cut * times)
 
     def is_useful(self, steps: int, cost: Fraction, points: Iterable[Point]) -> bool:
         """Whether an algorithm of these S and R/C would be the fastest for some size.

@@ -27,11 +27,5 @@ def least_connected(count: int, pairs: IntArray) -> IntArray:
 
 def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
     """The least element of the orbit of each of `count` elements under some permutations."""
-    label = np.arange(count)
-    while True:
-        before = label.copy()
-        for images in maps:
-            np.minimum.at(label, images, label.copy())
-            np.minimum(label, label[images], out=label)
-        if np.array_equal(label, before):
-            return label
+    pairs = [np.column_stack([np.arange(count), images]) for images in maps]
+    return least_connected(count, np.concatenate([np.empty((0, 2), dtype=np.int64), *pairs]))

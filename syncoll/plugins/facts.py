@@ -78,5 +78,5 @@ def _library_problem(record: SpecLibraryRecord, *, ours: bool) -> str:
     """The errors of a library's files; ours are many, and tested."""
     if not record.folder.is_dir():
         return f"there is no folder {record.folder}"
-    problems = [] if ours else SpecLibrary.load([record.folder]).problems()
+    problems = [] if ours else SpecLibrary([record.folder]).problems()
     return "; ".join(str(error).partition("\n")[0] for error in problems)

@@ -413,11 +413,6 @@ def _arrivals(replay: Replay) -> Iterator[list[Send]]:
         for now in replay.by_step:
             yield from replay.arrivals(now, summed=True)
     else:
-        yield from ([send] for send in _all_sends(replay))
-
-
-def _all_sends(replay: Replay) -> Iterator[Send]:
-    """The sends of a replay, with the images of carriers."""
-    for (p, later), q in zip(replay.elements, replay.maps, strict=True):
-        for c, a, b, t, whose in replay.sends:
-            yield q[c], p[a], p[b], t + later, sum(1 << p[n] for n in bits(whose))
+        for (p, later), q in zip(replay.elements, replay.maps, strict=True):
+            for c, a, b, t, whose in replay.sends:  # and the images of carriers
+                yield [(q[c], p[a], p[b], t + later, sum(1 << p[n] for n in bits(whose)))]

@@ -83,11 +83,6 @@ class Point(Costs):
     size: FormulaSize | None = None
     bound: Fraction | None = None
 
-    @property
-    def simplicity(self) -> tuple[int, int]:
-        """C and messages: of two points of one cost the one with less is simpler."""
-        return self.chunks, self.messages
-
     def claim(self, max_chunks: int | None) -> str:
         """The bound in a sentence, which holds for C up to `max_chunks`; empty without one."""
         if self.bound is None:
@@ -235,7 +230,7 @@ def staircase(points: Iterable[Point]) -> tuple[Point, ...]:
         if not kept or point.bandwidth < kept[-1].bandwidth:
             kept.append(point)
         elif kept[-1].steps == point.steps and point.bandwidth == kept[-1].bandwidth:
-            kept[-1] = min(kept[-1], point, key=lambda p: p.simplicity)
+            kept[-1] = min(kept[-1], point, key=lambda p: (p.chunks, p.messages))
     return tuple(kept)
 
 

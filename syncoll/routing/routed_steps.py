@@ -80,9 +80,6 @@ def next_links(topology: Topology) -> IntArray:
     heads = [b for _, b in topology.links]
     load = [0.0] * len(topology.links)
 
-    def fullest_first(links: list[int]) -> list[float]:
-        return sorted((load[link] for link in links), reverse=True)
-
     onward = np.full((nodes, nodes), -1, dtype=np.int64)
     for destination in range(nodes):
         away = distances[:, destination]
@@ -96,7 +93,8 @@ def next_links(topology: Topology) -> IntArray:
                 for link in topology.out_links[node]
                 if closer[heads[link]] < closer[node]
             ]
-            way[node] = min(ways, key=lambda links: (fullest_first(links), links))
+            loads = [sorted((load[link] for link in links), reverse=True) for links in ways]
+            way[node] = min(zip(loads, ways, strict=True))[1]
             onward[node, destination] = way[node][0]
             for link in way[node]:
                 load[link] += share[link]

@@ -76,12 +76,13 @@ class Dual:
         itself = reversed_topology.same_as(request.topology)
         searched = request.topology if itself else reversed_topology
         self._turned = _positions(searched, reversed_topology)
+        aim = request.aim
         self.asked = replace(
             request,
             topology=searched,
             collective=dual,
             max_chunks=None if most is None else int(most / self._per_dual),
-            aim=None if request.aim is None else request.aim.for_dual(self._per_dual),
+            aim=aim and replace(aim, cut=aim.cut * self._per_dual),  # of a node's part of the data
         )
         # A frontier is inverted as often as it is reported; its algorithms stay the same.
         self._solved = cache(self.inverted)

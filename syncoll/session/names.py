@@ -51,7 +51,7 @@ class Names:
         records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
         files = {name: partial(self._read, name) for name in plugins.importers}
         folders = [record.folder for record in records]
-        return SpecLibrary.load(folders, files, self.tell, self._recognised)
+        return SpecLibrary(folders, files, self.tell, self._recognised)
 
     def _recognised(self, file: str) -> Sequence[str]:
         from syncoll.importing import recognised

@@ -19,12 +19,7 @@ from syncoll.runtime import Kind
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.runtimes import WIRE, Runtime, Setting
 from syncoll.simulating.semantics import Semantics
-from syncoll.simulating.simulation import (
-    SimulatedSeconds,
-    Simulation,
-    simulate_algorithm,
-    simulated_seconds,
-)
+from syncoll.simulating.simulation import SimulatedSeconds, Simulation, simulate_algorithm
 
 _COUNTED_BY_RANK = (Kind.ALLGATHER, Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.GATHER, Kind.SCATTER)
 """For these collectives nccl-tests counts the elements of one rank's part of the buffer."""
@@ -148,12 +143,8 @@ class Comparison:
     def fastest(self, group: Sequence[Timed], size: int) -> Timed | None:
         """The fastest of a group for any message; None if it is empty."""
         node = [self.message.node_bytes(size)]
-
-        def seconds(one: Timed) -> Fraction:
-            how = self.network, self.semantics, node, self.runtime
-            return simulated_seconds(one.algorithm, *how)[0]
-
-        return _fastest(group, seconds) if group else None
+        times = SimulatedSeconds(self.network, self.semantics, runtime=self.runtime)
+        return _fastest(group, lambda one: times(one.algorithm, node)[0]) if group else None
 
     def floor(self, number: int) -> float | None:
         """A lower bound on the seconds for a size, by its index; None if unknown."""
@@ -196,7 +187,7 @@ def compare(
     runtime: Runtime = WIRE,
 ) -> Comparison:
     """Times algorithms and classics for each size of a message.  Raises `UsageError` if there is no
-    algorithm, and see `simulated_seconds`."""
+    algorithm, and see `SimulatedSeconds`."""
     if not algorithms:
         raise UsageError("there is no algorithm to simulate")
 

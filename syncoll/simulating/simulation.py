@@ -169,19 +169,6 @@ class SimulatedSeconds:
         return [one for part in parts for one in _totals(run(work, semantics, part), semantics)]
 
 
-def simulated_seconds(
-    stored: StoredAlgorithm,
-    network: PhysicalNetwork,
-    semantics: Semantics,
-    sizes: Sizes,
-    runtime: Runtime = WIRE,
-) -> tuple[Fraction, ...]:
-    """The time of an algorithm for each size of one node's data; exact in lockstep.  Raises
-    `UsageError` if a lane or node of the semantics does not exist, or there are too many sends to
-    list."""
-    return SimulatedSeconds(network, semantics, runtime=runtime)(stored, sizes)
-
-
 def simulate_algorithm(
     stored: StoredAlgorithm,
     network: PhysicalNetwork,

@@ -24,7 +24,7 @@ from syncoll.model.messages import equal_trees
 from syncoll.results import TOLERANCE, Frontier, thinned
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
-from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
+from syncoll.simulating.simulation import SimulatedSeconds, simulate_algorithm
 from syncoll.trust import require_valid
 
 _TURNS = 2
@@ -49,7 +49,8 @@ def by_urgency(
 
     def time(algorithm: Algorithm) -> float:
         one = replace(stored, algorithm=algorithm)
-        return sum(log(x) for x in map(float, simulated_seconds(one, network, semantics, sizes)))
+        seconds = SimulatedSeconds(network, semantics)(one, sizes)
+        return sum(log(x) for x in map(float, seconds))
 
     groups = [group for group in _alike(stored.instance) if len(group) > 1]
     if not groups or not len(first.sends):

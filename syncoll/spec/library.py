@@ -23,7 +23,7 @@ from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
-from syncoll.spec.syntax import Combination, DamageClauses, Definition, Expr, Literal, Reference
+from syncoll.spec.syntax import Combination, DamageClauses, Definition, Literal, Reference
 from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
@@ -94,6 +94,13 @@ class SpecLibrary:
     `syncoll.routing.routed`.  Damage follows a topology, as in ``dgx1 without link 3->6``; see
     `syncoll.spec.damages`.
 
+    It has read no file of its folders yet.
+
+    Args:
+        readers: by the name before the colon.  Each reference is read once, even from a pipe.
+        tell: receives one message for each definition that another one hides.
+        recognise: finds the readers that recognise the contents of a file, for messages.
+
     Attributes:
         recognised: the names of the readers that recognise the contents of a file.
     """
@@ -111,23 +118,6 @@ class SpecLibrary:
         self._receiver = tell
         self._said: set[str] = set()
         self._modules: dict[Path, Module | SpecError] = {}
-
-    @classmethod
-    def load(
-        cls,
-        folders: Sequence[Path],
-        readers: Mapping[str, Reader] | None = None,
-        tell: Callable[[str], None] | None = None,
-        recognise: Recognise = unrecognised,
-    ) -> SpecLibrary:
-        """A library of the spec files in some folders; it has read none of them yet.
-
-        Args:
-            readers: by the name before the colon.  Each reference is read once, even from a pipe.
-            tell: receives one message for each definition that another one hides.
-            recognise: finds the readers that recognise the contents of a file, for messages.
-        """
-        return cls(folders, readers, tell, recognise)
 
     # Requests of users ---------------------------------------------------------------------------
 
@@ -185,7 +175,8 @@ class SpecLibrary:
         found, call, _ = self._resolve("topology", plain)
         given = {one.name for one in call.arguments}
         free = found.definition.parameters[sum(one.name is None for one in call.arguments) :]
-        off = [one.name for one in free if one.name not in given and _is_false(one.default)]
+        free = tuple(one for one in free if one.name not in given)
+        off = [x.name for x in free if isinstance(x.default, Literal) and x.default.value is False]
         before, after = reference.split(plain, 1)
         if (in_file := _FILE_REFERENCE.fullmatch(plain)) and not (in_file["call"] or "").strip():
             plain = f"{in_file[1].strip()}:{found.definition.name}"
@@ -496,10 +487,6 @@ class SpecLibrary:
             if name.lower() not in (other.lower() for other in known):
                 self._foreign.refuse_path(source, namespace, known=False)
                 raise unknown_name(namespace, name, source.span(*match.span(1)), home)
-
-
-def _is_false(value: Expr | None) -> bool:
-    return isinstance(value, Literal) and value.value is False
 
 
 def _masked(text: str) -> str:

@@ -62,11 +62,6 @@ def module_of(source: Source) -> "Module":
     return Module(source, None, NoLibrary())
 
 
-def namespace_of(definition: Definition) -> str:
-    """The namespace that a definition belongs to."""
-    return "value" if definition.kind in ("relation", "let") else definition.kind
-
-
 @dataclass(frozen=True, eq=False)
 class Module:
     """One file, or a text without a path.  Its `own` definitions are by namespace and name, without
@@ -160,7 +155,8 @@ def make_module(
     own: dict[tuple[str, str], Definition] = {}
     for definition in file.definitions:
         if definition.name:
-            key = (namespace_of(definition), definition.name)
+            kind = "value" if definition.kind in ("relation", "let") else definition.kind
+            key = kind, definition.name
             for earlier in (own, imported):
                 if key in earlier:
                     raise defined_twice(definition, earlier[key], "another name")

@@ -24,7 +24,7 @@ def check_folder(record: SpecLibraryRecord) -> None:
     """Its folder is there, and defines something."""
     demand(bool(record.summary) and "\n" not in record.summary, "its summary is not one line")
     demand(record.folder.is_dir(), f"there is no folder {record.folder}")
-    library = SpecLibrary.load([record.folder])
+    library = SpecLibrary([record.folder])
     found = [definition for kind in _KINDS for definition in library.names(kind)]
     demand(bool(found), f"no definition in {record.folder}; expected .syncoll files")
 
@@ -32,8 +32,8 @@ def check_folder(record: SpecLibraryRecord) -> None:
 def check_files(record: SpecLibraryRecord) -> None:
     """Every file can be parsed, its definitions can be evaluated if values for their parameters are
     known, and no name is defined twice."""
-    library = SpecLibrary.load([one.folder for one in reversed(_with_ours(record))])
-    problems = [str(problem) for problem in SpecLibrary.load([record.folder]).problems()]
+    library = SpecLibrary([one.folder for one in reversed(_with_ours(record))])
+    problems = [str(problem) for problem in SpecLibrary([record.folder]).problems()]
     demand(not problems, "; ".join(problems))
     for file in sorted(record.folder.rglob("*.syncoll")):
         errors = check_file(file, library, as_topology).errors
@@ -44,9 +44,9 @@ def check_names(record: SpecLibraryRecord) -> None:
     """No definition has a name of syncoll's own library, which would hide it."""
     *ours, own = ([one.folder] for one in _with_ours(record))
     for kind in _KINDS:
-        names = {one.name for one in SpecLibrary.load(own).names(kind)}
+        names = {one.name for one in SpecLibrary(own).names(kind)}
         for folder in ours:
-            taken = names & {one.name for one in SpecLibrary.load(folder).names(kind)}
+            taken = names & {one.name for one in SpecLibrary(folder).names(kind)}
             demand(not taken, f"syncoll has its own {kind} {', '.join(sorted(taken))}")
 
 

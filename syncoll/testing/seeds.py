@@ -49,7 +49,7 @@ def questions(
 ) -> Sequence[tuple[Topology, Collective]]:
     """Collectives on small machines."""
     libraries = PluginManager.discover().spec_libraries.values()
-    specs = SpecLibrary.load([record.folder for record in libraries])
+    specs = SpecLibrary([record.folder for record in libraries])
     names = (*_TOPOLOGIES, *(_WITH_COPIES if counts_copies else ()))
 
     def asked(

@@ -19,7 +19,7 @@ from syncoll.trust import require_valid
 from syncoll_bfb import RECORD
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 
 def propose(

@@ -29,7 +29,7 @@ from syncoll_bfb.sharing import LinkClasses, SharedStep, receptions
 from tests.oracles.fabrics import random_fabric
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 MOST_CHUNKS = 840
 

@@ -20,8 +20,8 @@ from syncoll.model import Algorithm, Topology
 from syncoll.simulating import (
     Semantics,
     Sharing,
+    SimulatedSeconds,
     physical_network,
-    simulated_seconds,
     timed_network,
 )
 from syncoll.simulating.floors import floors
@@ -113,7 +113,7 @@ def test_ways_of_unequal_latencies_share_a_lane(collective: str, fair: bool) -> 
     require_valid(instance, algorithm)
     semantics = Semantics(sharing=Sharing.FAIR if fair else Sharing.IN_TURN)
     stored = StoredAlgorithm(instance, algorithm, "")
-    (seconds,) = simulated_seconds(stored, network, semantics, [10])
+    (seconds,) = SimulatedSeconds(network, semantics)(stored, [10])
     assert 0.99 * seconds < floors(instance, network, [10], fair=fair)[0] <= seconds
 
 

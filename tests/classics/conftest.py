@@ -21,7 +21,7 @@ RECORDS = {record.name: record for record in syncoll_classics.RECORDS}
 @pytest.fixture(scope="session")
 def specs() -> SpecLibrary:
     plugins = PluginManager.discover()
-    return SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    return SpecLibrary([record.folder for record in plugins.spec_libraries.values()])
 
 
 @pytest.fixture(scope="session")

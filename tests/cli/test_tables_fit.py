@@ -14,7 +14,7 @@ from syncoll.pages import Page
 from syncoll.pages.algorithm import point_summary
 from syncoll.planning import CostModel
 from syncoll.results import Point
-from syncoll.simulating import Semantics, physical_network, simulated_seconds
+from syncoll.simulating import Semantics, SimulatedSeconds, physical_network
 from syncoll.units import microseconds
 from syncoll.verbs.asking import session_for
 
@@ -133,7 +133,7 @@ def test_times_of_a_frontier_equal_a_simulation() -> None:
     network = physical_network(frontier.topology)
     stored = StoredAlgorithm(point.instance, point.algorithm, "")
     inputs = [size // 16 for size in (4 << 10, 1 << 20, 256 << 20)]
-    seconds = simulated_seconds(stored, network, Semantics(), inputs)
+    seconds = SimulatedSeconds(network, Semantics())(stored, inputs)
     lines = list(frontier.page().lines())
     assert lines[2].split("  ")[1:4] == ["4 KiB us", "1 MiB us", "256 MiB us"]
     assert lines[4].split()[:3] == [*map(microseconds, seconds)]

@@ -25,7 +25,7 @@ from tests.oracles import naive_combining as naive
 from tests.search.test_claims import seeding
 
 MANAGER = PluginManager.discover()
-SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+SPECS = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 
 
 @pytest.fixture(scope="module")

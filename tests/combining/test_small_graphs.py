@@ -39,7 +39,7 @@ Way = list[tuple[int, int]]
 """Links, each with its step."""
 
 MANAGER = PluginManager.discover()
-SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+SPECS = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 
 
 def networks(nodes: int) -> Iterator[Topology]:

@@ -23,7 +23,7 @@ CODE = "\n".join(
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
     record = MANAGER.spec_libraries["syncoll"]
-    return SpecLibrary.load([record.folder])
+    return SpecLibrary([record.folder])
 
 
 def ours(records: dict[str, object]) -> list[str]:

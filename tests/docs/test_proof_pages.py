@@ -43,7 +43,7 @@ SHOWN = [
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
     records = PluginManager.discover().spec_libraries.values()
-    return SpecLibrary.load([record.folder for record in records])
+    return SpecLibrary([record.folder for record in records])
 
 
 @pytest.fixture(scope="module")

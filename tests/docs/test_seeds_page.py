@@ -18,7 +18,7 @@ from .conftest import ROOT, written_files
 
 PAGE = ROOT / "docs" / "seeds.md"
 MANAGER = PluginManager.discover()
-LIBRARY = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+LIBRARY = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 
 
 @pytest.fixture(scope="module")

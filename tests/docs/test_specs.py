@@ -39,7 +39,7 @@ NOT_EXPANDED = {"TEN", "double", "TOKENS"}
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
     records = PluginManager.discover().spec_libraries.values()
-    return SpecLibrary.load([record.folder for record in records])
+    return SpecLibrary([record.folder for record in records])
 
 
 @functools.cache

@@ -23,7 +23,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
-    return SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
+    return SpecLibrary([PluginManager.discover().spec_libraries["syncoll"].folder])
 
 
 def test_every_topology_has_a_place(library: SpecLibrary) -> None:

@@ -21,7 +21,7 @@ from tests.oracles.proposals import verified
 pytestmark = pytest.mark.usefixtures("counted_work")
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 
 def proposed(topology: Topology, asked: Collective, limits: SeedLimits) -> list[Proposal]:

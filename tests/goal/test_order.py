@@ -13,7 +13,7 @@ from syncoll.model import Topology
 from syncoll.model.messages import count_messages
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import export_verified
-from syncoll.simulating import Semantics, physical_network, simulated_seconds
+from syncoll.simulating import Semantics, SimulatedSeconds, physical_network
 from syncoll_goal import RECORD
 from tests.oracles.algorithms import random_algorithm
 
@@ -91,7 +91,7 @@ def test_a_relaxed_schedule_takes_the_simulated_time() -> None:
         text = handed.exported.files["sample.goal"].decode()
         chunk = int(text.split("//@ sizes ")[1].split()[1])
         network = physical_network(topology, Fraction(0), Fraction(RATE))
-        (simulated,) = simulated_seconds(stored, network, Semantics(), [chunk * instance.chunks])
+        (simulated,) = SimulatedSeconds(network, Semantics())(stored, [chunk * instance.chunks])
         assert float(played(text, ordered=True)) == pytest.approx(float(simulated), rel=1e-9)
         compared += 1
         slower += played(text, ordered=False) > played(text, ordered=True)

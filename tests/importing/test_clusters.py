@@ -63,7 +63,7 @@ def test_any_cluster(one: Imported, boxes: int, rails: bool) -> None:
     options = {"boxes": boxes, "rails": "yes" if rails else "no"}
     made = import_machine(record, "text", "some.txt", options).machine
     spec = import_spec(record, "text", "some.txt", options)
-    library = SpecLibrary.load((), {"made": lambda *_: spec})
+    library = SpecLibrary((), {"made": lambda *_: spec})
     assert Fabric.of(library.topology("made:spec")).links == made.links
     assert isinstance(made, Fabric)
     assert isinstance(one.machine, Fabric)
@@ -113,7 +113,7 @@ topology some(boxes = 4, card = 25) {
 }
 """
     )
-    library = SpecLibrary.load((), {"made": lambda *_: spec.replace("boxes = 4", "boxes = 7")})
+    library = SpecLibrary((), {"made": lambda *_: spec.replace("boxes = 4", "boxes = 7")})
     assert Fabric.of(library.topology("made:x")).num_nodes == 28
     one = import_machine(record, "text", "some.txt").notes[-1]
     assert one.startswith("Left out: network cards (nic0, nearest to node 0; nic1, ")

@@ -94,7 +94,7 @@ def test_the_spec_that_is_written_has_them(options: dict[str, object]) -> None:
     imported = import_machine(record, CARDS.format("NV4", "NV4"), "topo.txt", options)
     written = spec_text(imported, "machine")
     assert "hwLat" in written
-    again = Fabric.of(SpecLibrary.load((), {"text": lambda *_: written}).topology("text:x"))
+    again = Fabric.of(SpecLibrary((), {"text": lambda *_: written}).topology("text:x"))
     assert [x.latency for x in again.links] == [x.latency for x in imported.machine.links]
     assert again.states_latencies
 

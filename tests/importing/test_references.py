@@ -28,7 +28,7 @@ class Reads:
 
 
 def library(reads: Reads) -> SpecLibrary:
-    return SpecLibrary.load([Path(syncoll_specs.__file__).parent], {"a-tool": reads})
+    return SpecLibrary([Path(syncoll_specs.__file__).parent], {"a-tool": reads})
 
 
 def test_a_file_is_read_once() -> None:

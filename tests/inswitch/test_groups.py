@@ -28,7 +28,7 @@ from tests.oracles.counted import box
 from tests.oracles.proposals import verified
 
 MANAGER = PluginManager.discover()
-SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+SPECS = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 ALLREDUCE = SPECS.collective("allreduce")
 TWO = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
 

@@ -19,7 +19,7 @@ from tests.oracles.counted import box
 from tests.oracles.proposals import verified
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 
 def proposed(topology: Topology, limits: SeedLimits, **options: object) -> list[Proposal]:

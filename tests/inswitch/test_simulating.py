@@ -16,7 +16,7 @@ from syncoll.routing import route
 from syncoll.simulating.floors import floors
 from syncoll.simulating.network import physical_network
 from syncoll.simulating.semantics import Semantics, Sharing, Timing
-from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
+from syncoll.simulating.simulation import SimulatedSeconds, simulate_algorithm
 from tests.oracles.counted import box
 
 from .test_counting import reduction, summed
@@ -32,7 +32,7 @@ def both(one: StoredAlgorithm) -> list[float]:
     """Lockstep and asynchronous, in rounds of a chunk of 1 MB after one latency a step."""
     network = physical_network(one.instance.topology, ALPHA, UNIT)
     return [
-        float(simulated_seconds(one, network, Semantics(timing=timing), [10**6])[0])
+        float(SimulatedSeconds(network, Semantics(timing=timing))(one, [10**6])[0])
         for timing in (Timing.LOCKSTEP, Timing.ASYNCHRONOUS)
     ]
 
@@ -84,7 +84,7 @@ def test_fair_sharing_counts_every_send() -> None:
     network = physical_network(box(4), ALPHA, UNIT)
     semantics = Semantics(timing=Timing.ASYNCHRONOUS, sharing=Sharing.FAIR)
     with pytest.raises(UsageError, match="copy or reduce"):
-        simulated_seconds(moving(True, 1), network, semantics, [10**6])
+        SimulatedSeconds(network, semantics)(moving(True, 1), [10**6])
 
 
 @pytest.mark.parametrize("network", ["bigraph(4,8)", "a100(boxes=2)", "dgx_h100(boxes=2)"])

@@ -34,7 +34,7 @@ from tests.oracles import demands
 from tests.oracles.classics import dgx1, ring
 from tests.oracles.demands import MOVING, REDUCING, random_demand
 
-LIBRARY = SpecLibrary.load([Path(syncoll_specs.__file__).parent])
+LIBRARY = SpecLibrary([Path(syncoll_specs.__file__).parent])
 CASES = int(os.environ.get("SYNCOLL_DEMAND_CASES", "24"))
 """Random demands compared with brute force; a thousand take a minute or two."""
 

@@ -72,7 +72,7 @@ def test_switches_cap_sums_over_links_that_exist() -> None:
 def test_it_is_the_librarys_dgx1_under_other_numbers() -> None:
     rows = 0o2112000, 0o20120100, 0o11020020, 0o12200001, 0o20000211, 0o1002012, 0o201102, 0o11220
     got = topology(description([[int(digit) for digit in f"{row:08o}"] for row in rows]))
-    library = SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
+    library = SpecLibrary([PluginManager.discover().spec_libraries["syncoll"].folder])
     graphs = []
     for each in (got, library.topology("dgx1")):
         graph: nx.DiGraph[int] = nx.DiGraph()

@@ -24,7 +24,7 @@ from syncoll_mscclpp import RECORD
 from tests.mscclpp.test_checker_mutations import simulate
 from tests.mscclpp.test_writer import export, one_step
 
-LIBRARY = SpecLibrary.load(
+LIBRARY = SpecLibrary(
     [record.folder for record in PluginManager.discover().spec_libraries.values()]
 )
 

@@ -35,7 +35,7 @@ POWERS = [1 << n for n in range(16, 31)]
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
     plugins = PluginManager.discover()
-    return SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    return SpecLibrary([record.folder for record in plugins.spec_libraries.values()])
 
 
 def grown(topology: Topology, kind: str, weights: list[int], seed: int = 0) -> Case:

@@ -18,7 +18,7 @@ from syncoll.trust import require_valid
 @pytest.fixture(scope="session")
 def specs() -> SpecLibrary:
     records = PluginManager.discover().spec_libraries.values()
-    return SpecLibrary.load([record.folder for record in records])
+    return SpecLibrary([record.folder for record in records])
 
 
 @pytest.fixture

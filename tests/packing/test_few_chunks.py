@@ -26,7 +26,7 @@ from syncoll.trust import require_valid
 pytestmark = pytest.mark.usefixtures("counted_work")
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 UNEVEN = {(0, 1): 3, (1, 2): 1, (2, 3): 3, (3, 0): 1, (0, 2): 2}
 """Links both ways with the rounds that a chunk takes."""

@@ -105,7 +105,7 @@ def points() -> list[StoredAlgorithm]:
     """Three points that are all the best at some size: R/C is 4, 5/2 and 7/4."""
     from syncoll.plugins import PluginManager
 
-    specs = SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
+    specs = SpecLibrary([PluginManager.discover().spec_libraries["syncoll"].folder])
     return [in_a_line(specs, chunks) for chunks in (1, 2, 4)]
 
 

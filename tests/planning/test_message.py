@@ -22,7 +22,7 @@ NODES = 4
 
 @pytest.fixture(scope="module")
 def specs() -> SpecLibrary:
-    return SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
+    return SpecLibrary([PluginManager.discover().spec_libraries["syncoll"].folder])
 
 
 def instances(specs: SpecLibrary, collective: str) -> list[Instance]:

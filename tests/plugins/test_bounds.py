@@ -31,7 +31,7 @@ from tests.oracles.classics import ring
 
 F = Fraction
 LIBRARIES = PluginManager.discover().spec_libraries.values()
-LIBRARY = SpecLibrary.load([record.folder for record in LIBRARIES])
+LIBRARY = SpecLibrary([record.folder for record in LIBRARIES])
 
 
 def both_ways(rates: dict[tuple[int, int], int]) -> Topology:

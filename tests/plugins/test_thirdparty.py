@@ -52,7 +52,7 @@ import json
 from syncoll.api import PluginManager, Solver, SpecLibrary
 
 manager = PluginManager.discover()
-specs = SpecLibrary.load([record.folder for record in manager.spec_libraries.values()])
+specs = SpecLibrary([record.folder for record in manager.spec_libraries.values()])
 answers = []
 with Solver(manager, head_start=600) as solver:
     for topology, collective, costs in (

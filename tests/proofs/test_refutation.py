@@ -44,7 +44,7 @@ from syncoll.wording import counted
 
 Json = dict[str, Any]
 MANAGER = PluginManager.discover()
-SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+SPECS = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 
 
 def instance(topology: str, collective: str, chunks: int, steps: int, rounds: int) -> Instance:

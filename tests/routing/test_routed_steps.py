@@ -21,7 +21,7 @@ from tests.oracles.fabrics import random_fabric
 @pytest.fixture(scope="module")
 def named() -> Callable[[str], Topology]:
     folders = [record.folder for record in PluginManager.discover().spec_libraries.values()]
-    specs = SpecLibrary.load(folders)
+    specs = SpecLibrary(folders)
     return lambda name: as_topology(specs.topology(name))
 
 

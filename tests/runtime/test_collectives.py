@@ -16,7 +16,7 @@ from syncoll.runtime import Buffer, Kind, Slot, kind_of, layout_of
 from syncoll.spec import SpecLibrary
 from tests.oracles.classics import hub
 
-LIBRARY = SpecLibrary.load([Path(syncoll_specs.__file__).parent])
+LIBRARY = SpecLibrary([Path(syncoll_specs.__file__).parent])
 NAMES = {
     "allgather": (Kind.ALLGATHER, None, 2, 2),
     "broadcast(root=1)": (Kind.BROADCAST, 1, 2, 2),

@@ -20,7 +20,7 @@ from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 
 MANAGER = PluginManager.discover()
-LIBRARY = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+LIBRARY = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 CASES = [
     (topology, collective)
     for topology, collectives in (

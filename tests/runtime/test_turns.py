@@ -30,7 +30,7 @@ NODES, CHUNKS, ROUNDS = 8, 12, 7
 @pytest.fixture(scope="module")
 def request_() -> ExportRequest:
     """Allgather (12, 1, 7) on dgx_a100, by number: every chunk to all nodes, in one step."""
-    library = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+    library = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
     instance = library.collective("allgather").instantiate(
         as_topology(library.topology("dgx_a100")), chunks=CHUNKS, steps=1, rounds=ROUNDS
     )

@@ -44,7 +44,7 @@ def seconds(aim: Aim, one: Costs, size: Fraction) -> Fraction:
 def test_an_algorithm_is_useful_if_it_is_fastest_somewhere(
     one: Costs, others: list[Costs], low: int, more: int, alpha: int, cut: int
 ) -> None:
-    aim = Aim(Fraction(alpha), Fraction(2), Fraction(low), Fraction(low + more)).for_dual(cut)
+    aim = Aim(Fraction(alpha), Fraction(2), Fraction(low), Fraction(low + more), cut)
     ends = {aim.low, aim.high}
     for a in others:  # between two sizes where lines meet, nothing changes
         if a.bandwidth != one.bandwidth:

@@ -31,7 +31,6 @@ from syncoll.simulating import (
     given_network,
     runtime,
     simulate_algorithm,
-    simulated_seconds,
 )
 from syncoll.simulating.boxes import between_boxes
 from syncoll.verbs.frontier import algorithms_of
@@ -174,7 +173,7 @@ def test_chunks_cross_the_network_of_boxes_once(collective: str, steps: int) -> 
     for one in made:
         crossing = [s for s in one.algorithm.sends.tolist() if frozenset(s[1:3]) in far]
         assert len({(s[0], s[2]) for s in crossing}) == len(crossing)
-    seconds = [simulated_seconds(one, network, Semantics(), [Fraction(64)])[0] for one in made]
+    seconds = [SimulatedSeconds(network, Semantics())(one, [Fraction(64)])[0] for one in made]
     # One hop of 2.7 us between boxes, and at most two of 0.47 us within boxes.
     assert float(min(seconds)) <= 2.7e-6 + 2 * 0.47e-6 + 0.1e-6
 
@@ -194,7 +193,7 @@ def test_a_chunk_leaves_the_first_box_once(nvls: str) -> None:
     stored = StoredAlgorithm(*refine(one.instance, one.algorithm, 8), "")
     ordered = dispatched(stored, WIRE.settings(network)[0], 4 << 20)
     assert ordered is not None
-    (seconds,) = simulated_seconds(ordered, network, Semantics(), [4 << 20])
+    (seconds,) = SimulatedSeconds(network, Semantics())(ordered, [4 << 20])
     assert 15.8e-6 < seconds < 18.4e-6  # the bound by flows over time, and 17 % above
 
 
@@ -203,7 +202,7 @@ def test_boxes_without_switches_have_trees() -> None:
     session = Session(Settings())
     network = given_network(session.topology("mi250(boxes=2)"), None, None)
     made = list(box_algorithms(session.collective("allreduce"), network))
-    seconds = [simulated_seconds(one, network, Semantics(), [1024])[0] for one in made]
+    seconds = [SimulatedSeconds(network, Semantics())(one, [1024])[0] for one in made]
     assert 17.5e-6 < min(seconds) < 17.6e-6
 
 
@@ -215,7 +214,7 @@ def test_trees_by_arrival_of_many_nodes(collective: str, size: int) -> None:
     (one,) = all_by_arrival(session.collective(collective), 1, setting, Fraction(size))
     ordered = dispatched(one, setting, size)
     assert ordered is not None
-    (seconds,) = simulated_seconds(ordered, setting.network, Semantics(), [size])
+    (seconds,) = SimulatedSeconds(setting.network, Semantics())(ordered, [size])
     assert 10.3e-6 < seconds < 11.8e-6
 
 
@@ -250,7 +249,7 @@ def test_tiny_networks_have_the_least_time_of_all_schedules(seed: int) -> None:
         size = Fraction(BYTES * chunks)
         found = by_arrival(made, WIRE.settings(network)[0], size)
         assert found is not None
-        (seconds,) = simulated_seconds(found, network, Semantics(), [size])
+        (seconds,) = SimulatedSeconds(network, Semantics())(found, [size])
         assert float(seconds) == pytest.approx(least, rel=1e-9), (number, name)
 
 

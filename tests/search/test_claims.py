@@ -33,7 +33,7 @@ from syncoll.trust.claims import check_claims
 F = Fraction
 
 MANAGER = PluginManager.discover()
-SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+SPECS = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 TOPOLOGIES = ("ring(2)", "line(2)", "line(3)", "ring(3)", "star(3)", "bus(3)")
 
 _MOST_CHUNKS, _MOST_ROUNDS, _MOST_WORK = 5, 8, 10_000

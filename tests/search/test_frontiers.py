@@ -186,7 +186,7 @@ def test_random_frontiers(k: int | None, solver: Solver) -> None:
 
 def test_functions_have_the_claims_of_the_same_text(solver: Solver, tmp_path: Path) -> None:
     records = PluginManager.discover().spec_libraries.values()
-    library = SpecLibrary.load([record.folder for record in records])
+    library = SpecLibrary([record.folder for record in records])
     path = tmp_path / "shift.syncoll"
     path.write_text(
         "collective shift { chunks P * C"

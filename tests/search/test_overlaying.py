@@ -17,7 +17,7 @@ from syncoll.spec import SpecLibrary
 from syncoll.trust import violations
 from tests.oracles.demands import MOVING, REDUCING, random_demand
 
-LIBRARY = SpecLibrary.load([Path(syncoll_specs.__file__).parent])
+LIBRARY = SpecLibrary([Path(syncoll_specs.__file__).parent])
 
 
 def test_a_sum_has_the_chunks_of_its_terms_in_order() -> None:

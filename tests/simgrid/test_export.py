@@ -15,7 +15,7 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.model import BandwidthBound, Topology
 from syncoll.plugins import ExportRequest, resolve_options
 from syncoll.runtime import export_verified
-from syncoll.simulating import Semantics, physical_network, simulated_seconds
+from syncoll.simulating import Semantics, SimulatedSeconds, physical_network
 from syncoll.testing.exporters import ExporterConformance
 from syncoll_simgrid import RECORD
 from syncoll_simgrid.format import equal_pieces, link_speeds
@@ -157,7 +157,7 @@ def test_simgrid_measures_the_simulated_time(
         assert int(size) == per_node * nodes
         data = per_node if collective == "allgather" else per_node * nodes
         network = physical_network(wanted.instance.topology, Fraction(1, 10**6), Fraction(10**9))
-        expected = 1e6 * float(simulated_seconds(stored, network, Semantics(), [data])[0])
+        expected = 1e6 * float(SimulatedSeconds(network, Semantics())(stored, [data])[0])
         assert float(seconds) == pytest.approx(expected, rel=0.02, abs=4)
     cost = float(wanted.instance.rounds / Fraction(wanted.instance.chunks))
     assert float(seconds) == pytest.approx(cost * data / 1e3, rel=0.03)

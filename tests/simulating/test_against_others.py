@@ -21,12 +21,12 @@ from syncoll.simulating import (
     PhysicalNetwork,
     Semantics,
     Sharing,
+    SimulatedSeconds,
     Switching,
     Timing,
     parse_slow,
     physical_network,
     simulate_algorithm,
-    simulated_seconds,
 )
 from syncoll.simulating.fair import max_min_rates
 from syncoll_classics.seed import HALVING_DOUBLING
@@ -94,7 +94,7 @@ def test_a_slower_network_makes_no_send_earlier(seed: int) -> None:
             return
         semantics = Semantics()
     sizes = [1, 3000, 1 << 20]
-    before = simulated_seconds(stored, network, semantics, sizes)
+    before = SimulatedSeconds(network, semantics)(stored, sizes)
     which = rng.randrange(len(network.lanes))
     lane = network.lanes[which]
     if rng.random() < 0.5:
@@ -102,7 +102,7 @@ def test_a_slower_network_makes_no_send_earlier(seed: int) -> None:
     else:
         lane = replace(lane, latency=lane.latency + ALPHA)
     slower = replace(network, lanes=(*network.lanes[:which], lane, *network.lanes[which + 1 :]))
-    after = simulated_seconds(stored, slower, semantics, sizes)
+    after = SimulatedSeconds(slower, semantics)(stored, sizes)
     assert all(b >= a for a, b in zip(before, after, strict=True))
     assert list(before) == sorted(before)  # more bytes take no less time
 
@@ -199,7 +199,7 @@ def test_a_ring_takes_the_textbook_time(nodes: int) -> None:
     found, _ = session.classics(ring, session.collective("allgather"), ["ring"])
     (one,) = found["ring"]
     network = physical_network(ring, ALPHA, BETA)
-    (seconds,) = simulated_seconds(StoredAlgorithm(*one, ""), network, Semantics(), [1000])
+    (seconds,) = SimulatedSeconds(network, Semantics())(StoredAlgorithm(*one, ""), [1000])
     assert float(seconds) == pytest.approx(float((nodes - 1) * (ALPHA + 1000 / BETA)), rel=1e-12)
 
 
@@ -207,7 +207,7 @@ def test_a_binomial_tree_takes_the_textbook_time() -> None:
     """The same, section 4.3: log2 P (alpha + n beta)."""
     (one,) = classic("binomial", "hypercube(3)", "broadcast")
     network = physical_network(one.instance.topology, ALPHA, BETA)
-    (seconds,) = simulated_seconds(one, network, Semantics(), [1 << 20])
+    (seconds,) = SimulatedSeconds(network, Semantics())(one, [1 << 20])
     assert float(seconds) == pytest.approx(float(3 * (ALPHA + (1 << 20) / BETA)), rel=1e-12)
 
 
@@ -227,10 +227,10 @@ def test_halving_and_doubling_take_the_textbook_time() -> None:
     )
     sizes = [8, 8000, 1 << 20]
     textbook = [6 * ALPHA + Fraction(14, 8) * size / BETA for size in sizes]
-    lockstep = simulated_seconds(stored, network, Semantics(timing=Timing.LOCKSTEP), sizes)
+    lockstep = SimulatedSeconds(network, Semantics(timing=Timing.LOCKSTEP))(stored, sizes)
     assert list(lockstep) == textbook
     # Asynchronously, chunks that arrived first continue while others of the step arrive.
-    free = simulated_seconds(stored, network, Semantics(), sizes)
+    free = SimulatedSeconds(network, Semantics())(stored, sizes)
     assert all(one < other for one, other in zip(free, textbook, strict=True))
     assert float(free[0]) == pytest.approx(float(6 * ALPHA), rel=1e-3)
 
@@ -242,4 +242,4 @@ def test_lockstep_with_a_slow_lane_waits_for_its_bytes() -> None:
     network = physical_network(topology, ALPHA, BETA)
     slow = Semantics(timing=Timing.LOCKSTEP, slow=(parse_slow("0->1 by 3"),))
     stored = StoredAlgorithm(*found["ring"][0], "")
-    assert simulated_seconds(stored, network, slow, [1000]) == (ALPHA + 3 * 1000 / BETA,)
+    assert SimulatedSeconds(network, slow)(stored, [1000]) == (ALPHA + 3 * 1000 / BETA,)

@@ -23,7 +23,6 @@ from syncoll.simulating import (
     physical_network,
     runtime,
     simulate_algorithm,
-    simulated_seconds,
 )
 from syncoll.simulating.arrivals import by_arrival
 from syncoll.simulating.workload import workload_of
@@ -43,14 +42,14 @@ def test_a_ring_over_one_card_does_not_hold_up_the_others() -> None:
         network, extra=tuple(far * (x % 8 == y % 8) for x, y in ring.instance.topology.links)
     )
     free, waiting = (
-        simulated_seconds(ring, slow, Semantics(order=order), [1])[0]
+        SimulatedSeconds(slow, Semantics(order=order))(ring, [1])[0]
         for order in (Order.ARRIVALS, Order.EXPORTS)
     )
     # A chunk crosses to the other box once or twice.
     assert 2 * far < free < 3 * far
     assert waiting > 5 * far
     assert free == pytest.approx(
-        float(simulated_seconds(ring, slow, Semantics(sharing=Sharing.FAIR), [1])[0]), rel=1e-3
+        float(SimulatedSeconds(slow, Semantics(sharing=Sharing.FAIR))(ring, [1])[0]), rel=1e-3
     )
 
 
@@ -85,7 +84,7 @@ def test_libraries_take_the_faster_order() -> None:
     assert found.semantics.order is Order.ARRIVALS
     (setting,) = simple.settings(network)
     by_hand = [
-        simulated_seconds(ring, setting.network, replace(setting.semantics, order=order), [4096])[0]
+        SimulatedSeconds(setting.network, replace(setting.semantics, order=order))(ring, [4096])[0]
         for order in Order
     ]
     assert found.seconds == min(by_hand) < max(by_hand)
@@ -111,7 +110,7 @@ def test_flags_of_senders_leave_no_copies_to_switches() -> None:
 
     def seconds(*protocols: Protocol) -> Fraction:
         library = Runtime("library", "a test", protocols)
-        return simulated_seconds(nvls, network, Semantics(), [1 << 20], library)[0]
+        return SimulatedSeconds(network, Semantics(), runtime=library)(nvls, [1 << 20])[0]
 
     copying = replace(packets, in_switches=True)
     assert seconds(packets) > seconds(copying)

@@ -19,12 +19,12 @@ from syncoll.routing import as_topology
 from syncoll.session import Session
 from syncoll.simulating import (
     Semantics,
+    SimulatedSeconds,
     Simulation,
     Switching,
     Timing,
     physical_network,
     simulate_algorithm,
-    simulated_seconds,
 )
 from tests.oracles.algorithms import connected_topology, random_algorithm
 from tests.oracles.fabrics import random_fabric
@@ -97,8 +97,8 @@ def test_without_shared_links_no_send_is_later_than_lockstep(seed: int) -> None:
     stored = random_algorithm(rng, topology, 2)
     network = physical_network(topology, ALPHA, BETA)
     sizes = [1, 1000, SIZE]
-    free = simulated_seconds(stored, network, Semantics(), sizes)
-    steps = simulated_seconds(stored, network, Semantics(timing=Timing.LOCKSTEP), sizes)
+    free = SimulatedSeconds(network, Semantics())(stored, sizes)
+    steps = SimulatedSeconds(network, Semantics(timing=Timing.LOCKSTEP))(stored, sizes)
     assert all(
         one <= other * (1 + Fraction(1, 10**12)) for one, other in zip(free, steps, strict=True)
     )
@@ -163,7 +163,7 @@ def test_order_at_a_switch_does_not_depend_on_the_time_scale() -> None:
 
     def seconds(alpha: Fraction, slower: Fraction) -> float:
         tuned = replace(network.slowed(range(len(network.lanes)), slower), alpha=alpha)
-        return float(simulated_seconds(ring, tuned, Semantics(), [1 << 16])[0])
+        return float(SimulatedSeconds(tuned, Semantics())(ring, [1 << 16])[0])
 
     # A few hundred microseconds, and minutes, with larger rounding errors.
     for part in (0.796998, 0.796991, 0.796980):

@@ -14,7 +14,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.model import Algorithm, Topology
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Action, lower
-from syncoll.simulating import Semantics, Sharing, physical_network, simulated_seconds
+from syncoll.simulating import Semantics, Sharing, SimulatedSeconds, physical_network
 from syncoll.simulating.simulation import simulate_algorithm
 
 NODES = 6
@@ -54,14 +54,14 @@ def test_an_optimal_step_through_a_switch_takes_its_load(
 ) -> None:
     one, network = at_once(star, name, chunks), physical_network(star)
     semantics = Semantics(sharing=sharing)
-    times = simulated_seconds(one, network, semantics, SIZES)
+    times = SimulatedSeconds(network, semantics)(one, SIZES)
     for size, seconds in zip(SIZES, times, strict=True):
         loads = one.bandwidth * size / RATE + 2 * LATENCY
         assert float(seconds) == pytest.approx(float(loads), rel=0.01)
     rings, _ = syncoll.Session().classics(star, syncoll.collective(name), ["ring"])
     assert rings
     for ring in rings["ring"]:
-        others = simulated_seconds(StoredAlgorithm(*ring, "ring"), network, semantics, SIZES)
+        others = SimulatedSeconds(network, semantics)(StoredAlgorithm(*ring, "ring"), SIZES)
         assert all(mine <= other for mine, other in zip(times, others, strict=True))
 
 

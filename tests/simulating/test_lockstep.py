@@ -11,10 +11,10 @@ import pytest
 from syncoll.planning import CostModel
 from syncoll.simulating import (
     Semantics,
+    SimulatedSeconds,
     Timing,
     physical_network,
     simulate_algorithm,
-    simulated_seconds,
 )
 from tests.oracles.algorithms import connected_topology, random_algorithm
 
@@ -28,7 +28,7 @@ def test_it_is_the_closed_form_exactly(seed: int) -> None:
     rng = random.Random(seed)
     stored = random_algorithm(rng, connected_topology(rng), rng.randint(1, 3))
     network = physical_network(stored.instance.topology, MODEL.alpha, MODEL.bandwidth)
-    seconds = simulated_seconds(stored, network, LOCKSTEP, SIZES)
+    seconds = SimulatedSeconds(network, LOCKSTEP)(stored, SIZES)
     steps, cost = stored.algorithm.steps, stored.bandwidth
     assert seconds == tuple(MODEL.seconds(steps, cost, size) for size in SIZES)
 
@@ -39,7 +39,7 @@ def test_all_sends_of_a_step_fit_into_it(seed: int) -> None:
     stored = random_algorithm(rng, connected_topology(rng), rng.randint(1, 3))
     network = physical_network(stored.instance.topology, MODEL.alpha, MODEL.bandwidth)
     found = simulate_algorithm(stored, network, LOCKSTEP, 1 << 20)
-    assert found.seconds == simulated_seconds(stored, network, LOCKSTEP, [1 << 20])[0]
+    assert found.seconds == SimulatedSeconds(network, LOCKSTEP)(stored, [1 << 20])[0]
     passages, rounding = found.passages, float(found.seconds) * 1e-12
     assert (passages.end[:] <= found.arrived[passages.send] - 0.7e-6 + rounding).all()
     assert (passages.start >= found.left[passages.send] - rounding).all()

@@ -28,7 +28,6 @@ from syncoll.simulating import (
     physical_network,
     runtime,
     runtime_text,
-    simulated_seconds,
 )
 from syncoll.simulating.boxes import between_boxes
 from syncoll.trust import require_valid
@@ -208,7 +207,7 @@ def seconds(
     stored: StoredAlgorithm, how: Runtime, size: int = 1 << 20, **semantics: object
 ) -> float:
     network = physical_network(stored.instance.topology)
-    return float(simulated_seconds(stored, network, Semantics(**semantics), [size], how)[0])  # type: ignore[arg-type]
+    return float(SimulatedSeconds(network, Semantics(**semantics), runtime=how)(stored, [size])[0])  # type: ignore[arg-type]
 
 
 EACH = [{}, {"sharing": Sharing.FAIR}, {"timing": Timing.LOCKSTEP}]
@@ -273,4 +272,7 @@ def test_the_fastest_protocol_of_each_size_is_chosen():
         shown = compared.simulation("all_pairs", size)
         assert shown.protocol == name
         per_node = [compared.message.node_bytes(size)]
-        assert shown.seconds == simulated_seconds(stored, network, Semantics(), per_node, how)[0]
+        assert (
+            shown.seconds
+            == SimulatedSeconds(network, Semantics(), runtime=how)(stored, per_node)[0]
+        )

@@ -14,7 +14,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.model.messages import contiguous, equal_trees
 from syncoll.model.rows import RelationTable
 from syncoll.results import Frontier, Point
-from syncoll.simulating import Semantics, by_urgency, physical_network, simulated_seconds, urgency
+from syncoll.simulating import Semantics, SimulatedSeconds, by_urgency, physical_network, urgency
 from syncoll.trust import require_valid
 from tests.simulating.test_against_others import ALPHA, BETA, case
 
@@ -31,7 +31,7 @@ def test_it_is_the_same_algorithm_and_never_slower(seed: int) -> None:
     assert found.rounds_per_step == stored.algorithm.rounds_per_step
     assert found.num_sends == stored.algorithm.num_sends
     before, after = (
-        np.prod([float(x) for x in simulated_seconds(one, network, Semantics(), SIZES)])
+        np.prod([float(x) for x in SimulatedSeconds(network, Semantics())(one, SIZES)])
         for one in (stored, replace(stored, algorithm=found))
     )
     assert after < before
@@ -51,7 +51,7 @@ def test_chunks_with_a_long_way_leave_first() -> None:
     found = by_urgency(stored, network, Semantics(), [size])
     assert found is not None
     before, after = (
-        float(simulated_seconds(one, network, Semantics(), [size])[0])
+        float(SimulatedSeconds(network, Semantics())(one, [size])[0])
         for one in (stored, replace(stored, algorithm=found))
     )
     chunk = float((size // 4) / BETA)

@@ -13,7 +13,7 @@ SpecFile = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def library() -> SpecLibrary:
-    return SpecLibrary.load([Path(syncoll_specs.__file__).parent])
+    return SpecLibrary([Path(syncoll_specs.__file__).parent])
 
 
 @pytest.fixture

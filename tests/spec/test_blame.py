@@ -87,7 +87,7 @@ def test_a_mistake_of_the_definition_itself_stays_there(
     folder.mkdir()
     (folder / "a.syncoll").write_text("topology broken { nodes 1 / 0 }")
     with pytest.raises(LocatedError) as caught:
-        SpecLibrary.load([folder]).topology("broken")
+        SpecLibrary([folder]).topology("broken")
     assert marked(caught.value) == "/"
     spec_file("topology own(n) { nodes n }\ncollective c { chunks C pre Root(true) post All }")
     with pytest.raises(LocatedError, match="own") as caught:

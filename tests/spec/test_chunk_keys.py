@@ -11,7 +11,7 @@ from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary, collective as tables
 from syncoll.spec.chunk_keys import alike
 
-LIBRARY = SpecLibrary.load(
+LIBRARY = SpecLibrary(
     [record.folder for record in PluginManager.discover().spec_libraries.values()]
 )
 

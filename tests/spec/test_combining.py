@@ -532,7 +532,7 @@ def test_a_circle_across_shipped_files(tmp_path: Path) -> None:
     (tmp_path / "a.syncoll").write_text("collective a = inverse b")
     (tmp_path / "b.syncoll").write_text("collective b = inverse A")
     with pytest.raises(SpecError, match="in terms of itself: a -> b -> a") as caught:
-        SpecLibrary.load([tmp_path]).collective("a")
+        SpecLibrary([tmp_path]).collective("a")
     assert marked(caught.value) == "A"
 
 

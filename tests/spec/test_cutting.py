@@ -17,7 +17,7 @@ from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary, check_file
 from tests.oracles.collectives import random_collective
 
-LIBRARY = SpecLibrary.load(
+LIBRARY = SpecLibrary(
     [record.folder for record in PluginManager.discover().spec_libraries.values()]
 )
 

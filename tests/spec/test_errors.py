@@ -448,7 +448,7 @@ def test_errors_of_parts_of_a_library_do_not_hide_the_rest(
     spec_file("topology good { nodes 2 }", "lib/good.syncoll")
     spec_file("topology bad { nodes", "lib/bad.syncoll")
     spec_file("topology good { nodes 3 }\ntopology other { nodes 3 }", "lib/again.syncoll")
-    mine = SpecLibrary.load([Path("lib")])
+    mine = SpecLibrary([Path("lib")])
     assert mine.topology("other").num_nodes == 3
     assert "already defined in lib/again.syncoll, line 1" in ask(mine, "good").message
     assert "never closed" in ask(mine, "bad").message

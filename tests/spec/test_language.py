@@ -324,7 +324,7 @@ def test_only_the_file_that_defines_a_name_is_parsed(
     monkeypatch.setattr(
         module, "parse_once", lambda source, how: read.append(source.label) or parse(source, how)
     )
-    fresh = SpecLibrary.load(library.folders)
+    fresh = SpecLibrary(library.folders)
     fresh.topology("dgx1")
     assert [Path(label).name for label in read] == ["dgx.syncoll"]
 

@@ -12,7 +12,7 @@ from syncoll.errors import FileFormatError, SpecError
 from syncoll.model import Algorithm, Fabric, Instance, Topology
 from syncoll.routing import as_topology
 from syncoll.runtime import Kind
-from syncoll.simulating import Reach, Semantics, physical_network, runtime, simulated_seconds
+from syncoll.simulating import Reach, Semantics, SimulatedSeconds, physical_network, runtime
 from syncoll.spec import SpecLibrary
 from syncoll.spec.writer import topology_to_spec
 
@@ -22,7 +22,7 @@ MICROSECOND = Fraction(1, 10**6)
 def built(tmp_path: Path, text: str) -> Topology | Fabric:
     path = tmp_path / "latencies.syncoll"
     path.write_text(text)
-    return SpecLibrary.load([]).topology(f"{path}:t")
+    return SpecLibrary([]).topology(f"{path}:t")
 
 
 def latencies(network: Topology | Fabric) -> dict[tuple[int, int], Fraction | None]:
@@ -82,7 +82,7 @@ def test_a_file_keeps_them_and_a_simulation_uses_them(tmp_path: Path) -> None:
     (stored,) = read_file(tmp_path / "a.json").algorithms
     assert latencies(stored.instance.topology) == latencies(found)
     network = physical_network(stored.instance.topology, bandwidth=Fraction(10**9))
-    (seconds,) = simulated_seconds(stored, network, Semantics(), [1000])
+    (seconds,) = SimulatedSeconds(network, Semantics())(stored, [1000])
     assert float(seconds) == pytest.approx(2e-6 + 1e-6 + 3e-6 + 1e-6)
 
 

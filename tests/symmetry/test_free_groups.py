@@ -24,7 +24,7 @@ from syncoll.symmetry.candidates import (
 from syncoll.symmetry.structure import Structure
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 
 def topology(name: str) -> Topology:

@@ -33,7 +33,7 @@ from syncoll.testing.formulas import brute_force_models, random_formula
 from syncoll.trust import violations
 
 MANAGER = PluginManager.discover()
-SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+SPECS = SpecLibrary([record.folder for record in MANAGER.spec_libraries.values()])
 MOVING = [name for name, one in MANAGER.encodings.items() if not one.combining]
 
 Numbers = tuple[str, str, int, int, int]

@@ -16,7 +16,7 @@ from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 NODES, STEPS = 5, 4
 
 

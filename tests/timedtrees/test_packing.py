@@ -26,7 +26,7 @@ from syncoll_timedtrees import RECORD
 pytestmark = pytest.mark.usefixtures("counted_work")
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 
 def problem(network: Topology | str, collective: str) -> PackingProblem:

@@ -21,7 +21,7 @@ from syncoll_treepacking.oracle import SpanningTrees
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
     records = PluginManager.discover().spec_libraries.values()
-    return SpecLibrary.load([record.folder for record in records])
+    return SpecLibrary([record.folder for record in records])
 
 
 def cost(topology: Topology, sources: Mapping[int, int], group: FreeGroup | None = None) -> float:

@@ -32,7 +32,7 @@ Found = list[tuple[int, int, int]]
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
     records = PluginManager.discover().spec_libraries.values()
-    return SpecLibrary.load([record.folder for record in records])
+    return SpecLibrary([record.folder for record in records])
 
 
 def proposals(

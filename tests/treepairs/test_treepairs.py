@@ -42,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("counted_work")
 F = Fraction
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 
 def on(network: str) -> Topology:

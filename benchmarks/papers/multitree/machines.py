@@ -59,7 +59,7 @@ class Machine:
 
 @cache
 def specs() -> SpecLibrary:
-    return SpecLibrary.load([r.folder for r in PluginManager.discover().spec_libraries.values()])
+    return SpecLibrary([r.folder for r in PluginManager.discover().spec_libraries.values()])
 
 
 def fabric_of(reference: str) -> Fabric:

@@ -301,9 +301,6 @@ class PlanStep:
             for wrong in self._wrong_piece(i, reference, packets[i]):
                 raise VerificationError(f"{self.place}: {wrong}")
 
-    def _unchecked(self, what: str) -> UncheckedError:
-        return UncheckedError(f"{self.place}: {what}")
-
     def _wrong(self, inner: bool) -> Iterator[str]:
         plan, gpu, op = self.plan, self.gpu, self.op
         if op.name in PACKETS:
@@ -324,7 +321,7 @@ class PlanStep:
         if (wrong := wrong_signature(op)) is not None:
             yield wrong
         if inner and op.name in ("pipeline", "barrier", *PACKETS):
-            raise self._unchecked("is not followed within a pipeline")
+            raise UncheckedError(f"{self.place}: is not followed within a pipeline")
         if op.name == "pipeline":
             yield from self._wrong_pipeline()
         if op.name in ("sem_acquire", "sem_release"):

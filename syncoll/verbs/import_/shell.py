@@ -33,6 +33,6 @@ def _draw(spec: str, file: Path) -> None:
     from syncoll.routing import as_topology
     from syncoll.spec import SpecLibrary
 
-    machine = SpecLibrary.load((), {"import": lambda *_: spec}).topology("import:spec")
+    machine = SpecLibrary((), {"import": lambda *_: spec}).topology("import:spec")
     drawing_of(as_topology(machine), switched=True).save(file)
     note(f"drawn in {file}")

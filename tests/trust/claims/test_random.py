@@ -27,7 +27,7 @@ def test_claims_hold_and_more_chunks_do_not_contradict_them(name: str) -> None:
     """
     plugins = PluginManager.discover()
     folders = [record.folder for record in plugins.spec_libraries.values()]
-    collective = SpecLibrary.load(folders).collective(name)
+    collective = SpecLibrary(folders).collective(name)
     proved = closed = 0
     with Solver(plugins, backend="cpsat") as solver:
         for seed in range(6):

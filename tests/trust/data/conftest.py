@@ -86,7 +86,7 @@ SEARCHED = [
 def searched() -> dict[str, list[Pair]]:
     """The points of small frontiers, by names of machine and collective."""
     manager = PluginManager.discover()
-    specs = SpecLibrary.load([record.folder for record in manager.spec_libraries.values()])
+    specs = SpecLibrary([record.folder for record in manager.spec_libraries.values()])
     result: dict[str, list[Pair]] = {}
     with Solver(manager) as solver:
         for machine, collective in SEARCHED:
