@@ -5,9 +5,10 @@ time 0 need; the duals of the room are the prices.  They bound the bytes that ar
 deadline, so a search among deadlines finds the latest one for each size.
 
 Intervals begin when data from some source can be at some place, and when data at some place must
-leave to be in time.  Lanes that colour refinement does not distinguish are priced alike, a flow to
-one destination stands for the flows to all destinations of its colour.  Where they differ
-nevertheless the prices prove less, but never too much, because only the exact check counts.
+leave to be in time; or twice these times after the start, or before the end, since data may wait
+for one another.  Lanes that colour refinement does not distinguish are priced alike, a flow to one
+destination stands for the flows to all destinations of its colour.  Where they differ nevertheless
+the prices prove less, but never too much, because only the exact check counts.
 
 Bytes with the same source and the same destinations flow to all of these together: a passage
 carries the most of these flows, and the duals of these rows divide its price.
@@ -33,7 +34,8 @@ _MOST_COLUMNS, _MOST_REDUCED = 100_000, 70_000
 """Limits on the variables of a program, and after its reduction; larger ones take seconds."""
 
 _MOST_LATENCIES = 12
-"""Limit on the intervals that begin by the latencies from sources, and to destinations."""
+"""Limit on the latencies from sources by which intervals begin, and on sums of two; and to
+destinations."""
 
 _MOST_PROGRAMS = 8
 """Limit on the programs for a size and a choice of demands."""
@@ -212,8 +214,8 @@ class _Demands:
 
     @cached_property
     def _latencies(self) -> tuple[list[Fraction], list[Fraction], Fraction]:
-        """The least latencies from sources to places, and from places to destinations, without
-        repetitions; and the longest from a source to its destination."""
+        """The least latencies from sources to places, and from places to destinations, and sums of
+        two of them; and the longest latency from a source to its destination."""
         import igraph
 
         passages, flows = self._network.passages, self._flows.items()
@@ -222,11 +224,13 @@ class _Demands:
         away = np.array(graph.distances(weights=[float(x.seconds * _TICKS) for x in passages]))
         pairs = [(source, end) for end, amounts in flows for source in amounts]
         sources, ends = map(list, map(set, zip(*pairs, strict=True)))
-        first, last, far = (
-            [Fraction(round(x), _TICKS) for x in np.unique(part[np.isfinite(part)]).tolist()]
-            for part in (away[sources], away[:, ends], away[tuple(zip(*pairs, strict=True))])
-        )
-        return first[:_MOST_LATENCIES], last[:_MOST_LATENCIES], far[-1]
+        found = []
+        for part in (away[sources], away[:, ends]):
+            least = np.unique(part[np.isfinite(part)])[:_MOST_LATENCIES]
+            sums = np.unique(np.add.outer(least, least))[:_MOST_LATENCIES]
+            found.append([Fraction(round(x), _TICKS) for x in {*least.tolist(), *sums.tolist()}])
+        far = max(float(away[pair]) for pair in pairs)
+        return found[0], found[1], Fraction(round(far), _TICKS)
 
     def latest(self, size: Fraction, known: Fraction) -> FlowsOverTime | None:
         """The proof of the latest deadline that a size does not meet, if it is later than a known
