@@ -54,13 +54,13 @@ class Deadline:
         ends: its time on the clock `syncoll.clock.now`; None for never.
         works: the CPU time by which the work must end; None for no such limit.
         by_main: whether this is the CPU time of the main thread, not of the process.
-        reserve: seconds by which `ends` is earlier.
+        reserves: seconds by which `ends` is earlier.
     """
 
     ends: float | None = None
     works: float | None = None
     by_main: bool = False
-    reserve: Reserve | None = None
+    reserves: tuple[Reserve, ...] = ()
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
@@ -84,9 +84,12 @@ class Deadline:
 
     def left(self) -> float:
         """The remaining seconds; below 0 if it is over, infinite for never."""
-        kept = self.reserve.seconds if self.reserve else 0.0
-        left = math.inf if self.ends is None else self.ends - kept - now()
+        left = math.inf if self.ends is None else self.ends - self._kept - now()
         return left if self.works is None else min(left, self.works - _worked(self.by_main))
+
+    @property
+    def _kept(self) -> float:
+        return sum(reserve.seconds for reserve in self.reserves)
 
     def check(self) -> None:
         """Raises `OutOfTimeError` if it is over."""
@@ -97,7 +100,7 @@ class Deadline:
         """This deadline, or an earlier one in `seconds` from now (None: this)."""
         if seconds is None:
             return self
-        ends = now() + seconds + (self.reserve.seconds if self.reserve else 0.0)
+        ends = now() + seconds + self._kept
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def granting(self, seconds: float) -> Deadline:
@@ -112,7 +115,7 @@ class Deadline:
 
     def keeping(self, reserve: Reserve) -> Deadline:
         """This deadline, earlier by a reserve that may change; deadlines from it follow."""
-        return self if self.ends is None else replace(self, reserve=reserve)
+        return self if self.ends is None else replace(self, reserves=(*self.reserves, reserve))
 
     def before(self, seconds: float) -> Deadline:
         """The deadline `seconds` before this, for work at the end."""

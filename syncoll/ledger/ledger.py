@@ -39,6 +39,7 @@ INTERRUPTED = "interrupted"
 """The reason in an open claim if the search was interrupted."""
 
 OnPoints = Callable[[Frontier], None]
+Accepts = Callable[[Point], bool]
 
 _NUMBER = re.compile(r"\b[0-9]+\b")
 
@@ -82,6 +83,7 @@ class Ledger:
     Args:
         asked: the encoding and the backend in use, for the record; no encoding for seeds alone.
         on_points: is called with the frontier whenever it is reported.
+        accepts: whether there is time to process a new point for its report.
         losses: reasons why answers were lost so far, in words; the frontier lists them.
         composed: whether points are composed of parts: then only limits that a user set are limits.
 
@@ -105,11 +107,12 @@ class Ledger:
         log: Log,
         on_points: OnPoints | None = None,
         *,
+        accepts: Accepts = lambda _: True,
         losses: Iterable[str] = (),
         composed: bool = False,
     ) -> None:
         self.request, self.asked, self.bounds, self.log = request, asked, bounds, log
-        self.on_points, self.composed = on_points, composed
+        self.on_points, self.accepts, self.composed = on_points, accepts, composed
         self.source = CandidateSource(request, bounds)
         self.k = request.k if composed else self.source.k
         self.points: list[Point] = []
@@ -148,11 +151,14 @@ class Ledger:
                 self.warm_starts.add(event)
                 if (limited or self.request.max_messages) and not self.keeps(event):
                     return False
-                before, steps = self.points, event.steps
-                self.bounds.found(steps, event.bandwidth, event)
+                points, steps = self.points, event.steps
                 if unbeaten([event], self.families):
-                    self.points = merged(before, event, self.request.tolerance)
-                new = self.points is not before
+                    points = merged(points, event, self.request.tolerance)
+                new = points is not self.points
+                if new and not self.accepts(event):
+                    return False
+                self.bounds.found(steps, event.bandwidth, event)
+                self.points = points
             case Family():
                 new = not any(event is known for known in self._families)
                 self._families += [event] if new else []

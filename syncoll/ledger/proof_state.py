@@ -43,7 +43,7 @@ def with_claims(
     bounds = {proof.steps: proof.bound for proof in evidence.proofs}
     return replace(
         frontier,
-        points=tuple(replace(p, bound=bounds.get(p.steps, p.bound)) for p in frontier.points),
+        points=tuple(p.bounded(bounds.get(p.steps, p.bound)) for p in frontier.points),
         open=tuple(claims),
         least_steps=least,
         least_bandwidth=low,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -82,6 +83,17 @@ class Point(Costs):
     seconds: float
     size: FormulaSize | None = None
     bound: Fraction | None = None
+
+    def bounded(self, bound: Fraction | None) -> Point:
+        """The same point with another bound."""
+        return self.restated(self.instance, self.algorithm, bound)
+
+    def restated(self, instance: Instance, algorithm: Algorithm, bound: Fraction | None) -> Point:
+        """The same sends in rounds of another length, with a bound."""
+        same = copy(self)  # millions of sends are not counted again
+        for name, value in (("instance", instance), ("algorithm", algorithm), ("bound", bound)):
+            object.__setattr__(same, name, value)
+        return same
 
     def claim(self, max_chunks: int | None) -> str:
         """The bound in a sentence, which holds for C up to `max_chunks`; empty without one."""

@@ -156,6 +156,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
                 bounds,
                 self.log,
                 shown,
+                accepts=task.accepts,
                 losses=answers.losses,
                 composed=composed,
             )
@@ -168,7 +169,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             return self.direct(question, collective)
         invert = searched.frontier
         turned = None if on_points is None else lambda found: on_points(invert(found))
-        return invert(self.search(SearchTask(searched.asked, question.deadline, turned)))
+        before, accepts = searched.leaving_time(question.deadline), searched.accepts
+        return invert(self.search(SearchTask(searched.asked, before, turned, accepts)))
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
         if not (question.deadline.is_never and collective.combining and self.answers.solver):

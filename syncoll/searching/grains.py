@@ -43,11 +43,10 @@ class InGrains:
     def _point(self, point: Point) -> Point:
         """A point in rounds, of the machine or the reversed one."""
         factor = Fraction(1, self._each)
-        return replace(
-            point,
-            instance=point.instance.scaled(self._machine(point.instance.topology), factor),
-            algorithm=point.algorithm.scaled(factor),
-            bound=None if point.bound is None else point.bound * factor,
+        return point.restated(
+            point.instance.scaled(self._machine(point.instance.topology), factor),
+            point.algorithm.scaled(factor),
+            None if point.bound is None else point.bound * factor,
         )
 
     def _family_in_rounds(self, family: Family) -> Family:

@@ -12,9 +12,10 @@ from functools import cache
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-from syncoll.deadline import Deadline
+from syncoll.clock import is_counted, now
+from syncoll.deadline import NEVER, Deadline, Reserve
 from syncoll.ledger import BoundsTable, SearchRequest
-from syncoll.ledger.ledger import OnPoints
+from syncoll.ledger.ledger import Accepts, OnPoints
 from syncoll.model import Algorithm, Instance, Topology, recut
 from syncoll.model.derived import dual_of
 from syncoll.results.family import Family, Part as FamilyPart, backwards
@@ -23,6 +24,9 @@ from syncoll.searching.decompose import inverted
 from syncoll.trust.families import require_family
 
 Solved = tuple[Instance, Algorithm]
+
+_SECONDS_A_SEND, _FEW_SENDS = 1e-6, 100_000
+"""Seconds to invert an algorithm for each send, until one of this number of sends was inverted."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class SearchTask:
     request: SearchRequest
     deadline: Deadline
     on_points: OnPoints | None = None
+    accepts: Accepts = lambda _: True
     proving: bool = True
     bounds: BoundsTable | None = None
 
@@ -85,7 +90,9 @@ class Dual:
             aim=aim and replace(aim, cut=aim.cut * self._per_dual),  # of a node's part of the data
         )
         # A frontier is inverted as often as it is reported; its algorithms stay the same.
-        self._solved = cache(self.inverted)
+        self._points: dict[tuple[Instance, Algorithm], Point] = {}
+        self._deadline, self._reserve = NEVER, Reserve()
+        self._rate, self._waiting = _SECONDS_A_SEND, 0
         self._family = cache(self._inverted_family)
 
     @classmethod
@@ -100,6 +107,22 @@ class Dual:
         request = self._request
         return inverted((instance, algorithm), request.collective, request.topology)
 
+    def leaving_time(self, deadline: Deadline) -> Deadline:
+        """The deadline of the dual's search, before the inversions of its points."""
+        self._deadline = deadline
+        return deadline.keeping(self._reserve)
+
+    def accepts(self, point: Point) -> bool:
+        """Whether there is time to invert another point; a first one is always accepted."""
+        if is_counted() or self._deadline.is_never:
+            return True
+        sends = self._waiting + point.algorithm.num_listed
+        needed, left = self._rate * sends, self._deadline.left()
+        if needed > left and (self._waiting or self._points):
+            return False
+        self._waiting, self._reserve.seconds = sends, min(needed, left)
+        return True
+
     def frontier(self, found: Frontier) -> Frontier:
         """The dual's frontier as one of the inverse; points, bounds and open claims carry over."""
         assert found.evidence is not None  # a search always leaves some
@@ -109,6 +132,8 @@ class Dual:
         if settings.get("max_chunks") is not None:
             settings["max_chunks"] = limit
         scope = re.sub(rf"C <= {found.evidence.max_chunks}\b", f"C <= {limit}", found.scope)
+        points = tuple(map(self._point, found.points))
+        self._waiting, self._reserve.seconds = 0, 0.0
         claims = (
             replace(
                 claim,
@@ -121,7 +146,7 @@ class Dual:
             found,
             topology=request.topology,
             collective=request.collective.name,
-            points=tuple(map(self._point, found.points)),
+            points=points,
             scope=f"inverses of {found.collective}: {scope}",
             settings=settings,
             refuted=(),
@@ -132,9 +157,16 @@ class Dual:
         )
 
     def _point(self, point: Point) -> Point:
-        instance, algorithm = self._solved(point.instance, point.algorithm)
-        bound = None if point.bound is None else point.bound * point.chunks / instance.chunks
-        return replace(point, instance=instance, algorithm=algorithm, bound=bound)
+        key = point.instance, point.algorithm
+        if key not in self._points:
+            began, sends = now(), point.algorithm.num_listed
+            instance, algorithm = self.inverted(*key)
+            made = self._points[key] = replace(point, instance=instance, algorithm=algorithm)
+            _ = made.messages  # counted while there is time
+            if sends > _FEW_SENDS:
+                self._rate = (now() - began) / sends
+        made, bound = self._points[key], point.bound
+        return made.bounded(None if bound is None else bound * point.chunks / made.chunks)
 
     def _inverted_family(self, family: Family) -> Family:
         """A verified family of the inverse; an error if it has other chunks or is wrong."""

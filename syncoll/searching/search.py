@@ -31,6 +31,9 @@ _NEIGHBOUR_SECONDS = 120.0
 """The most for symmetric algorithms and for large neighbourhoods, before the solver is asked for
 all algorithms (torus(8,8) alltoall in `benchmarks/scale.py`)."""
 
+_SLOW_SENDS = 1 << 20
+"""A point of more sends takes seconds to verify on a busy machine."""
+
 _MANY_SETS = 1 << 14
 """With more different sets of destinations the first points come sooner than a cut."""
 
@@ -74,7 +77,9 @@ class Search:
             agenda.run(rows)
             try:
                 lists = bool(rows) or not ledger.composed
-                agenda.turn(Work(SEEDS, self.turns().arrivals, lists=lists))
+                large = any(p.algorithm.num_listed > _SLOW_SENDS for p in ledger.points)
+                if not (large and self.deadline.passed):
+                    agenda.turn(Work(SEEDS, self.turns().arrivals, lists=lists))
                 return ledger.frontier()
             except KeyboardInterrupt:
                 agenda.stop(INTERRUPTED)
