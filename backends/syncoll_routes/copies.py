@@ -15,16 +15,64 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray, frozen
+from syncoll.arrays import BoolArray, FloatArray, IntArray, frozen
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, RelationTable, Topology, ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.step_shares import StepShares, needed_rounds
 from syncoll_routes.dealing import overlaps
+from syncoll_routes.relays import relieved
 from syncoll_routes.tiers import Tiers
 
 _GOLDEN = 0.6180339887498949
 """The multiples of this number modulo 1 are spread evenly over every run of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Starts:
+    """The nodes from which chunks are sent.  Chunks that start at several nodes take turns.
+
+    Args:
+        number, turn: ``[G]``, of each chunk its set of nodes, and its place among their chunks.
+        nodes: of all sets, one after the other, by boxes.
+        first, count: ``[sets, boxes]``, the place of the nodes of a box among `nodes`.
+    """
+
+    number: IntArray
+    turn: IntArray
+    nodes: IntArray
+    first: IntArray
+    count: IntArray
+
+    @classmethod
+    def of(cls, table: RelationTable, box: IntArray) -> "_Starts":
+        sets, number = table.starts.sets, table.starts.number
+        row, node = np.nonzero(sets)
+        node = node[np.lexsort((node, box[node], row))]
+        boxes = int(box.max()) + 1
+        cells = np.bincount(row * boxes + box[np.nonzero(sets)[1]], minlength=len(sets) * boxes)
+        order = np.argsort(number, kind="stable")
+        turn = np.empty(len(number), dtype=np.int64)
+        sizes = np.bincount(number, minlength=len(sets))
+        turn[order] = ranges(np.zeros(len(sets), dtype=np.int64), sizes)
+        shape = len(sets), boxes
+        first = np.cumsum(cells) - cells
+        return cls(number, turn, node, first.reshape(shape), cells.reshape(shape))
+
+    @property
+    def of_chunk(self) -> IntArray:
+        """``[G]``, the node from which each chunk leaves its box."""
+        first, count = self.first[self.number, 0], self.count.sum(axis=1)[self.number]
+        return np.asarray(self.nodes[first + self.turn % count])
+
+    def are_in(self, chunk: IntArray, box: IntArray) -> BoolArray:
+        """Whether chunks start in boxes."""
+        return np.asarray(self.count[self.number[chunk], box] > 0)
+
+    def within(self, chunk: IntArray, box: IntArray) -> IntArray:
+        """The nodes of boxes in which chunks start that send them inside."""
+        place = self.number[chunk], box
+        return np.asarray(self.nodes[self.first[place] + self.turn[chunk] % self.count[place]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +85,7 @@ class Copies:
         kind: ``[E]``, equal for sends of links of one speed, at one place of trees that are alike.
     """
 
-    topology: Topology
+    tiers: Tiers
     sets: LinkSets
     chunk: IntArray
     link: IntArray
@@ -46,23 +94,23 @@ class Copies:
 
     @classmethod
     def of(cls, tiers: Tiers, table: RelationTable, until: Deadline) -> "Copies | None":
-        """The copies of a table's chunks, which start at one node each; None if time ran out."""
+        """The copies of chunks that start at a node or more; None if time ran out."""
         topology, box, direct = tiers.topology, tiers.box, tiers.direct
         nodes, boxes = topology.num_nodes, int(box.max()) + 1
         sets = LinkSets(topology, len(table) * nodes + 1)
-        source = table.starts.sets.argmax(axis=1)[table.starts.number]
+        starts = _Starts.of(table, box)
         row, end = np.nonzero(table.ends.sets)
         size = np.bincount(row, minlength=len(table.ends.sets))
         number = table.ends.number
         chunk = np.repeat(np.arange(len(table)), size[number])
         end = end[ranges((np.cumsum(size) - size)[number], size[number])]
-        kept = end != source[chunk]
+        kept = ~table.starts.sets[table.starts.number[chunk], end]
         chunk, end = chunk[kept], end[kept]
-        # A crossing is a chunk and another box that needs it.
-        away = box[end] != box[source[chunk]]
+        # A crossing is a chunk and a box that needs it, where it does not start.
+        away = ~starts.are_in(chunk, box[end])
         crossing, of = np.unique(chunk[away] * boxes + box[end[away]], return_inverse=True)
         crosser, target = np.divmod(crossing, boxes)
-        start = source[crosser]
+        start = starts.of_chunk[crosser]
         pair = box[start] * boxes + target
         dealing = tiers.carried(sets, np.bincount(pair, minlength=boxes * boxes), until)
         if dealing is None:
@@ -74,11 +122,12 @@ class Copies:
         # node where it arrives.
         is_inner = np.zeros((len(table), nodes), dtype=bool)
         is_inner[chunk[~away], end[~away]] = True
-        is_inner[crosser, out] |= out != start
+        passes = ~table.starts.sets[table.starts.number[crosser], out]
+        is_inner[crosser[passes], out[passes]] = True
         own, near = np.nonzero(is_inner)
-        first = direct[source[own], near]
+        first = direct[starts.within(own, box[near]), near]
         place = np.searchsorted(own * nodes + near, crosser * nodes + out)
-        place = np.where(out != start, place, -1)
+        place = np.where(passes, place, -1)
         later = into[of.reshape(-1)] != end[away]
         cross = of.reshape(-1)[later]
         last = direct[into[cross], end[away][later]]
@@ -86,7 +135,20 @@ class Copies:
         whole = np.concatenate([own, crosser, crosser[cross]])
         link = np.concatenate([first, over, last])
         assert (link >= 0).all()
-        return cls(topology, sets, whole, link, above, _kinds(sets, link, above))
+        return cls(tiers, sets, whole, link, above, _kinds(sets, link, above))
+
+    @property
+    def topology(self) -> Topology:
+        """The machine."""
+        return self.tiers.topology
+
+    def relieved(self) -> "Copies":
+        """The same with relays for busy nodes; itself if no node is busier than the cards."""
+        link, above = relieved(self.tiers, self.sets, self.chunk, self.link, self.above)
+        if link is self.link:
+            return self
+        kind = _kinds(self.sets, link, above)
+        return Copies(self.tiers, self.sets, self.chunk, link, above, kind)
 
     @cached_property
     def shares(self) -> StepShares:
@@ -95,6 +157,13 @@ class Copies:
         above[self.kind[inner]] = self.kind[self.above[inner]]
         count = np.ones(len(self.link), dtype=np.int64)
         return StepShares(needed_rounds(self.sets, self.link, self.kind, count, len(above)), above)
+
+    @property
+    def most_sends(self) -> float:
+        """The least rounds in sends over the slowest link in use."""
+        sets = self.sets.of_link[np.unique(self.link)]
+        slowest = self.sets.rounds_per_send[sets].max(initial=0.0)
+        return self.shares.least_rounds / slowest if slowest else 0.0
 
     @property
     def height(self) -> int:

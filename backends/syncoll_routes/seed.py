@@ -45,7 +45,7 @@ _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether each chunk goes from one node to one, or in boxes to sets that differ; on one tier,
+    """Whether each chunk goes from one node to one, or in boxes from or to several; on one tier,
     whether the exchange is uneven."""
     if collective.combining:
         return Answer(False, "the collective combines; this seed only moves data")
@@ -54,10 +54,10 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "no small C is admitted")
     table = collective.tabulate(topology.num_nodes, least)
     starts, ends, counts = table.kinds
-    if (table.starts.sizes != 1).any() or (table.ends.sizes < 1).any():
-        return Answer(False, "not every chunk goes from one node to others")
-    if (table.ends.sizes > 1).any():
-        if len(counts) <= len(table.starts.sets):
+    if (table.starts.sizes < 1).any() or (table.ends.sizes < 1).any():
+        return Answer(False, "not every chunk goes from a node to others")
+    if _is_copied(table):
+        if (table.starts.sizes == 1).all() and len(counts) <= len(table.starts.sets):
             return Answer(False, "all chunks of a node go to the same nodes")
         tiers = Tiers.of(topology)
         if tiers is None or not tiers.is_meshed:
@@ -86,7 +86,7 @@ class RouteSeed(ResumingSeed):
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits
         table = collective.tabulate(topology.num_nodes, least)
-        if (table.ends.sizes > 1).any():
+        if _is_copied(table):
             yield from _copied(topology, collective, table, least, turn)
             return
         pairs, amounts, chunks_of = _pairs(table)
@@ -133,6 +133,11 @@ class RouteSeed(ResumingSeed):
                     yield Proposal(made.chunks, made.algorithm, made.note)
 
 
+def _is_copied(table: RelationTable) -> bool:
+    """Whether a chunk starts at several nodes, or goes to several."""
+    return bool((table.starts.sizes > 1).any() or (table.ends.sizes > 1).any())
+
+
 class _Costs:
     """S and R/C of the algorithms so far."""
 
@@ -158,27 +163,35 @@ def _copied(
         if not turn.is_over:
             return
         yield None
-    nodes, rounds = topology.num_nodes, first.shares.least_rounds
-    for chunks in _chunks(collective, nodes, len(first.link), rounds, least, limits):
+    nodes, done, busiest = topology.num_nodes, set[int](), first.most_sends
+    while True:
+        every = _chunks(collective, nodes, len(first.link), busiest, least, limits)
+        chunks = next((one for one in every if one not in done), None)
+        if chunks is None:
+            return
+        done.add(chunks)
         copies: Copies | None = first if chunks == least else None
         while copies is None:
             copies = Copies.of(tiers, collective.tabulate(nodes, chunks), turn.until)
             if copies is None:
                 yield None
-        floor = ceil(copies.shares.least_rounds) * (1 + _CLOSE)
+        # Few chunks cannot be divided among the cards: with more the busiest has fewer of each.
+        busiest = min(busiest, copies.most_sends * least / chunks)
         # Where each takes seconds the cheapest algorithm comes first.
         more_steps = _MORE_STEPS[::-3] if len(copies.link) > _MOST_QUICK else _MORE_STEPS
-        for number in (copies.height + more for more in more_steps):
-            if limits.max_steps is not None and number > limits.max_steps:
-                continue
-            while (made := copies.algorithm(number, turn.until)) is None and turn.is_over:
-                yield None
-            if made is None:
-                return
-            if costs.is_new(made, chunks):
-                yield Proposal(chunks, made, f"{len(copies.link)} copies")
-            if made.rounds <= floor and more_steps is _MORE_STEPS:
-                break
+        for own in dict.fromkeys((copies.relieved(), copies)):
+            floor = ceil(own.shares.least_rounds) * (1 + _CLOSE)
+            for number in (own.height + more for more in more_steps):
+                if limits.max_steps is not None and number > limits.max_steps:
+                    continue
+                while (made := own.algorithm(number, turn.until)) is None and turn.is_over:
+                    yield None
+                if made is None:
+                    return
+                if costs.is_new(made, chunks):
+                    yield Proposal(chunks, made, f"{len(own.link)} copies")
+                if made.rounds <= floor and more_steps is _MORE_STEPS:
+                    break
 
 
 class _Ways:
@@ -219,8 +232,9 @@ class _Ways:
 def _chunks(
     collective: Collective, nodes: int, sends: int, rounds: float, least: int, limits: SeedLimits
 ) -> list[int]:
-    """The C with little rounding loss, given the sends and rounds of the least C."""
-    most = max(1, min(ceil(_FINE / max(1.0, rounds)), _MANY_SENDS // max(1, sends)))
+    """The C with little rounding loss, given the sends of the least C, and its rounds or the sends
+    over the busiest link."""
+    most = max(1, min(ceil(_FINE / rounds) if rounds else 1, _MANY_SENDS // max(1, sends)))
     if limits.max_chunks is not None:
         most = min(most, limits.max_chunks // least)
     if sends > MOST_SENDS or not most:

@@ -82,6 +82,39 @@ def test_the_seed_proposes_copies() -> None:
     assert len(set(costs)) == len(costs) > 2
 
 
+def test_relays_take_over_copies_of_a_busy_node() -> None:
+    topology = syncoll.topology("dgx_h100(boxes=2)").in_grains
+    ends = np.zeros((64, 16), dtype=bool)
+    ends[:, [1, 2, 3, 4, 8]] = True
+    starts = np.zeros((64, 16), dtype=bool)
+    starts[:, 0] = True
+    collective = Collective.from_arrays("spread", starts, ends)
+    tiers = Tiers.of(topology)
+    assert tiers is not None
+    plain = Copies.of(tiers, collective.tabulate(16, 1), NEVER)
+    assert plain is not None
+    copies = plain.relieved()
+    assert copies.shares.least_rounds < plain.shares.least_rounds / 2
+    made = copies.algorithm(8, NEVER)
+    assert made is not None
+    instance = collective.instantiate(topology, chunks=1, steps=made.steps, rounds=made.rounds)
+    require_valid(instance, made)
+
+
+def test_chunks_of_several_nodes_meet_the_cuts() -> None:
+    topology = syncoll.topology("dgx_h100(boxes=2)").in_grains
+    starts = np.zeros((2, 16), dtype=bool)
+    starts[0, [8, 10, 13, 15]] = starts[1, [9, 11, 12, 14]] = True
+    collective = Collective.from_arrays("reshard", starts, np.ones((2, 16), dtype=bool))
+    bound = bound_at_once(topology, ChunkClasses.of(collective.tabulate(16, 1), 1)).rounds
+    found = [one for one in RouteSeed().propose(topology, collective, SeedLimits(), {}) if one]
+    for one in found:
+        steps, rounds = one.algorithm.steps, one.algorithm.rounds
+        instance = collective.instantiate(topology, chunks=one.chunks, steps=steps, rounds=rounds)
+        require_valid(instance, one.algorithm)
+    assert min(Fraction(one.algorithm.rounds, one.chunks) for one in found) <= bound * 105 / 100
+
+
 def test_machines_without_meshed_boxes_are_refused() -> None:
     topology = syncoll.topology("torus(2,4)")
     assert "no boxes have links for all pairs" in fits(topology, tokens(8, 4, 3)).reason
