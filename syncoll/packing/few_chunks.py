@@ -43,11 +43,7 @@ _SECONDS = 0.1
 """Time limit of a repair."""
 
 _VARIABLES = 6000
-"""Most variables of a repair, and of all chunks that are solved at once; limits work."""
-
-_SOLVE_SECONDS = 3.0
-"""Time limit of all chunks at once in some rounds (mi250(boxes=1) allgather in
-`benchmarks/deployable.py`)."""
+"""Most variables of a repair; limits work."""
 
 _FAILURES = 3
 """Searches without a gain after which a number of chunks is given up."""
@@ -117,7 +113,6 @@ class FewChunks(Generic[C]):
         self._random = np.random.default_rng(len(choice.columns))
         self._best: dict[int, _Solution[C]] = {}
         self._failures: dict[int, int] = {}
-        self._solved: set[int] = set()
         self._unfinished: dict[int, Generator[None, Deadline, None]] = {}
 
     def least(self, units: int) -> int:
@@ -146,24 +141,22 @@ class FewChunks(Generic[C]):
 
     def improve(self, units: int, until: Deadline) -> None:
         """Looks for fewer rounds once: from nothing in the first turn, then also by squeezing the
-        best, and with all chunks at once after a turn without a gain."""
+        best."""
         if units not in self.found:
             self._begin(units, until)
         best, failures = self.found[units], self._failures.get(units, 0)
         begun = self._unfinished.pop(units, None)
-        if begun is None and failures and units not in self._solved:
-            self._solved.add(units)
-            self._solve(units, until)
-        else:
-            if begun is None:
-                rounds = self._squeezed(units) if failures else self._chosen(units)
-                begun = self._fitting(units, rounds, best - 1)
-                next(begun)
-            try:
-                begun.send(until)
-                self._unfinished[units] = begun
-            except StopIteration:
-                pass
+        if begun is None:
+            # A part of its round helps the slowest bound nothing.
+            whole = int(self._random.choice([1, self._slowest]))
+            rounds = self._squeezed(units) if failures else self._chosen(units, whole)
+            begun = self._fitting(units, rounds, best - 1, whole)
+            next(begun)
+        try:
+            begun.send(until)
+            self._unfinished[units] = begun
+        except StopIteration:
+            pass
         failures += units not in self._unfinished
         self._failures[units] = failures if self.found[units] == best else 0
 
@@ -183,20 +176,6 @@ class FewChunks(Generic[C]):
         dealt = self._choice.dealt(self._choice.solved(numbers, seconds), units)
         self.know(units, dealt.columns)
 
-    def _solve(self, units: int, until: Deadline) -> None:
-        """Asks for all columns at once, in fewer and fewer rounds: halves the interval that is
-        neither found nor given up."""
-        low, few = self.least(units), _VARIABLES // self._repair.variables
-        if len(self._best[units].columns) > few:
-            return
-        while low < self.found[units] and not until.passed:
-            most, best = (low + self.found[units] - 1) // 2, self._best[units]
-            seconds = min(_SOLVE_SECONDS, until.left())
-            columns, _ = self._repair.within(best.demands, best.columns, most, seconds)
-            self._keep(units, self._solution(best.demands, columns))
-            if self.found[units] > most:
-                low = most + 1
-
     def _solution(self, demands: list[int], columns: list[C]) -> _Solution[C]:
         steps, network = self._packing.steps, self._packing.network
         alike = {column: network.load(column.links, column.steps, steps) for column in columns}
@@ -213,16 +192,15 @@ class FewChunks(Generic[C]):
         """``[B, S]``: whole chunks that fit into these rounds."""
         return np.asarray(self._numerator * rounds // self._denominator)
 
-    def _chosen(self, units: int) -> IntArray:
-        """Rounds of each step ``[S]`` for the loads of the shares, half way between the least and
-        the best so far: with many demands the first solutions are far from the least."""
+    def _chosen(self, units: int, whole: int) -> IntArray:
+        """Rounds of each step ``[S]`` for the loads of the shares, multiples of `whole`, half way
+        between the least and the best so far: with many demands the first solutions are far from
+        the least."""
         shares = self._choice.shares * units * sum(self._counts) / self._choice.shares.sum()
         load = np.tensordot(shares, self._choice.loads, axes=1)
         rounds = np.zeros(load.shape[1], dtype=np.int64)
         noise = 1 + _MIXED * (2 * self._random.random(load.shape[1]) - 1)
         half = (self.least(units) + self.found[units]) // 2
-        # A part of its round helps the slowest bound nothing.
-        whole = int(self._random.choice([1, self._slowest]))
         while rounds.sum() < half:
             over = np.maximum(0.0, load - self._room(rounds)) * noise
             step, more = self._raise(rounds, over, whole)
@@ -241,7 +219,7 @@ class FewChunks(Generic[C]):
         rounds[step] = lower[step]
         return rounds
 
-    def _raise(self, rounds: IntArray, over: FloatArray, whole: int = 1) -> tuple[int, int]:
+    def _raise(self, rounds: IntArray, over: FloatArray, whole: int) -> tuple[int, int]:
         """The step, and its additional rounds, that remove the most overload for each round; it
         then has a multiple of `whole` rounds."""
         room = self._room(rounds)
@@ -257,9 +235,11 @@ class FewChunks(Generic[C]):
                 best = max(best, (float(removed) / one, step, one))
         return best[1], best[2]
 
-    def _fitting(self, units: int, rounds: IntArray, most: int) -> Generator[None, Deadline, None]:
-        """Replaces columns until all fit into the rounds, or into at most `most` in total.  Stops
-        at a deadline, and goes on until the next one."""
+    def _fitting(
+        self, units: int, rounds: IntArray, most: int, whole: int
+    ) -> Generator[None, Deadline, None]:
+        """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
+        gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one."""
         until = yield
         now, size, exact = self._best[units].copied(), _FIRST, self._repair.variables <= _VARIABLES
         load, rounds = now.load, rounds.copy()
@@ -280,7 +260,7 @@ class FewChunks(Generic[C]):
                     sweeps, least = _SWEEPS, int(over.sum())
                 continue
             if not exact or fruitless >= _FRUITLESS + _LAST // int(over.sum()):
-                step, more = self._raise(rounds, (over * weights).astype(np.float64))
+                step, more = self._raise(rounds, (over * weights).astype(np.float64), whole)
                 rounds[step] += more
                 fruitless, least, sweeps = 0, int(over.sum()), _SWEEPS
                 continue

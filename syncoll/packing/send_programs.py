@@ -95,46 +95,6 @@ class SendPrograms(ABC, Generic[C]):
         from ortools.sat.python import cp_model
 
         model, left = cp_model.CpModel(), np.maximum(0, room)
-        chunks, loads = self._chunks(model, demands, known)
-        overload = []
-        for cell, (parts, fixed) in loads.items():
-            most, space = fixed + sum(load for load, _ in parts), int(left[cell])
-            if most > space:
-                over = model.new_int_var(0, most - space, "")
-                total = sum(load * variable for load, variable in parts) + fixed
-                model.add(total <= space + over)
-                overload.append(int(weights[cell]) * over)
-        before = sum(self.network.load(one.links, one.steps, self.steps) for one in known)
-        model.add(sum(overload) <= int((np.maximum(0, before - left) * weights).sum()))
-        model.minimize(sum(overload))
-        return self._solved(model, chunks, known, seconds)
-
-    def within(
-        self, demands: Sequence[int], known: Sequence[C], most: int, seconds: float
-    ) -> tuple[list[C], bool]:
-        """Columns of all chunks in at most `most` rounds, or the given ones; and if these are some,
-        or none exist.
-
-        Without an objective and a hint CP-SAT is often a hundred times as fast.
-        """
-        from ortools.sat.python import cp_model
-
-        model, rates = cp_model.CpModel(), self.network.exact_rate
-        chunks, loads = self._chunks(model, demands, known)
-        rounds = [model.new_int_var(0, most, "") for _ in range(self.steps)]
-        for (bound, step), (parts, fixed) in loads.items():
-            total = sum(one * variable for one, variable in parts) + fixed
-            model.add(rates[bound].denominator * total <= rates[bound].numerator * rounds[step])
-        model.add(sum(rounds) <= most)
-        model.clear_hints()
-        return self._solved(model, chunks, known, seconds)
-
-    def _chunks(
-        self, model: cp_model.CpModel, demands: Sequence[int], known: Sequence[C]
-    ) -> tuple[
-        list[ChunkSends[C]], dict[tuple[int, int], tuple[list[tuple[int, cp_model.IntVar]], int]]
-    ]:
-        """The chunks, and for each bound and step the loads of variables and of fixed sends."""
         chunks = [self.chunk_sends(model, *one) for one in zip(demands, known, strict=True)]
         parts: dict[tuple[int, int], list[tuple[int, cp_model.IntVar]]] = {}
         fixed: dict[tuple[int, int], int] = {}
@@ -145,8 +105,19 @@ class SendPrograms(ABC, Generic[C]):
             for link, step in chunk.fixed:
                 for bound, load in self._loads[link]:
                     fixed[bound, step] = fixed.get((bound, step), 0) + load
-        cells = dict.fromkeys([*parts, *fixed])
-        return chunks, {cell: (parts.get(cell, []), fixed.get(cell, 0)) for cell in cells}
+        overload = []
+        for cell in dict.fromkeys([*parts, *fixed]):
+            some, always = parts.get(cell, []), fixed.get(cell, 0)
+            most, space = always + sum(load for load, _ in some), int(left[cell])
+            if most > space:
+                over = model.new_int_var(0, most - space, "")
+                total = sum(load * variable for load, variable in some) + always
+                model.add(total <= space + over)
+                overload.append(int(weights[cell]) * over)
+        before = sum(self.network.load(one.links, one.steps, self.steps) for one in known)
+        model.add(sum(overload) <= int((np.maximum(0, before - left) * weights).sum()))
+        model.minimize(sum(overload))
+        return self._solved(model, chunks, known, seconds)
 
     def _solved(
         self,

@@ -18,7 +18,7 @@ from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
-from syncoll.packing.whole_chunks import column_choice, rounds_of
+from syncoll.packing.whole_chunks import column_choice
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
@@ -119,19 +119,6 @@ def test_a_slow_link_needs_its_rounds_for_each_chunk() -> None:
     assert [improved(few, units) for units in (1, 2)] == [3, 6]
 
 
-def test_all_chunks_at_once_fit_or_the_rounds_do_not_suffice() -> None:
-    question = problem(uneven())
-    repair = TreeRepair(question, 3)
-    demands = list(range(len(question.demands)))
-    known = [all_trees(question, demand, 3)[0] for demand in demands]
-    least = improved(few_of(question, 3), 1)
-    for most, fits in ((least, True), (least - 1, False)):
-        found, decided = repair.within(demands, known, most, 5.0)
-        load = sum(question.load(tree.links, tree.steps, 3) for tree in found)
-        assert decided
-        assert (rounds_of(question.exact_rate, load) <= most) == fits
-
-
 def test_constructing_a_program_counts_as_work(
     counted_work: Callable[[], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,5 +126,6 @@ def test_constructing_a_program_counts_as_work(
     question = problem(uneven())
     known = all_trees(question, 0, 2)[:1]
     began = counted_work()
-    TreeRepair(question, 2).within([0], known, 9, 1.0)
+    room = np.ones((len(question.exact_rate), 2), dtype=np.int64)
+    TreeRepair(question, 2).fitted([0], known, room, room, 1.0)
     assert counted_work() - began >= 8
