@@ -135,29 +135,34 @@ def points(machine: str, collective: str, work: str, folder: Path) -> list[Row]:
     sizes = [block * topology.num_nodes for block in blocks]
     speed: dict[str, Any] = {"alpha": "1us", "beta": "1GB/s", "classics": [], "timing": "lockstep"}
     file = search(machine, collective, work, folder)
-    found = syncoll.simulate(file, sizes=sizes, progress="none", **speed)
-    chosen = []
-    for i, size in enumerate(sizes):
-        data = found.message.node_bytes(size)
-        coarse = [x for x in found.algorithms if x.algorithm.chunks * LEAST_BYTES <= data]
-        best = min(coarse or found.algorithms, key=lambda one: one.seconds[i])
-        chosen.append((best.seconds[i], best))
+    frontier = read_file(file)
+    offered: list[list[tuple[Fraction, Any]]] = [[] for _ in sizes]
+    # All algorithms of steps between neighbours may have too many messages.
+    if frontier.algorithms or collective not in ROUTED:
+        found = syncoll.simulate(file, sizes=sizes, progress="none", **speed)
+        message = found.message
+        for i, size in enumerate(sizes):
+            data = message.node_bytes(size)
+            coarse = [x for x in found.algorithms if x.algorithm.chunks * LEAST_BYTES <= data]
+            best = min(coarse or found.algorithms, key=lambda one: one.seconds[i])
+            offered[i].append((best.seconds[i], best))
     if collective in ROUTED:
         other = search(f"routed {machine}", collective, work, folder)
         routed = syncoll.simulate(other, sizes=sizes, progress="none", **speed)
+        message = routed.message
         algorithms = [one.algorithm for one in routed.algorithms]
         network = with_hops(routed.network.topology, topology)
         timed = compare(algorithms, {}, network, Semantics(timing=Timing.LOCKSTEP), sizes)
         for i in range(len(sizes)):
             best = timed.best(i)
-            offered = chosen[i], (best.seconds[i], best)  # fewer steps if the times are equal
-            chosen[i] = min(offered, key=lambda pair: (pair[0], pair[1].algorithm.steps))
-    claims = read_file(file).claims()
+            offered[i].append((best.seconds[i], best))
+    claims = frontier.claims()
     cells = []
     for i, (block, size) in enumerate(zip(blocks, sizes, strict=True)):
-        seconds, best = chosen[i]
+        # Fewer steps if the times are equal.
+        seconds, best = min(offered[i], key=lambda pair: (pair[0], pair[1].algorithm.steps))
         one = best.algorithm
-        scale = 1e6 * float(found.message.node_bytes(size) / RATE)
+        scale = 1e6 * float(message.node_bytes(size) / RATE)
         ways = "routed " * (one.instance.topology.name != topology.name)
         cells.append(
             {
