@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from syncoll.testing.candidate import BackendUnderTest as BackendUnderTest
     from syncoll.testing.encodings import *
     from syncoll.testing.exporters import *
-    from syncoll.testing.formulas import (
-        Models as Models,
-        brute_force_models as brute_force_models,
-        pigeonhole as pigeonhole,
-        planted as planted,
-        random_formula as random_formula,
-    )
+    from syncoll.testing.formulas import *
     from syncoll.testing.importers import *
     from syncoll.testing.kit import ConformanceError as ConformanceError, Failure as Failure
     from syncoll.testing.libraries import *

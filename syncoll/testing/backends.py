@@ -251,7 +251,7 @@ def _satisfiable(features: frozenset[Feature]) -> Formula:
     return next(f for f in formulas if f.size().constraints >= 3 and len(brute_force_models(f)) > 0)
 
 
-def check_settings(candidate: BackendUnderTest) -> None:
+def check_options(candidate: BackendUnderTest) -> None:
     """Every default, choice and end of a range works."""
     record = candidate.record
     for option in record.options:
@@ -301,24 +301,7 @@ def check_proofs(candidate: BackendUnderTest) -> None:
         kit.demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
 
 
-BACKEND_CHECKS = kit.checks_of(
-    check_record,
-    check_answers,
-    check_loader,
-    check_trivial,
-    check_tiny_formulas,
-    check_rows,
-    check_models,
-    check_random_formulas,
-    check_integer_bounds,
-    check_time_limit,
-    check_time_limit_by_itself,
-    check_limits,
-    check_seconds,
-    check_proofs,
-    light_record=kit.check_light,
-    options=check_settings,
-)
+BACKEND_CHECKS = kit.checks_of(__name__, light_record=kit.check_light)
 """Every check by its name."""
 
 

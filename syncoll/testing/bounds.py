@@ -86,9 +86,7 @@ def check_time(record: BoundRecord) -> None:
         )
 
 
-BOUND_CHECKS = kit.checks_of(
-    kit.check_options, kit.check_light, check_proofs, check_algorithms, check_repeatable, check_time
-)
+BOUND_CHECKS = kit.checks_of(__name__, kit.check_options, kit.check_light)
 """Every check by its name."""
 
 

@@ -171,15 +171,7 @@ def check_labels(record: EncodingRecord) -> None:
             kit.demand(distinct == count, f"{count} variables have {distinct} labels")
 
 
-ENCODING_CHECKS = kit.checks_of(
-    kit.check_options,
-    kit.check_light,
-    check_truth,
-    check_repeatable,
-    check_size,
-    check_hints,
-    check_labels,
-)
+ENCODING_CHECKS = kit.checks_of(__name__, kit.check_options, kit.check_light)
 """Every check by its name."""
 
 

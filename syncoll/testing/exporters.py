@@ -148,15 +148,7 @@ def check_damage(record: ExporterRecord) -> None:
             _refused(record, {**files, name: changed}, request.instance)
 
 
-EXPORTER_CHECKS = kit.checks_of(
-    kit.check_options,
-    kit.check_light,
-    check_files,
-    check_settings,
-    check_meant,
-    check_executed,
-    check_damage,
-)
+EXPORTER_CHECKS = kit.checks_of(__name__, kit.check_options, kit.check_light)
 """Every check by its name."""
 
 

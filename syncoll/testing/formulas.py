@@ -155,8 +155,8 @@ class _Random:
             self.rng.choice((1, -1)) * self.rng.randint(1, self.num_booleans) for _ in range(count)
         ]
 
-    def enforcer(self, share: float = 0.3) -> int:
-        if Feature.ENFORCEMENT not in self.features or self.rng.random() > share:
+    def enforcer(self) -> int:
+        if Feature.ENFORCEMENT not in self.features or self.rng.random() > 0.3:
             return 0
         return self.rng.choice((1, -1)) * self.rng.randint(1, self.num_booleans)
 

@@ -76,9 +76,7 @@ def check_mutants(reading: _Reading) -> None:
             reading.record.recognises(damaged)
 
 
-IMPORTER_CHECKS = kit.checks_of(
-    kit.check_options, kit.check_light, check_samples, check_junk, check_mutants
-)
+IMPORTER_CHECKS = kit.checks_of(__name__, kit.check_options, kit.check_light)
 """Every check by its name."""
 
 

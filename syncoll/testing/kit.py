@@ -17,6 +17,7 @@ from syncoll.plugins.code import NamedCode
 from syncoll.processes import python_command
 
 _S = TypeVar("_S")
+_Check = Callable[[Any], None]
 
 
 class ConformanceError(AssertionError):
@@ -37,9 +38,12 @@ class Failure(NamedTuple):
     message: str
 
 
-def checks_of(*checks: Callable[[_S], None], **named: Callable[[_S], None]) -> dict[str, Any]:
-    """The checks by name: the function's name after ``check_``, or the given one."""
-    return {check.__name__.removeprefix("check_"): check for check in checks} | named
+def checks_of(module: str, *shared: _Check, **named: _Check) -> dict[str, _Check]:
+    """Shared checks, and the module's own above this call, by name: the function's name after
+    ``check_``, or the given one."""
+    defined = (one for name, one in vars(sys.modules[module]).items() if name.startswith("check_"))
+    every = [*shared, *(one for one in defined if one.__module__ == module)]
+    return {check.__name__.removeprefix("check_"): check for check in every} | named
 
 
 def failures(checks: Mapping[str, Callable[[_S], None]], subject: _S) -> list[Failure]:

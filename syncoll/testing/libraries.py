@@ -50,7 +50,7 @@ def check_names(record: SpecLibraryRecord) -> None:
             demand(not taken, f"syncoll has its own {kind} {', '.join(sorted(taken))}")
 
 
-SPEC_LIBRARY_CHECKS = checks_of(check_folder, check_files, check_names)
+SPEC_LIBRARY_CHECKS = checks_of(__name__)
 """Every check by its name."""
 
 

@@ -135,14 +135,7 @@ def check_settings(record: SeedRecord) -> None:
                     kit.demand(option.name in str(error), f"{error}: it does not name the option")
 
 
-SEED_CHECKS = kit.checks_of(
-    kit.check_options,
-    kit.check_light,
-    check_proposals,
-    check_repeatable,
-    check_time,
-    check_settings,
-)
+SEED_CHECKS = kit.checks_of(__name__, kit.check_options, kit.check_light)
 """Every check by its name."""
 
 
