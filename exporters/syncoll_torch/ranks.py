@@ -127,11 +127,8 @@ class TorchRanks:
             call.run()
         except RuntimeError:  # not a collective, or not a type, of Gloo
             fails = True
-        return (
-            None
-            if any(one for (one,) in self.everyone((fails,)))
-            else (f"Gloo's {ways[kind][0]}", call)
-        )
+        failed = any(one for (one,) in self.everyone((fails,)))
+        return None if failed else (f"Gloo's {ways[kind][0]}", call)
 
     def _op(self, op: str) -> Any:
         import torch.distributed as dist

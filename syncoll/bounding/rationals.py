@@ -53,11 +53,9 @@ class Rounding:
     def __call__(self, value: float) -> Fraction:
         """A fraction of a float; 0 where it is negative."""
         exact = Fraction(max(0.0, float(value)))
-        return (
-            self.lower(exact)
-            if self.denominator is None
-            else exact.limit_denominator(self.denominator)
-        )
+        if self.denominator is None:
+            return self.lower(exact)
+        return exact.limit_denominator(self.denominator)
 
     def lower(self, price: Fraction) -> Fraction:
         """The price, or a little less if its denominator is too long."""

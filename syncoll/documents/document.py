@@ -14,22 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from syncoll.documents.json_text import JsonTextError, collected_later, compact_text, parse_json
-from syncoll.documents.problem import VERSION
+from syncoll.documents.problem import VERSION as VERSION
 from syncoll.documents.record import read_record
 from syncoll.documents.versions import brought
 from syncoll.errors import FileFormatError
-
-__all__ = [
-    "KINDS",
-    "VERSION",
-    "WITH_ALGORITHMS",
-    "Document",
-    "digest",
-    "parse_document",
-    "parse_entries",
-    "read_document",
-    "schema",
-]
 
 KINDS = ("frontier", "outcome", "algorithm", "refutation")
 """The kinds of files that are read."""

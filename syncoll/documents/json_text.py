@@ -152,11 +152,6 @@ def _add_text(pieces: list[str], value: object, indent: str, ascii_only: bool) -
         pieces.append(_scalar(value, ascii_only))
 
 
-@lru_cache(1024)
-def _key(value: str, ascii_only: bool) -> str:
-    return _scalar(value, ascii_only)
-
-
 def _scalar(value: object, ascii_only: bool) -> str:
     numbers = _whole_numbers(value)
     if numbers is not None:
@@ -170,6 +165,9 @@ def _scalar(value: object, ascii_only: bool) -> str:
         except UnicodeEncodeError:  # a lone surrogate, as in a file name that is not UTF-8
             return json.dumps(value, allow_nan=False)
     return text
+
+
+_key = lru_cache(1024)(_scalar)
 
 
 def _exact(value: object) -> str:

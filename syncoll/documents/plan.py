@@ -8,17 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from syncoll.documents.record import ClosedRecord, Count, Exact, Nodes, RoundsEntry, Seconds
 
 MessageBytes = tuple[Annotated[int, Meta(ge=0)], Annotated[int, Meta(ge=1)] | None]
-_MESSAGES = [
-    "allgather",
-    "reducescatter",
-    "allreduce",
-    "alltoall",
-    "broadcast",
-    "reduce",
-    "gather",
-    "scatter",
-    "custom",
-]
+_MESSAGES = "allgather reducescatter allreduce alltoall broadcast reduce gather scatter custom"
 
 
 class RuntimeRecord(ClosedRecord, frozen=True):
@@ -70,7 +60,7 @@ class MessageRecord(ClosedRecord, frozen=True):
         words: the buffer that has that size.
     """
 
-    kind: Annotated[str, Meta(extra_json_schema={"enum": _MESSAGES})]
+    kind: Annotated[str, Meta(extra_json_schema={"enum": _MESSAGES.split()})]
     measured: bool
     per_node: Exact
     words: str

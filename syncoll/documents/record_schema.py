@@ -27,7 +27,8 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 @cache
 def record_schema(name: str, kind: Any) -> Json:
     """The self-contained JSON Schema (draft 2020-12) of a record or union for a kind of file."""
-    (top,), definitions = msgspec.json.schema_components([kind], schema_hook=_hook)
+    ratio = {"type": "string", "pattern": ratio_pattern(30)}
+    (top,), definitions = msgspec.json.schema_components([kind], schema_hook=lambda _: ratio)
     texts = {cls.__name__: _documented(cls) for cls in _records(Record)}
     for own, definition in definitions.items():
         if own not in texts:  # an enumeration
@@ -64,10 +65,6 @@ def _documented(record: type[Record]) -> tuple[str, Mapping[str, str]]:
             texts |= {name: " ".join(text.split()) for name, text in _ENTRY.findall(arguments)}
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     return " ".join(head.split()), {names[key]: text for key, text in texts.items() if key in names}
-
-
-def _hook(kind: type) -> Json:
-    return {"type": "string", "pattern": ratio_pattern(30)}
 
 
 # Errors -------------------------------------------------------------------------------------------

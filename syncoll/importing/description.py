@@ -1,12 +1,12 @@
 """Reads the file that describes a machine, in any encoding that its tool or shell wrote."""
 
-import codecs
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from syncoll.errors import ImportFormatError
+from syncoll.spec.source import decode
 
 _WIDEST = 140
 _LONG_WORD = re.compile(r"(\S{80})\S+")
@@ -49,12 +49,6 @@ def shortened(names: Sequence[str], most: int) -> str:
 LARGEST_FILE = 16 << 20
 """Largest size of a file in bytes; the largest known dumps have a few hundred thousand."""
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
 
 def read_description(file: str) -> str:
     """The text of a file, or of standard input for ``-``; ImportFormatError if it is missing."""
@@ -82,19 +76,18 @@ def read_description(file: str) -> str:
         raise ImportFormatError(
             f"{label}: larger than {LARGEST_FILE >> 20} MiB; no description of a machine is"
         )
-    return decode(data, label)
+    return text_of(data, label)
 
 
-def decode(data: bytes, label: str) -> str:
+def text_of(data: bytes, label: str) -> str:
     """Decodes UTF-8, or UTF-16 with a byte order mark; ImportFormatError if it is not text."""
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
-        text = data.decode(encoding)
+        text = decode(data)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise ImportFormatError(
-            f"{label}:{line}: byte {data[error.start]:#04x} is not {encoding.removesuffix('-sig')} "
-            "text; expected the text that the tool printed"
+            f"{label}:{line}: byte {data[error.start]:#04x} is not {error.encoding} text; "
+            "expected the text that the tool printed"
         ) from None
     if not text.strip():
         raise ImportFormatError(f"{label}: it is empty; expected the text that the tool printed")

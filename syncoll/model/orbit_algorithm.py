@@ -1,7 +1,5 @@
 """OrbitAlgorithm: an algorithm given by the sends of some chunks and their permutations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -134,7 +132,7 @@ class OrbitAlgorithm(Algorithm):
             whose = whose.reshape(-1, carried.shape[1])
         return Algorithm(self.rounds_per_step, sends.reshape(-1, 4), whose)
 
-    def link_loads(self, topology: Topology) -> IntArray:
+    def link_loads(self, topology: "Topology") -> IntArray:
         """``[L, S]``: the number of chunks on each link in each step, images included."""
         nodes, steps = topology.num_nodes, self.steps
         count = len(topology.links)
@@ -179,11 +177,11 @@ class OrbitAlgorithm(Algorithm):
         for i, times in enumerate(kinds):
             yield carriers.elements[example[kind.ravel() == i]], times, first
 
-    def without_useless_sends(self, instance: Instance) -> Algorithm:
+    def without_useless_sends(self, instance: "Instance") -> Algorithm:
         """See `Algorithm.without_useless_sends`."""
         return self.expanded().without_useless_sends(instance)
 
-    def tightened(self, topology: Topology) -> Algorithm:
+    def tightened(self, topology: "Topology") -> Algorithm:
         """See `Algorithm.tightened`; with delays, an orbit with idle steps must be listed."""
         if not self.carriers.delays.any():
             return super().tightened(topology)

@@ -19,19 +19,13 @@ FILE --via mpi`` compares the two.  Importing this package needs no MPI; calling
 the extra ``syncoll[mpi]``.
 """
 
-from syncoll.mpi.collective import MpiCollective
-from syncoll.mpi.exported import run_exported
-from syncoll.mpi.launcher import launch, run_job
-from syncoll.mpi.measuring import Job, MpiComparison, Result, Run, measure
-
-__all__ = [
-    "Job",
-    "MpiCollective",
-    "MpiComparison",
-    "Result",
-    "Run",
-    "launch",
-    "measure",
-    "run_exported",
-    "run_job",
-]
+from syncoll.mpi.collective import MpiCollective as MpiCollective
+from syncoll.mpi.exported import run_exported as run_exported
+from syncoll.mpi.launcher import launch as launch, run_job as run_job
+from syncoll.mpi.measuring import (
+    Job as Job,
+    MpiComparison as MpiComparison,
+    Result as Result,
+    Run as Run,
+    measure as measure,
+)

@@ -1,7 +1,5 @@
 """A synthesised algorithm, called like MPI's own collective."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,10 +69,10 @@ class MpiCollective:
 
     def __call__(
         self,
-        comm: MPI.Intracomm,
+        comm: "MPI.Intracomm",
         sendbuf: object,
         recvbuf: object,
-        op: ReduceOp | str | MPI.Op = ReduceOp.SUM,
+        op: "ReduceOp | str | MPI.Op" = ReduceOp.SUM,
         *,
         total: int | None = None,
     ) -> None:
@@ -261,7 +259,7 @@ class MpiCollective:
         return send, receive
 
 
-def _operation(op: ReduceOp | str | MPI.Op) -> ReduceOp:
+def _operation(op: "ReduceOp | str | MPI.Op") -> ReduceOp:
     if isinstance(op, str):
         known = [str(one) for one in ReduceOp]
         if op in known:

@@ -1,7 +1,5 @@
 """MPI itself, imported on demand, with a private communicator for each communicator of the user."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +25,7 @@ def mpi() -> Any:
     return MPI
 
 
-def private(comm: MPI.Intracomm) -> MPI.Intracomm:
+def private(comm: "MPI.Intracomm") -> "MPI.Intracomm":
     """A private copy of a communicator, which keeps messages apart from the user's.
 
     The first call for a communicator is a collective operation; later ones return the same copy,
@@ -43,7 +41,7 @@ def private(comm: MPI.Intracomm) -> MPI.Intracomm:
 
 @cache
 def _key() -> int:
-    def free(_comm: object, _key: int, copy: MPI.Intracomm) -> None:
+    def free(_comm: object, _key: int, copy: "MPI.Intracomm") -> None:
         copy.Free()
 
     key: int = mpi().Comm.Create_keyval(delete_fn=free)

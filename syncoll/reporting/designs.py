@@ -24,8 +24,8 @@ from syncoll.simulating import bus_factor, physical_network
 from syncoll.version import __version__
 from syncoll.wording import counted
 
-_STYLES = ("base.css", "charts.css", "design.css", "print.css")
-_SCRIPTS = ("data.js", "dom.js", "axes.js", "frontier.js", "sorting.js", "sizes.js", "machines.js")
+_STYLES = "base charts design print"
+_SCRIPTS = "data dom axes frontier sorting sizes machines"
 
 _MOST = 500
 """Machines on a page; dominated ones are left out first."""

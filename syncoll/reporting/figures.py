@@ -3,8 +3,6 @@
 Drawn with matplotlib (`pip install 'syncoll[plot]'`); the same values give the same file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,7 +16,6 @@ from syncoll.model import Topology
 from syncoll.model.counting import bound_loads
 from syncoll.planning import (
     Picture,
-    PictureFormat,
     cost_label,
     draw_frontier,
     require_matplotlib,
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FORMATS: tuple[PictureFormat, ...] = ("svg", "png")
 _MOST_NETWORKS = 8
 """Algorithms that have a figure of their steps, the first and last among them."""
 _MOST_STEPS = 12
@@ -62,16 +58,7 @@ def figures(subject: Subject, times: Times) -> dict[str, Picture]:
     return found
 
 
-def figure_files(subject: Subject, times: Times) -> dict[str, bytes]:
-    """The same as files, each as SVG and as PNG."""
-    return {
-        f"{name}.{style}": picture.content(style)
-        for name, picture in figures(subject, times).items()
-        for style in _FORMATS
-    }
-
-
-def _times(figure: Figure, subject: Subject, times: Times) -> None:
+def _times(figure: "Figure", subject: Subject, times: Times) -> None:
     axes = figure.subplots()
     simulated = times.simulated
     sizes: Sequence[float] = np.geomspace(1 << 10, 1 << 30, 81).tolist()
@@ -117,7 +104,7 @@ def _network(topology: Topology, entry: ReportEntry) -> Picture:
 
 
 def _steps(
-    figure: Figure, topology: Topology, entry: ReportEntry, steps: Sequence[int], columns: int
+    figure: "Figure", topology: Topology, entry: ReportEntry, steps: Sequence[int], columns: int
 ) -> None:
     """A small network for each step: how full the tightest limit of each link is."""
     from matplotlib.collections import LineCollection
@@ -147,7 +134,7 @@ def _steps(
         axes.set_title(f"step {step}, {counted(rounds, 'round')}", fontsize=8)
 
 
-def draw_nodes(axes: Axes, layout: NetworkLayout) -> None:
+def draw_nodes(axes: "Axes", layout: NetworkLayout) -> None:
     """Draws nodes at their places, with numbers if there are few, and switches as squares."""
     places, switches = layout.places, layout.switches
     if len(switches):

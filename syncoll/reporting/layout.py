@@ -7,8 +7,7 @@ as a circle.  Everything else is laid out by springs (Kamada & Kawai, An algorit
 general undirected graphs, 1989), begun from a circle.  `syncoll.reporting.switches` adds switches.
 """
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
@@ -186,43 +185,31 @@ def _grid_bends(
 
 def _boxes(topology: Topology) -> tuple[tuple[int, ...], ...]:
     """Nodes in boxes of one size, or nothing."""
-    for find in (_boxes_by_switches, _boxes_by_speed):
-        found = find(topology)
-        sizes = Counter(map(len, found))
+    for found in _possible_boxes(topology):
+        sizes = set(map(len, found))
         if len(found) > 1 and len(sizes) == 1 and min(sizes) > 1:
-            return found
+            return tuple(sorted(map(tuple, found)))
     return ()
 
 
-def _boxes_by_switches(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """The nodes whose fastest link leads to the same switch."""
-    if topology.fabric is None:
-        return ()
+def _possible_boxes(topology: Topology) -> Iterator[Collection[list[int]]]:
+    """The nodes whose fastest link leads to the same switch, then from the largest down the sets
+    of nodes joined by links that carry more than those between the sets."""
     members: dict[int, list[int]] = {}
-    for node, fastest in fastest_neighbours(topology.fabric).items():
-        members.setdefault(fastest, []).append(node)
-    covered = min(members, default=0) >= topology.num_nodes == sum(map(len, members.values()))
-    return tuple(sorted(map(tuple, members.values()))) if covered else ()
-
-
-def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """The largest sets of nodes joined by links that carry more than those between the sets."""
+    if topology.fabric is not None:
+        for node, fastest in fastest_neighbours(topology.fabric).items():
+            members.setdefault(fastest, []).append(node)
+    if min(members, default=0) >= topology.num_nodes == sum(map(len, members.values())):
+        yield members.values()
     share = [Fraction(0)] * len(topology.links)
-    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
-        each = bound.chunks_per_round / len(members)
-        for link in members.tolist():
+    for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
+        each = bound.chunks_per_round / len(links)
+        for link in links.tolist():
             share[link] = min(share[link] or each, each)
     for slow, fast in pairwise(sorted(set(share))):
-        if fast < _FASTER * slow:
-            continue
-        label = connected_by(topology, np.array([speed >= fast for speed in share]))
-        members_of: dict[int, list[int]] = {}
-        for node, box in enumerate(label.tolist()):
-            members_of.setdefault(box, []).append(node)
-        sizes = set(map(len, members_of.values()))
-        if len(members_of) > 1 and len(sizes) == 1 and min(sizes) > 1:
-            return tuple(sorted(map(tuple, members_of.values())))
-    return ()
+        if fast >= _FASTER * slow:
+            label = connected_by(topology, np.array([speed >= fast for speed in share]))
+            yield [np.flatnonzero(label == box).tolist() for box in np.unique(label)]
 
 
 def _box_places(

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -22,21 +22,8 @@ from syncoll.reporting.times import Times
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.version import __version__
 
-_STYLES = ("base.css", "charts.css", "print.css")
-_SCRIPTS = (
-    "data.js",
-    "dom.js",
-    "colours.js",
-    "axes.js",
-    "frontier.js",
-    "times.js",
-    "network.js",
-    "traffic.js",
-    "proofs.js",
-    "main.js",
-)
-"""In the order of their dependencies."""
-
+_STYLES = "base charts print"
+_SCRIPTS = "data dom colours axes frontier times network traffic proofs main"
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _SECTION = re.compile(r'<section id="(\w+)" data-nav="([^"]+)"(\{\{\w+\}\})?>')
 
@@ -59,18 +46,13 @@ def page(subject: Subject, times: Times) -> str:
     return filled("report.html", _STYLES, _SCRIPTS, places, data)
 
 
-def filled(
-    sections: str,
-    styles: Sequence[str],
-    scripts: Sequence[str],
-    places: Mapping[str, str],
-    data: Any,
-) -> str:
-    """A self-contained page of HTML with styles, scripts in the order of their dependencies, and
-    data.  The asset `sections` has the page's sections, each with its name in the navigation.  It
-    has places ``{{name}}`` for the HTML of `places`, as has ``shell.html``."""
-    style = "\n".join(map(_asset, styles))
-    script = "\n".join(['"use strict";', "(() => {", *map(_asset, scripts), "})();"])
+def filled(sections: str, styles: str, scripts: str, places: Mapping[str, str], data: Any) -> str:
+    """A self-contained page of HTML with styles and scripts, in the order of their dependencies,
+    and data.  The asset `sections` has the page's sections, each with its name in the navigation.
+    It has places ``{{name}}`` for the HTML of `places`, as has ``shell.html``."""
+    style = "\n".join(_asset(f"{name}.css") for name in styles.split())
+    parts = (_asset(f"{name}.js") for name in scripts.split())
+    script = "\n".join(['"use strict";', "(() => {", *parts, "})();"])
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'"

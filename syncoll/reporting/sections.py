@@ -31,16 +31,7 @@ from syncoll.version import __version__
 from syncoll.wording import counted, gap
 
 _OPTIONS = (
-    "strategy",
-    "k",
-    "max_steps",
-    "max_rounds",
-    "max_chunks",
-    "max_messages",
-    "tolerance",
-    "time_limit",
-    "work",
-    "point_limit",
+    "strategy k max_steps max_rounds max_chunks max_messages tolerance time_limit work point_limit"
 )
 """Settings of a search, in the order of its options."""
 
@@ -272,7 +263,7 @@ def _options(frontier: Frontier) -> Iterator[str]:
         del settings["max_chunks"]  # the search chose it, and went beyond it
     if frontier.families:  # a search that is given limits shows none
         settings |= {"max_steps": None, "max_chunks": None}
-    for name in _OPTIONS:
+    for name in _OPTIONS.split():
         value = settings.get(name)
         if value is not None and value != usual.get(name):
             limited = name.endswith("_limit") and isinstance(value, int | float)

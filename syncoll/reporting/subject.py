@@ -1,6 +1,5 @@
 """The subject of a report: a frontier, an answer or an algorithm, with its checks."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -79,19 +78,6 @@ class Subject:
             ]
         topology, collective = frontier.topology, frontier.collective
         return cls(topology, collective, tuple(entries), frontier, checked, "", source, digest)
-
-    @classmethod
-    def of_answer(
-        cls,
-        topology: Topology,
-        collective: str,
-        algorithms: Sequence[StoredAlgorithm],
-        answer: str,
-        source: str = "",
-    ) -> "Subject":
-        """An answer to one question, which may have no algorithm."""
-        entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
-        return cls(topology, collective, entries, None, None, answer, source)
 
     @property
     def stored(self) -> list[StoredAlgorithm]:

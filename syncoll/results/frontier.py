@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -143,6 +143,11 @@ class OpenClaim:
             steps = f"{self.least_steps} to {self.most_steps} steps"
         costs = f"from {self.low}" + (f" to below {self.high}" if self.high is not None else "")
         return f"{steps}, bandwidth cost {costs}: {self.reason}"
+
+    def scaled(self, factor: Fraction) -> OpenClaim:
+        """With bandwidth costs times `factor`."""
+        high = None if self.high is None else self.high * factor
+        return replace(self, low=self.low * factor, high=high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,6 @@ A search asks for instances and waits for the answers in its own order.  A singl
 instance when its answer is requested; a pool decides several at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -68,7 +66,7 @@ class AnswerSource:
         solver: Solver | None,
         *,
         pool: SolverPool | None = None,
-        memory: CachedSolutions | None = None,
+        memory: "CachedSolutions | None" = None,
         prove: Callable[..., RoundsBound] = rounds_bound,
         seeding: Seeding | None = None,
         further: Callable[..., RoundsBound] | None = None,
@@ -87,12 +85,12 @@ class AnswerSource:
         """Number of instances worth asking for at once."""
         return 1 if self.pool is None else self.pool.width
 
-    def bounds_of(self, request: SearchRequest) -> BoundsTable:
+    def bounds_of(self, request: "SearchRequest") -> BoundsTable:
         """A new table of bounds."""
         collective = request.collective.plain or request.collective  # bounds hold for both
         return BoundsTable(request.topology, collective, self.prove, further=self.further)
 
-    def of(self, collective: Collective) -> AnswerSource:
+    def of(self, collective: Collective) -> "AnswerSource":
         """The answers for a collective: solvers know nothing of associations."""
         if collective.plain is None:
             return self

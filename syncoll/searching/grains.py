@@ -57,21 +57,13 @@ class InGrains:
         factor, settings = Fraction(1, self._each), dict(found.settings)
         if settings.get("max_rounds") is not None:
             settings["max_rounds"] = exact(self._request.max_rounds)
-        claims = (
-            replace(
-                claim,
-                low=claim.low * factor,
-                high=None if claim.high is None else claim.high * factor,
-            )
-            for claim in found.open
-        )
         return replace(
             found,
             topology=self._request.topology,
             points=tuple(map(self.point, found.points)),
             families=tuple(map(self._family, found.families)),
             settings=settings,
-            open=tuple(claims),
+            open=tuple(claim.scaled(factor) for claim in found.open),
             least_bandwidth=found.least_bandwidth * factor,
             evidence=None if found.evidence is None else found.evidence.scaled(factor),
             refuted=tuple(one.scaled(factor) for one in found.refuted),

@@ -134,14 +134,6 @@ class Dual:
         scope = re.sub(rf"C <= {found.evidence.max_chunks}\b", f"C <= {limit}", found.scope)
         points = tuple(map(self._point, found.points))
         self._waiting, self._reserve.seconds = 0, 0.0
-        claims = (
-            replace(
-                claim,
-                low=claim.low / per_dual,
-                high=None if claim.high is None else claim.high / per_dual,
-            )
-            for claim in found.open
-        )
         return replace(
             found,
             topology=request.topology,
@@ -150,7 +142,7 @@ class Dual:
             scope=f"inverses of {found.collective}: {scope}",
             settings=settings,
             refuted=(),
-            open=tuple(claims),
+            open=tuple(claim.scaled(1 / per_dual) for claim in found.open),
             least_bandwidth=found.least_bandwidth / per_dual,
             evidence=evidence,
             families=tuple(map(self._family, found.families)),

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless a limit for each point says otherwise."""
 
-
-def _log(text: str) -> None:
-    logging.getLogger("syncoll").warning(text)
+_log = logging.getLogger("syncoll").warning
 
 
 class Session(Names):

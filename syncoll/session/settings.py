@@ -23,6 +23,8 @@ STORE_VARIABLE = "SYNCOLL_STORE"
 
 _LARGEST_SEED = (1 << 31) - 1
 _MOST_JOBS = 1024
+_OF_SOLVERS = "encoding encoding_options seeds jobs store threads memory_limit"
+"""Settings that mean nothing without a solver."""
 
 
 class SolverOptions(TypedDict, total=False):
@@ -183,15 +185,7 @@ class Settings:
 
         Raises `UsageError` naming a setting that a solver would need.
         """
-        for name in (
-            "encoding",
-            "encoding_options",
-            "seeds",
-            "jobs",
-            "store",
-            "threads",
-            "memory_limit",
-        ):
+        for name in _OF_SOLVERS.split():
             if getattr(self, name):
                 raise UsageError(
                     f"{argument(name)} means nothing to the seed {seed}, which asks no solver"

@@ -22,11 +22,6 @@ How = Callable[[Solver, Instance, float | None], Solution]
 """Decides an instance within a time limit."""
 
 
-def solve_plainly(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
-    """Decides an instance without changes."""
-    return solver.solve(instance, seconds=seconds)
-
-
 class SolverPool:
     """Decides instances on threads.  Thread-safe.
 
@@ -60,7 +55,7 @@ class SolverPool:
         self.close()
 
     def submit(
-        self, instance: Instance, seconds: float | None = None, *, how: How = solve_plainly
+        self, instance: Instance, seconds: float | None = None, *, how: How | None = None
     ) -> Future[Solution]:
         """Submits an instance; raises `UsageError` if the pool is closed.
 
@@ -125,12 +120,14 @@ class SolverPool:
             self._idle.append(solver)
 
     def _decide(
-        self, instance: Instance, seconds: float | None, how: How, stop: threading.Event
+        self, instance: Instance, seconds: float | None, how: How | None, stop: threading.Event
     ) -> Solution:
         with self._borrowed() as solver:
             solver.stop_when = stop.is_set
             try:
-                return how(solver, instance, seconds)
+                if how is not None:
+                    return how(solver, instance, seconds)
+                return solver.solve(instance, seconds=seconds)
             finally:
                 if stop.is_set():
                     solver.close()  # it may never be used again

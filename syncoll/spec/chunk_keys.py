@@ -7,8 +7,6 @@ values, since expressions have no side effects.  A condition with a part that ca
 for every chunk (if it only counts under a condition) has no keys: all chunks differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -44,7 +42,7 @@ class _NoKeysError(Exception):
 
 
 def alike(
-    evaluator: Evaluator, relation: Relation, total: int, span: Span
+    evaluator: "Evaluator", relation: Relation, total: int, span: Span
 ) -> tuple[IntArray, IntArray]:
     """The first chunk of each class that a relation treats alike, and ``[G]`` the classes."""
     every = np.arange(total, dtype=np.int64)
@@ -62,7 +60,7 @@ def alike(
 
 
 def _of_relation(
-    evaluator: Evaluator, relation: Relation, chunk: IntArray, span: Span
+    evaluator: "Evaluator", relation: Relation, chunk: IntArray, span: Span
 ) -> Iterator[IntArray]:
     """The keys of a relation for some chunks and every node."""
     # A relation that is named twice is visited twice, and so may be one inside another.
@@ -83,7 +81,7 @@ def _of_relation(
 
 
 def _of(
-    evaluator: Evaluator, expr: Node, scope: NameScope, chunk: str, unknown: frozenset[str]
+    evaluator: "Evaluator", expr: Node, scope: NameScope, chunk: str, unknown: frozenset[str]
 ) -> Iterator[IntArray]:
     """The keys of an expression in which `unknown` names have a value for each cell only."""
     names = _names(expr)

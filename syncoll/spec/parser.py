@@ -4,8 +4,6 @@ The callbacks run while the parser reduces, so there is no tree to walk and noth
 however deeply a text nests.  The grammar is compiled on first use, and kept for the next process.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import threading
@@ -88,14 +86,14 @@ def _parse(
 
 
 @cache
-def _compiled() -> tuple[Lark, Builder]:
+def _compiled() -> "tuple[Lark, Builder]":
     from lark import Lark
 
     from syncoll.spec.builder import Builder
 
     builder = Builder()
 
-    def refuse_reserved(token: Token) -> Token:
+    def refuse_reserved(token: "Token") -> "Token":
         if str(token) in RESERVED:
             raise builder.token_span(token).error(
                 f"`{token}` is a word of the language and cannot be a name here",

@@ -1,7 +1,5 @@
 """Values of expressions, besides numbers, Booleans and columns of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,10 +25,10 @@ class NotVectorisable(Exception):  # noqa: N818 - caught inside this package, ne
 class NameScope:
     """The names that an expression can see: its own, then the names of its file."""
 
-    module: Module
+    module: "Module"
     names: Mapping[str, Any]
 
-    def having(self, **more: Any) -> NameScope:
+    def having(self, **more: Any) -> "NameScope":
         """The same scope with further names."""
         return NameScope(self.module, {**self.names, **more})
 
@@ -57,7 +55,7 @@ class Matrix(tuple[tuple[int, ...], ...]):
     name: str
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[int, ...]], name: str) -> Matrix:
+    def of(cls, rows: Iterable[tuple[int, ...]], name: str) -> "Matrix":
         """Rows with a name for results."""
         made = cls(rows)
         made.name = name

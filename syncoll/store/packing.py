@@ -38,11 +38,9 @@ _TYPES = ("<u1", "<u2", "<u4", "<i8")
 _DAMAGE = (
     ValueError,
     TypeError,
-    KeyError,
-    IndexError,
+    LookupError,
     AttributeError,
-    OverflowError,
-    ZeroDivisionError,
+    ArithmeticError,
     RecursionError,
     msgspec.MsgspecError,
     zlib.error,

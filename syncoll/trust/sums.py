@@ -10,8 +10,6 @@ every node of post ends with all contributions.  This is sufficient, not necessa
 replays the other chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -40,7 +38,7 @@ class _Moves:
     step: IntArray
     words: KeyArray
 
-    def of_rows(self, low: int, high: int) -> _Moves:
+    def of_rows(self, low: int, high: int) -> "_Moves":
         """The data of some rows, counted from `low`."""
         own = np.flatnonzero((self.row >= low) & (self.row < high))
         if len(own) == len(self.row):

@@ -45,7 +45,7 @@ def test_odd_ones() -> None:
     made = syncoll.report(BEFORE / "outcome_sat.json", classics=False)
     assert "frontier" not in made.figures()
     assert "frontier" not in figures(subject, made.times)
-    nothing = Subject.of_answer(subject.topology, "broadcast", (), "unsat")
+    nothing = Subject(subject.topology, "broadcast", (), answer="unsat")
     with pytest.raises(UsageError, match="no algorithm"):
         figures(nothing, Times.of(nothing, made.times.model, "given", "given"))
 

@@ -19,7 +19,7 @@ from syncoll.cli.main import main
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Topology
-from syncoll.reporting import Subject
+from syncoll.reporting import ReportEntry, Subject
 from syncoll.reporting.markup import text
 from syncoll.results import Frontier
 from syncoll.wording import gap
@@ -147,7 +147,7 @@ def test_an_undecided_answer_is_not_called_impossible() -> None:
     document = json.loads((BEFORE / "outcome_unsat.json").read_text())
     topology = syncoll.load(BEFORE / "frontier_shared.json").topology
     answer = "unknown: with C = 1, S = 1, R = 1 (time limit)."
-    html = shown(Subject.of_answer(topology, document["collective"], (), answer))
+    html = shown(Subject(topology, document["collective"], (), answer=answer))
     assert answer in html
     assert "unsat" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
 
@@ -190,7 +190,7 @@ def test_bounds_alone(tmp_path: Path) -> None:
 def test_an_algorithm_of_images() -> None:
     instance, algorithm = random_orbit(0)
     stored = StoredAlgorithm(instance, algorithm, "algorithm")
-    subject = Subject.of_answer(instance.topology, instance.collective, [stored], "An algorithm.")
+    subject = Subject(instance.topology, instance.collective, (ReportEntry(stored, "open", ""),))
     (one,) = data_of(shown(subject))["algorithms"]
     assert one["sends"] == algorithm.num_sends
 

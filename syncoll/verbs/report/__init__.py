@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from syncoll.errors import UsageError, VerificationError
     from syncoll.model import Instance
     from syncoll.planning import members_for
-    from syncoll.reporting import MESSAGES, Subject, Times
+    from syncoll.reporting import MESSAGES, ReportEntry, Subject, Times
     from syncoll.reporting.page import page
     from syncoll.reporting.times import DESCRIBED, usual_model
     from syncoll.results import Frontier, Point
@@ -161,17 +161,18 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
         require_valid(source.instance, source.algorithm)
     elif not isinstance(source, StoredFile):
         raise UsageError(f"{source!r} is not a frontier, an algorithm or a file of one")
-    algorithms = tuple(algorithms_of(source, "report", topology, collective))
+    algorithms = algorithms_of(source, "report", topology, collective)
     if isinstance(source, StoredFile) and not algorithms:
         asked = source.instances[0]
         verdict, reason = (str(source.document.get(key, "")) for key in ("verdict", "reason"))
         answer = f"{verdict or 'no algorithm'}: {asked.collective} with {_costs(asked)}"
         answer += f" ({reason})." if reason else "."
-        return Subject.of_answer(source.topology, source.collective, (), answer, name)
-    instance, answer = algorithms[0].instance, f"An algorithm of {_costs(algorithms[0])}"
-    about = instance.topology, instance.collective
-    answer = f"{answer}, replayed send by send.  {algorithms[0].derived}".rstrip()
-    return Subject.of_answer(*about, algorithms, answer, name)
+    else:
+        asked = algorithms[0].instance
+        answer = f"An algorithm of {_costs(algorithms[0])}, replayed send by send.  "
+        answer = (answer + algorithms[0].derived).rstrip()
+    entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
+    return Subject(asked.topology, asked.collective, entries, answer=answer, source=name)
 
 
 def _costs(one: Instance | StoredAlgorithm) -> str:

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from syncoll.documents import write_atomically, write_folder
 from syncoll.pages import Page
 from syncoll.planning import Picture
-from syncoll.reporting import Subject, Times, figure_files, figures, framed
+from syncoll.planning.plot import PictureFormat
+from syncoll.reporting import Subject, Times, figures, framed
 from syncoll.verbs.result import Displayable
 from syncoll.wording import counted
 
@@ -47,7 +49,9 @@ class ReportResult(Displayable):
 
         Raises `UsageError` as `figures`, and if they cannot be written.
         """
-        write_folder(Path(folder), figure_files(self.subject, self.times))
+        pictures, styles = self.figures().items(), get_args(PictureFormat)
+        files = {f"{name}.{s}": made.content(s) for name, made in pictures for s in styles}
+        write_folder(Path(folder), files)
 
     def save(self, path: str | Path) -> None:
         """Writes the page.  Raises `UsageError` if it cannot be written."""
