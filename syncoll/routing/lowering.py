@@ -147,7 +147,7 @@ def route(
                 break
             going = [dealer.idlest(routes)]
         for switch in going:
-            dealer.remove(switch)
+            remove_switch(dealer.network, switch)
             closed.discard(switch)
         removed += going
         capacities, pieces = dealer.capacities(), dealer.network.pieces
@@ -171,16 +171,11 @@ def route(
 
 def _without_loops(path: Path) -> Path:
     """A path that visits no vertex twice; exact removal may have sent it in circles."""
-    place: dict[int, int] = {}
-    kept: list[int] = []
-    for vertex in path:
-        if vertex in place:
-            for other in kept[place[vertex] + 1 :]:
-                del place[other]
-            del kept[place[vertex] + 1 :]
-        else:
-            place[vertex] = len(kept)
-            kept.append(vertex)
+    last = {vertex: place for place, vertex in enumerate(path)}
+    kept, place = [], 0
+    while place < len(path):
+        kept.append(path[place])
+        place = last[path[place]] + 1
     return tuple(kept)
 
 
@@ -291,10 +286,6 @@ class _Dealer:
         network = self.network
         ends = {*network.into[switch], *network.out[switch]}
         return any(network.is_terminal[v] for v in ends) and bypass_transit(network, switch)
-
-    def remove(self, switch: int) -> None:
-        """Deals out all of a switch."""
-        remove_switch(self.network, switch)
 
     def capacities(self) -> _Capacities:
         """The remaining bandwidths, in the fabric's measure."""

@@ -7,7 +7,6 @@ group of vertices loses no routing information; a path starts and ends at vertic
 that lie inside the two ends of the link.  `FlowNetwork` finds maximum flows (OR-Tools).
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -179,9 +178,8 @@ class Network:
     def distances(self) -> dict[int, int]:
         """From each vertex to the next terminal, along the links."""
         distance = dict.fromkeys(self.terminals, 0)
-        waiting = deque(self.terminals)
-        while waiting:
-            v = waiting.popleft()
+        waiting = [*self.terminals]
+        for v in waiting:
             for u in self.into[v]:
                 if u not in distance:
                     distance[u] = distance[v] + 1

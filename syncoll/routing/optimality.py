@@ -7,7 +7,7 @@ flow that falls short shows a violated cut, whose own ratio is the next x.  x on
 that passed once passes for good, and the last cut is the certificate.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -221,7 +221,8 @@ class _Search:
         everything = frozenset(range(self.fabric.num_vertices))
         total = sum(self.weights)
         parts: list[tuple[Fraction, frozenset[int]]] = []
-        for part in self._parts():
+        singles = [[v] for v in range(self.fabric.num_nodes)]
+        for part in map(frozenset[int], (*singles, *wide_parts(self.network))):
             nodes = [v for v in part if v < self.fabric.num_nodes]
             leaving = entering = 0
             for v in part:
@@ -237,12 +238,6 @@ class _Search:
             if ratio == worst:
                 self.offer(cut)
                 break
-
-    def _parts(self) -> Iterable[frozenset[int]]:
-        for v in range(self.fabric.num_nodes):
-            yield frozenset([v])
-        for part in wide_parts(self.network):
-            yield frozenset(part)
 
     def run(self) -> None:
         """Lets each compute node's flow find the cuts that are worse."""

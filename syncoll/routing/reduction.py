@@ -8,6 +8,7 @@ as one vertex.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -84,24 +85,16 @@ def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()
         need: cuts below this capacity must survive; `Network.need` for violated cuts.
         trust: sets of vertices to try before others.
     """
-    parent = list(range(network.num_vertices))
-
-    def find(v: int) -> int:
-        while parent[v] != v:
-            parent[v] = parent[parent[v]]
-            v = parent[v]
-        return v
-
     tested: dict[object, bool] = {}
     live = [v for v in range(network.num_vertices) if network.out[v] or network.into[v]]
+    group_of = {v: [v] for v in range(network.num_vertices)}
     grouped: set[int] = set()
 
     def merge(members: Sequence[int]) -> None:
-        roots = {find(v) for v in members}
-        if len(roots) > 1 and is_robust(network, members, need, tested):
-            first = min(roots)
-            for root in roots:
-                parent[root] = first
+        parts = {group_of[v][0]: group_of[v] for v in members}
+        if len(parts) > 1 and is_robust(network, members, need, tested):
+            whole = sorted(chain.from_iterable(parts.values()))
+            group_of.update(dict.fromkeys(whole, whole))
             grouped.update(members)
 
     for members in trust:
@@ -109,10 +102,7 @@ def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()
     if len(grouped) < len(live):
         for members in wide_parts(network, [need]):
             merge(members)
-    groups: dict[int, list[int]] = {}
-    for v in live:
-        groups.setdefault(find(v), []).append(v)
-    return sorted(groups.values())
+    return sorted({group_of[v][0]: group_of[v] for v in live}.values())
 
 
 def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[list[int]]:

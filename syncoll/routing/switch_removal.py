@@ -161,7 +161,8 @@ def _remove_all(
     network: Network, guess: bool, rail: Callable[[int], int], outside: Collection[int] = ()
 ) -> tuple[Pieces, Groups]:
     """Removes every switch, farthest from terminals first; returns loops and trusted groups."""
-    order = _outermost_last(network)
+    distance = network.distances()
+    order = sorted(network.switches(), key=lambda w: (-distance.get(w, 0), w))
     avoid = {w: _avoid(network, w, outside) for w in order}
     if guess:
         trial = network.copy()
@@ -258,12 +259,6 @@ def _trim_uplinks(network: Network) -> bool:
                 network.take(w, u, c - share)
                 trimmed = True
     return trimmed
-
-
-def _outermost_last(network: Network) -> list[int]:
-    """Switches by falling distance from the terminals."""
-    distance = network.distances()
-    return sorted(network.switches(), key=lambda w: (-distance.get(w, 0), w))
 
 
 def _put_back(network: Network, small: Network, loops: Pieces, position: Sequence[int]) -> None:
