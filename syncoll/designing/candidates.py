@@ -7,6 +7,7 @@ bandwidths included, so only isomorphic ones count as the same.
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,7 +17,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Link, Topology
 from syncoll.planning.plan import unit_bandwidth
 from syncoll.progress import report
 from syncoll.routing import as_topology
@@ -30,7 +31,6 @@ _OF_COSTS = ("P", "ports", "links")
 
 _PROGRESS_SECONDS = 0.5
 """Interval of progress messages."""
-
 
 _MOST_EDGES = 50_000
 """Most edges of a graph that is tested for isomorphism."""
@@ -116,17 +116,11 @@ class BuildCosts:
 
 def ports_of(topology: Topology) -> list[int]:
     """``[P]``: the larger of each node's numbers of links out and in."""
-    nodes, fabric = topology.num_nodes, topology.fabric
-    leaving, entering = [0] * nodes, [0] * nodes
-    ends = topology.links
-    if fabric is not None:
-        ends = tuple((link.source, link.destination) for link in fabric.links)
-    for a, b in ends:
-        if a < nodes:
-            leaving[a] += 1
-        if b < nodes:
-            entering[b] += 1
-    return [max(both) for both in zip(leaving, entering, strict=True)]
+    ends: Sequence[Link] = topology.links
+    if topology.fabric is not None:
+        ends = [(link.source, link.destination) for link in topology.fabric.links]
+    leaving, entering = Counter(a for a, _ in ends), Counter(b for _, b in ends)
+    return [max(leaving[node], entering[node]) for node in range(topology.num_nodes)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ numbers.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from syncoll.damage.damage import Damage, Vertex
+from syncoll.damage.damage import Damage
 from syncoll.damage.damaged import cables_of
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.documents.folder import FrontierFolder
@@ -86,20 +86,14 @@ def single_failures(
 def _damage(
     thing: Sequence[int], nodes: int, links: set[tuple[int, int]], kind: FailureKind
 ) -> Damage:
-    vertices = [_vertex(one, nodes) for one in thing]
+    vertices = [(one >= nodes, one - nodes * (one >= nodes)) for one in thing]
     if len(vertices) == 1:
         damage = Damage("", vertex=vertices[0])
     else:
-        a, b = thing
-        if (a, b) not in links:  # the link has one direction
-            a, b = b, a
-        both = kind is FailureKind.CABLES and (b, a) in links
-        damage = Damage("", (_vertex(a, nodes), _vertex(b, nodes)), both)
-    return Damage(damage.words, damage.ends, damage.both_ways, damage.vertex)
-
-
-def _vertex(number: int, nodes: int) -> Vertex:
-    return number >= nodes, number - nodes if number >= nodes else number
+        there, back = ((thing[i], thing[1 - i]) in links for i in (0, 1))
+        one, other = vertices if there else vertices[::-1]  # the link may have one direction
+        damage = Damage("", (one, other), kind is FailureKind.CABLES and there and back)
+    return replace(damage, text=damage.words)
 
 
 def _automorphisms(topology: Topology, collective: Collective) -> Iterator[list[int]]:

@@ -221,17 +221,13 @@ class Builder(ExpressionBuilder):
     # Statements --------------------------------------------------------------------------------
 
     def _statement(self, children: Children) -> Node:
-        word, value = children
-        return syntax.Statement(str(word), value, span=self.whole(children))
+        return syntax.Statement(str(children[0]), children[-1], span=self.whole(children))
 
-    nodes = switches = chunks = size = pre = post = _statement
+    nodes = switches = chunks = size = pre = post = round_grain = _statement
 
     def round_unit(self, children: Children) -> Node:
         _, value, rate = children
         return syntax.RoundUnit(value, self._rate(rate), span=self.whole(children))
-
-    def round_grain(self, children: Children) -> Node:
-        return syntax.RoundGrain(children[-1], span=self.whole(children))
 
     def _rate(self, token: Token) -> syntax.Rate:
         factor = _RATES.get(str(token))
@@ -421,11 +417,7 @@ class Builder(ExpressionBuilder):
 
 def _keyword(node: Node) -> str:
     """The word that begins a statement; empty if it may be repeated."""
-    words: dict[type[Node], str] = {
-        syntax.RoundUnit: "unit",
-        syntax.RoundGrain: "rounds",
-        syntax.Irregular: "irregular",
-    }
+    words: dict[type[Node], str] = {syntax.RoundUnit: "unit", syntax.Irregular: "irregular"}
     if isinstance(node, syntax.Statement | syntax.Setting):
         return node.keyword
     return words.get(type(node), "")

@@ -30,7 +30,7 @@ from syncoll.spec.parser import parse_file
 from syncoll.spec.resolver import check_definition, find_circles, used_by, used_first
 from syncoll.spec.source import read_source
 from syncoll.spec.syntax import Definition, Expr, Node
-from syncoll.spec.values import NameScope, Relation, kind_of
+from syncoll.spec.values import NameScope, Relation
 
 _BEGINS = re.compile(r"^(?:relation|collective|topology|search|let|import)\b", re.MULTILINE)
 
@@ -217,16 +217,11 @@ class Trials:
         if size is not None:
             ambient.nodes, ambient.chunks = size
             ambient.total = ambient.nodes * ambient.chunks
-        evaluator = Evaluator(ambient)
+        evaluator, span = Evaluator(ambient), definition.body.span
         names = evaluator.bind(definition, scope, (), scope, definition.name_span)
-        body = definition.body
-        value = evaluator.value(body, NameScope(self._module, names), None)
-        if definition.is_relation and not isinstance(value, Relation):
-            raise body.span.error(
-                f"relation `{definition.name}` is defined as {kind_of(value)}", "a relation"
-            )
+        value = evaluator.body(definition, NameScope(self._module, names), span, None)
         if isinstance(value, Relation) and ambient.nodes is not None and ambient.total is not None:
-            table_of(evaluator, value, ambient.total, ambient.nodes, body.span)
+            table_of(evaluator, value, ambient.total, ambient.nodes, span)
         return value
 
     def _collective(self, definition: Definition, collective: Collective) -> str:

@@ -180,7 +180,7 @@ class Evaluator:
         if definition.parameters:
             return self._no_arguments(definition, expr)
         if definition not in self._constants:
-            self._constants[definition] = self._body(
+            self._constants[definition] = self.body(
                 definition, NameScope(found.module, {}), expr.span, mask
             )
         return self._constants[definition]
@@ -188,9 +188,10 @@ class Evaluator:
     def _no_arguments(self, definition: syntax.ValueDefinition, expr: syntax.Name) -> Any:
         raise expr.span.error(f"`{expr.id}` needs arguments", f"`{definition.signature}`")
 
-    def _body(
+    def body(
         self, definition: syntax.ValueDefinition, scope: NameScope, span: Span, mask: Mask
     ) -> Any:
+        """The value of a definition in the scope of its arguments; see `value`."""
         if definition in self._active:
             raise span.error(
                 f"`{definition.name}` is defined in terms of itself",
@@ -338,7 +339,7 @@ class Evaluator:
         inner = NameScope(home.module, {**home.names, **names})
         call = BlamedCall(Found(definition, home.module), expr.arguments, expr.span)
         with blaming(call, late=True):
-            return self._body(definition, inner, expr.name_span, mask)
+            return self.body(definition, inner, expr.name_span, mask)
 
     # Statements --------------------------------------------------------------------------------
 

@@ -274,8 +274,8 @@ class Label(Node):
 
 
 class Statement(Node):
-    """A statement with one expression: ``nodes``, ``switches``, ``chunks``, ``size``, ``pre``,
-    ``post``."""
+    """A statement with one expression: ``nodes``, ``switches``, ``rounds per``, ``chunks``,
+    ``size``, ``pre``, ``post``."""
 
     keyword: str
     value: Expr
@@ -303,12 +303,6 @@ class RoundUnit(Node):
 
     value: Expr
     rate: Rate
-
-
-class RoundGrain(Node):
-    """``rounds per …``: the grain, a part of a round."""
-
-    value: Expr
 
 
 class Latency(Node):

@@ -24,6 +24,17 @@ _Bandwidth = Fraction | None
 _Figures = tuple[_Bandwidth, Fraction | None, tuple[tuple[str, Fraction], ...]]
 _Row = tuple[Link, _Figures, str]
 
+_MIXED = {
+    ("unit", True): "a bandwidth with a unit, but the one in line {} has none",
+    ("unit", False): "a bandwidth without a unit, but the one in line {} has one",
+    ("latency", True): "a latency, but the link in line {} has none",
+    ("latency", False): "a link without a latency, but the link in line {} has one",
+}
+_FOR_ALL = {
+    "unit": "units such as GB/s for all bandwidths of a topology, or none: chunks per round",
+    "latency": "latencies for all links of a topology, or for none",
+}
+
 
 class TopologyBuilder:
     """Expands a topology definition whose parameters have values: `read` it, then get the network.
@@ -38,8 +49,7 @@ class TopologyBuilder:
         self.nodes = self.switches = 0
         self.unit: Fraction | None = None
         self.grains: int | None = None
-        self.measured: tuple[bool, Span] | None = None
-        self.timed: tuple[bool, Span] | None = None
+        self.given: dict[str, tuple[bool, Span]] = {}
         self.links: dict[Link, tuple[_Figures, str, Span]] = {}
         self.later: list[tuple[syntax.SharedStatement, NameScope]] = []
         self.shared: list[BandwidthBound] = []
@@ -51,7 +61,7 @@ class TopologyBuilder:
     @property
     def in_gigabytes(self) -> bool:
         """Whether bandwidths have units."""
-        return self.measured is not None and self.measured[0]
+        return self.given.get("unit", (False, None))[0]
 
     def read(self, scope: NameScope, *, to_nodes: bool = False) -> None:
         """Reads the statements, at most `to_nodes`; shared bounds wait for the links."""
@@ -61,13 +71,13 @@ class TopologyBuilder:
             if isinstance(statement, syntax.Statement):
                 if statement.keyword == "switches":
                     self._set_switches(statement, scope)
+                elif statement.keyword == "rounds":
+                    self._set_grain(statement.value, scope)
                 else:
                     count = self._count(statement.value, scope, 1, "node")
                     self.nodes = self.evaluator.ambient.nodes = count
             elif isinstance(statement, syntax.RoundUnit):
                 self._set_unit(statement, scope)
-            elif isinstance(statement, syntax.RoundGrain):
-                self._set_grain(statement, scope)
             elif isinstance(statement, syntax.ValueDefinition):
                 scope = self.evaluator.let(statement, scope)
             elif isinstance(statement, syntax.Require):
@@ -134,9 +144,10 @@ class TopologyBuilder:
                 )
         every = (*bounds, *self.shared)
         fabric = None
-        if self.timed is not None and self.timed[0]:
+        timed, first = self.given.get("latency", (False, self.definition.span))
+        if timed:
             if self.later:
-                raise self.timed[1].error(
+                raise first.error(
                     "a latency in a topology with shared bounds",
                     "a switch on the path of the links, or no latencies",
                 )
@@ -179,7 +190,7 @@ class TopologyBuilder:
                 self.does[statement.keyword][vertex] = None
 
     def _set_unit(self, statement: syntax.RoundUnit, scope: NameScope) -> None:
-        self._measure(statement.rate.span, in_gigabytes=True)
+        self._require_alike("unit", statement.rate.span, given=True)
         value = Fraction(self.evaluator.number(statement.value, scope))
         if value <= 0:
             raise statement.value.span.error(
@@ -187,41 +198,20 @@ class TopologyBuilder:
             )
         self.unit = value * statement.rate.factor
 
-    def _set_grain(self, statement: syntax.RoundGrain, scope: NameScope) -> None:
-        value = Fraction(self.evaluator.number(statement.value, scope))
+    def _set_grain(self, expr: Expr, scope: NameScope) -> None:
+        value = Fraction(self.evaluator.number(expr, scope))
         if value.numerator != 1 or value.denominator > MOST_GRAINS:
-            raise statement.value.span.error(
+            raise expr.span.error(
                 f"rounds per {value}",
                 f"a fraction of a round from 1/{MOST_GRAINS:,} to 1, such as 1/9",
             )
         self.grains = value.denominator
 
-    def _measure(self, span: Span, *, in_gigabytes: bool) -> None:
-        """Records whether bandwidths have units, the same for all of a topology."""
-        self.measured = self.measured or (in_gigabytes, span)
-        known, first = self.measured
-        if in_gigabytes and not known:
-            raise span.error(
-                f"a bandwidth with a unit, but the one in line {first.line} has none",
-                "units for all bandwidths of a topology, or for none",
-            )
-        if known and not in_gigabytes:
-            raise span.error(
-                f"a bandwidth without a unit, but the one in line {first.line} has one",
-                "a unit such as GB/s after it; plain numbers are chunks per round",
-            )
-
-    def _time(self, span: Span, *, timed: bool) -> None:
-        """Records whether links have latencies, the same for all of a topology."""
-        self.timed = self.timed or (timed, span)
-        if self.timed[0] != timed:
-            line = self.timed[1].line
-            raise span.error(
-                f"a latency, but the link in line {line} has none"
-                if timed
-                else f"a link without a latency, but the link in line {line} has one",
-                "latencies for all links of a topology, or for none",
-            )
+    def _require_alike(self, what: str, span: Span, *, given: bool) -> None:
+        """Records whether a unit or a latency is given, the same for all links of a topology."""
+        known, first = self.given.setdefault(what, (given, span))
+        if known != given:
+            raise span.error(_MIXED[what, given].format(first.line), _FOR_ALL[what])
 
     # Links -------------------------------------------------------------------------------------
 
@@ -282,10 +272,11 @@ class TopologyBuilder:
         factor = Fraction(1)
         if statement.bandwidth is not None:
             where = statement.bandwidth if statement.rate is None else statement.rate
-            self._measure(where.span, in_gigabytes=statement.rate is not None)
+            self._require_alike("unit", where.span, given=statement.rate is not None)
             if statement.rate is not None:
                 factor = statement.rate.factor
-        self._time(pair.span if latency is None else latency.span, timed=latency is not None)
+        timed = pair if latency is None else latency
+        self._require_alike("latency", timed.span, given=latency is not None)
         evaluator.spend(size * 30, statement.span)
         sources, destinations = (_listed(end, size) for end in ends)
         known = cache(lambda b: None if b is None else Fraction(b) * factor)
