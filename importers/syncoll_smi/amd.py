@@ -11,7 +11,7 @@ from syncoll.plugins import Imported, OptionValue
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
 from syncoll_smi.options import link_speed, pcie_option
 from syncoll_smi.pcie import named
-from syncoll_smi.xgmi import SmiReport, machine_of, titled_matrices
+from syncoll_smi.xgmi import machine_of, titled_matrices
 
 _OWNER = "importer amd-smi"
 _COMMAND = "amd-smi topology"
@@ -31,10 +31,7 @@ class AmdSmiImporter:
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         found = tables_of_json(text) if is_json(text) else _printed(text)
-        types, hops, weights, bandwidths = (found.get(title) for title in _NEEDED)
-        assert types is not None
-        report = SmiReport(types, hops, weights, bandwidths, (), _COMMAND)
-        return machine_of(report, speed, pcie)
+        return machine_of(found, speed, pcie, _COMMAND)
 
 
 def _printed(text: str) -> dict[str, DeviceMatrix]:

@@ -6,7 +6,6 @@ but not the number of links.  A pair that xGMI joins in one hop has a link; more
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.importing import Machine, TextError
@@ -20,18 +19,6 @@ _PCIE = ("PCIE", "PCI")
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
-@dataclass(frozen=True)
-class SmiReport:
-    """A tool's cells for pairs (kind, hops, weights, MB/s as least-most), NUMA nodes, command."""
-
-    types: DeviceMatrix
-    hops: DeviceMatrix | None
-    weights: DeviceMatrix | None
-    bandwidths: DeviceMatrix | None
-    sockets: tuple[str, ...]
-    command: str
-
-
 def titled_matrices(
     lines: Sequence[Line],
     title_of: Callable[[Line], tuple[str, str] | None],
@@ -39,7 +26,8 @@ def titled_matrices(
     ends: Callable[[Line], bool],
     command: str,
 ) -> dict[str, DeviceMatrix]:
-    """The matrices below titles, by the key that `title_of` gives with a title's words.
+    """The matrices below titles, by the key that `title_of` gives with a title's words: LINK TYPE,
+    HOPS, WEIGHT or NUMA BW (MB/s as least-most).
 
     Raises ImportFormatError if one is cut off, occurs twice, or has no title; `command` prints all.
     """
@@ -84,11 +72,18 @@ def titled_matrices(
     return found
 
 
-def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
-    """The machine of a report; ImportFormatError if a cell is malformed, or GPUs are not joined."""
-    matrix = report.types
-    for other in (report.hops, report.weights, report.bandwidths):
-        if other is not None and other.names != matrix.names:
+def machine_of(
+    found: Mapping[str, DeviceMatrix],
+    speed: Speed,
+    pcie: Pcie,
+    command: str,
+    sockets: tuple[str, ...] = (),
+) -> Imported:
+    """The machine of `titled_matrices`, with the NUMA node of each GPU if known; ImportFormatError
+    if a cell is malformed, or GPUs are not joined."""
+    matrix = found["LINK TYPE"]
+    for other in found.values():
+        if other.names != matrix.names:
             raise other.header.wrong(
                 f"the matrices are of different GPUs: {named(matrix.names)} in line "
                 f"{matrix.header.number}, and {named(other.names)} here",
@@ -98,11 +93,12 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
         raise matrix.header.wrong(
             f"{matrix.names[0]} is the only GPU; a collective needs at least two"
         )
-    direct, levels, indirect = _pairs(report)
+    direct, levels, indirect = _pairs(found, sockets)
     machine = Machine()
     for gpu, name in enumerate(matrix.names):
         machine.node(gpu, name)
-    rated = {} if speed.given else _rates(report.bandwidths)
+    table = None if speed.given else found.get("NUMA BW")
+    rated = {} if table is None else _rates(table)
     for a, b in direct:
         machine.join(a, b, rated.get((a, b), speed.rate), "xGMI")
     notes = machine.notes
@@ -120,10 +116,10 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
                 "Every pair that xGMI joins is assumed to have one link; the output does not "
                 "show their number (MI250 has 1, 2 or 4 of them)."
             )
-        if report.hops is None and report.weights is None:
+        if found.keys().isdisjoint(("HOPS", "WEIGHT")):
             notes.append(
                 "Hops and weights are not in the text: every pair that xGMI joins is assumed to "
-                f"be joined directly. `{report.command}` prints them."
+                f"be joined directly. `{command}` prints them."
             )
     if indirect:
         notes.append(
@@ -131,17 +127,16 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie) -> Imported:
             "tool counts more than one hop between them, or twice the weight."
         )
     words = "xGMI links", "are joined by PCIe, and have no link"
-    host, above = add_pcie(machine, matrix, levels, lambda: report.sockets, pcie, words)
-    if above and not report.sockets:
+    host, above = add_pcie(machine, matrix, levels, lambda: sockets, pcie, words)
+    if above and not sockets:
         notes.append("NUMA nodes are not in the text: all GPUs are assumed to be on one CPU.")
     return machine.imported(host=host, interconnect="xGMI")
 
 
-def _rates(table: DeviceMatrix | None) -> dict[tuple[int, int], Fraction]:
+def _rates(table: DeviceMatrix) -> dict[tuple[int, int], Fraction]:
     """GB/s of the pairs with both directions in the table; cells are MB/s, least-most."""
     rates: dict[tuple[int, int], Fraction] = {}
-    for a, b in table.pairs if table is not None else ():
-        assert table is not None
+    for a, b in table.pairs:
         for x, y in ((a, b), (b, a)):
             if re.fullmatch("[0-9-]+", cell := table.cells[x][y]) and not _RANGE.fullmatch(cell):
                 raise table.wrong_cell(x, y, "a range in MB/s such as 50000-50000")
@@ -154,19 +149,21 @@ def _rates(table: DeviceMatrix | None) -> dict[tuple[int, int], Fraction]:
 
 
 def _pairs(
-    report: SmiReport,
+    found: Mapping[str, DeviceMatrix], sockets: tuple[str, ...]
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], Level], list[tuple[int, int]]]:
     """Pairs with an xGMI link, where those without meet, and pairs joined over other GPUs."""
-    kinds = _checked(report.types, _kind, "XGMI or PCIE")
-    hops = report.hops and _checked(report.hops, _whole, "a whole number")
-    weights = report.weights and _checked(report.weights, _whole, "a whole number")
+    kinds = _checked(found["LINK TYPE"], _kind, "XGMI or PCIE")
+    hops, weights = (
+        _checked(found[title], _whole, "a whole number") if title in found else {}
+        for title in ("HOPS", "WEIGHT")
+    )
     joined = [pair for pair, kind in kinds.items() if kind]
     least = min((weights[pair] for pair in joined), default=0) if weights else 0
     direct, levels, indirect = [], dict[tuple[int, int], Level](), []
     for pair, xgmi in kinds.items():
         if not xgmi:
             a, b = pair
-            apart = bool(report.sockets) and report.sockets[a] != report.sockets[b]
+            apart = bool(sockets) and sockets[a] != sockets[b]
             levels[pair] = Level.SOCKETS if apart else Level.SOCKET
         elif (hops and hops[pair] > 1) or (weights and least and weights[pair] >= 2 * least):
             indirect.append(pair)
@@ -221,7 +218,7 @@ class RocmSmiImporter:
 
         def title_of(line: Line) -> tuple[str, str] | None:
             title = _TITLE.search(line.text)
-            return None if title is None else (title[1].lower(), title[0])
+            return None if title is None else (title[1].upper(), title[0])
 
         def ends(line: Line) -> bool:
             return "==" in line.text or title_of(line) is not None
@@ -230,16 +227,14 @@ class RocmSmiImporter:
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)
         found = titled_matrices(lines, title_of, _GPU, ends, _COMMAND)
-        if "link type" not in found:
-            what = "only " + " and ".join(found) if found else "no matrix at all"
+        if "LINK TYPE" not in found:
+            what = "only " + " and ".join(found).lower() if found else "no matrix at all"
             raise TextError(
                 f"no matrix `Link Type between two GPUs`, but {what}", f"the output of `{_COMMAND}`"
             )
-        types = found["link type"]
-        sockets = _sockets(lines, types)
-        hops, weights = found.get("hops"), found.get("weight")
-        report = SmiReport(types, hops, weights, None, sockets, _COMMAND)
-        return machine_of(report, speed, pcie)
+        sockets = _sockets(lines, found["LINK TYPE"])
+        found.pop("LINK ACCESSIBILITY", None)
+        return machine_of(found, speed, pcie, _COMMAND, sockets)
 
 
 def _sockets(lines: Sequence[Line], types: DeviceMatrix) -> tuple[str, ...]:

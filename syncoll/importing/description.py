@@ -84,6 +84,7 @@ def text_of(data: bytes, label: str) -> str:
     try:
         text = decode(data)
     except UnicodeDecodeError as error:
+        data = error.object  # without its mark
         line = data[: error.start].count(b"\n") + 1
         raise ImportFormatError(
             f"{label}:{line}: byte {data[error.start]:#04x} is not {error.encoding} text; "

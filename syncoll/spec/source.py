@@ -155,7 +155,7 @@ def _decode(data: bytes, label: str, origin: Origin) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         if encoding in ("utf-8", "utf-8-sig"):
-            _refuse_bytes(data, label, error)
+            _refuse_bytes(label, error)
         name = encoding.upper()
         raise SpecError(
             f"{label} begins with the mark of {name}, but is not such text from byte "
@@ -165,9 +165,10 @@ def _decode(data: bytes, label: str, origin: Origin) -> str:
         ) from None
 
 
-def _refuse_bytes(data: bytes, label: str, error: UnicodeDecodeError) -> NoReturn:
+def _refuse_bytes(label: str, error: UnicodeDecodeError) -> NoReturn:
     """Raises an error at the first byte that is not UTF-8."""
-    before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    data = error.object  # without its mark
+    before = data[: error.start].decode().replace("\r\n", "\n").replace("\r", "\n")
     rest = data[error.start : error.start + 80].decode("latin-1")
     source = Source(label, before + rest.replace("\r", "\n"))
     byte = data[error.start]

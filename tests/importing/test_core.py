@@ -188,11 +188,12 @@ def test_encodings(encoding: str, tmp_path: Path) -> None:
         (b"", "it is empty"),
         (b"\xef\xbb\xbf \n", "it is empty"),
         (b"a\nb\xff", ":2: byte 0xff is not utf-8 text"),
+        (b"\xef\xbb\xbfa\nb\xff", ":2: byte 0xff is not utf-8 text"),
         (b"\xff\xfeabc", "is not utf-16-le text"),
         (b"a\n\0", ":2: a NUL byte"),
         (b" " * (LARGEST_FILE + 1), "larger than 16 MiB"),
     ],
-    ids=["empty", "blank", "latin", "odd", "nul", "large"],
+    ids=["empty", "blank", "latin", "marked", "odd", "nul", "large"],
 )
 def test_no_text(content: bytes, words: str, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(content)

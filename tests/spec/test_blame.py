@@ -179,6 +179,7 @@ def test_encodings_that_are_read(data: bytes, library: SpecLibrary, spec_file: S
     ("data", "message"),
     [
         (TEXT.encode("latin-1"), "in Latin-1 it is `é`"),
+        (codecs.BOM_UTF8 + TEXT.encode("latin-1"), "in Latin-1 it is `é`"),
         (TEXT.replace("é", "e").encode("utf-16-le"), "UTF-16 (little endian)"),
         (TEXT.replace("é", "e").encode("utf-16-be"), "UTF-16 (big endian)"),
         (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le")[:-1], "mark of UTF-16"),
