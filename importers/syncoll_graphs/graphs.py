@@ -12,10 +12,9 @@ once it is known to be harmless and to name only nodes that exist.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from xml.etree.ElementTree import Element
 
 import networkx as nx
 
@@ -71,22 +70,12 @@ def node_link_graph(data: Any) -> ImportedGraph:
         attributes = {key: value for key, value in pairs if isinstance(key, str)}
     if not isinstance(attributes, dict):
         raise TextError(f"its graph is {shown(attributes)}", "an object")
-    number: dict[str, int] = {}
-    found = []
     for i, node in enumerate(nodes):
         if not isinstance(node, dict) or "id" not in node:
             raise TextError(f"node {i} (counted from 0) is {shown(node)}", 'an object with an "id"')
-        key = _key(node["id"])
-        if key is None or key in number:
-            raise TextError(
-                f"node {i} (counted from 0) has the id {shown(node['id'])}"
-                + ("" if key is None else f", as has node {number[key]}"),
-                "a number or text of its own",
-            )
-        number[key] = i
-        found.append((str(node["id"]), {k: v for k, v in node.items() if k != "id"}))
+    number = _numbered(node["id"] for node in nodes)
     return ImportedGraph(
-        tuple(found),
+        tuple((str(node["id"]), {k: v for k, v in node.items() if k != "id"}) for node in nodes),
         tuple(_edge(edge, i, number) for i, edge in enumerate(edges)),
         _flag(data, "directed"),
         _flag(data, "multigraph"),
@@ -98,16 +87,36 @@ def _edge(edge: Any, i: int, number: dict[str, int]) -> Edge:
     where = f"edge {i} (counted from 0)"
     if not isinstance(edge, dict):
         raise TextError(f"{where} is {shown(edge)}", 'an object with "source" and "target"')
-    ends = []
-    for side in ("source", "target"):
-        key = _key(edge.get(side))
-        if key is None or key not in number:
-            what = shown(edge[side]) if side in edge else "missing"
-            raise TextError(f"{where}: its {side} is {what}", "the id of a node")
-        ends.append(number[key])
+    ends = _ends(edge, where, number)
     where += f", from {shown(edge['source'])} to {shown(edge['target'])}"
     rest = {key: value for key, value in edge.items() if key not in ("source", "target", "key")}
-    return Edge(ends[0], ends[1], rest, where)
+    return Edge(*ends, rest, where)
+
+
+def _numbered(ids: Iterable[Any]) -> dict[str, int]:
+    """The numbers of nodes by the keys of their ids, which differ."""
+    number: dict[str, int] = {}
+    for i, one in enumerate(ids):
+        key = _key(one)
+        if key is None or key in number:
+            has = "no id" if one is None else f"the id {shown(one)}"
+            raise TextError(
+                f"node {i} (counted from 0) has {has}"
+                + ("" if key is None else f", as has node {number[key]}"),
+                "a number or text of its own",
+            )
+        number[key] = i
+    return number
+
+
+def _ends(edge: Mapping[str, Any], where: str, number: Mapping[str, int]) -> tuple[int, int]:
+    """The numbers of an edge's source and target."""
+    source, target = (number.get(_key(edge.get(side)) or "") for side in ("source", "target"))
+    if source is None or target is None:
+        side = "source" if source is None else "target"
+        what = shown(edge[side]) if side in edge else "missing"
+        raise TextError(f"{where}: its {side} is {what}", "the id of a node")
+    return source, target
 
 
 def _key(value: Any) -> str | None:
@@ -146,7 +155,10 @@ def graphml_graph(text: str) -> ImportedGraph:
     found = len(list(root.iter(f"{_SPACE}graph")))
     if len(graphs) != 1 or found != 1:
         raise TextError(f"it holds {found} graphs", "one graph, not nested")
-    _check_ends(graphs[0])
+    # networkx would make a new node for an edge to a missing one.
+    ids = _numbered(node.get("id") for node in graphs[0].iter(f"{_SPACE}node"))
+    for i, edge in enumerate(graphs[0].iter(f"{_SPACE}edge")):
+        _ends(edge.attrib, f"edge {i} (counted from 0)", ids)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ports, which mean nothing here
@@ -165,26 +177,3 @@ def graphml_graph(text: str) -> ImportedGraph:
     return ImportedGraph(
         nodes, edges, parsed.is_directed(), parsed.is_multigraph(), dict(parsed.graph)
     )
-
-
-def _check_ends(graph: Element) -> None:
-    """Raises an error for an edge to a missing node: networkx would make a new one."""
-    nodes: set[str] = set()
-    for i, node in enumerate(graph.iter(f"{_SPACE}node")):
-        name = node.get("id")
-        if name is None or name in nodes:
-            raise TextError(
-                f"node {i} (counted from 0) has "
-                + ("no id" if name is None else f"the id {shown(name)} of another"),
-                "an id of its own",
-            )
-        nodes.add(name)
-    for i, edge in enumerate(graph.iter(f"{_SPACE}edge")):
-        for side in ("source", "target"):
-            name = edge.get(side)
-            if name not in nodes:
-                raise TextError(
-                    f"edge {i} (counted from 0): its {side} is "
-                    + ("missing" if name is None else shown(name)),
-                    "the id of a node",
-                )

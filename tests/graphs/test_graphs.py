@@ -244,7 +244,7 @@ def graphml(inside: str = NODES + EDGE, keys: str = "") -> str:
         ("<graphml/>", "root element is <graphml>"),
         (f"{HEAD}</graphml>", "it holds 0 graphs"),
         (graphml().replace("</graphml>", "<graph/></graphml>"), "it holds 2 graphs"),
-        (graphml('<node id="a"/><node id="a"/>'), "the id 'a' of another"),
+        (graphml('<node id="a"/><node id="a"/>'), "the id 'a', as has node 0"),
         (graphml("<node/>"), "has no id"),
         (graphml(NODES + '<edge source="a" target="c"/>'), "its target is 'c'"),
         (graphml(NODES + '<edge source="a"/>'), "its target is missing"),
