@@ -178,7 +178,7 @@ The allreduces on *two_hubs(4)* and *uneven_hub(8)* are newer: messages of a ste
 of its rounds, so that those over the trunk do not meet. On *two_hubs(4)* up to three algorithms
 within 2 % of the least predicted time were measured for each size, and the fastest counts, against
 the least time of each library. At 8 MiB the ring's 14 steps take 7 % less than four steps of the
-same R/C, in which several messages of a node are on their way at once and a step waits for the
+same R/C. There several messages of a node are on their way at once, and a step waits for the
 slowest.
 
 The rows of *dgx1* and *slow_root(7)*, but for their broadcasts, are older: the C file did not have
