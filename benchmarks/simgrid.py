@@ -113,7 +113,8 @@ def search(machine: str, collective: str, work: str, folder: Path) -> Path:
         most = CHUNKS if collective == "allgather" else CHUNKS * nodes
         sizes = ",".join(str(nodes * block) for block in sizes_of(nodes))
         how = ["--alpha", "1us", "--beta", "1GB/s", "--optimise-for", sizes]
-        how += ["--max-chunks", str(most), "--max-messages", "100000", "--work", work]
+        how += ["--max-chunks", str(most), "--max-messages", str(max(100_000, 640 * nodes))]
+        how += ["--work", work]
         how += ["--store", "none", "--memory-limit", "3GiB"]
         if routed:
             how = ["--backend", "all_pairs"]
