@@ -17,6 +17,7 @@ from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Counting, Topology
 from syncoll.packing.column_generation import TINY, Packing, Tuning
+from syncoll.packing.expand_orbits import sends_on
 from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand
 from syncoll.packing.trees import Send, TimedTree, TreeFinder
@@ -206,13 +207,9 @@ class TimedForest:
 
     def algorithm(self, dealt: DealtChunks[TimedTree], chunks: IntArray) -> Algorithm:
         """The algorithm that sends each chunk down its tree."""
-        links, sends, first = self._network.links, [], 0
+        ends, sends = self._network.topology.ends[self._network.links.number], []
         for tree, number in dealt.columns[0]:
-            rows = np.stack(
-                [links.source[tree.links], links.target[tree.links], tree.steps], axis=1
-            )
-            own = np.repeat(chunks[first : first + number], len(rows))
-            sends.append(np.concatenate([own[:, None], np.tile(rows, (number, 1))], axis=1))
-            first += number
+            sends.append(sends_on(tree, ends, chunks[:number]))
+            chunks = chunks[number:]
         algorithm = Algorithm((1,) * self.steps, np.concatenate(sends))
         return algorithm.with_least_rounds(self._network.topology)

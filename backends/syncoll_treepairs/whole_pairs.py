@@ -11,6 +11,7 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll.packing.arrivals import MOST_CELLS
+from syncoll.packing.expand_orbits import sends_on
 from syncoll.packing.master import Master
 from syncoll.packing.whole_chunks import (
     KIND,
@@ -137,12 +138,9 @@ def own_sends(topology: Topology, dealt: DealtChunks[Pair]) -> Algorithm:
     """The algorithm of one chunk of each orbit, without rounds."""
     sends, carried = [], []
     whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # independent of the first step
-    first = 0
-    steps = 0
+    first = steps = 0
     for pair, number in dealt.columns[0]:
-        rows = np.concatenate([topology.ends[pair.links], pair.steps[:, None]], axis=1)
-        chunks = np.repeat(np.arange(first, first + number), len(rows))
-        sends.append(np.concatenate([chunks[:, None], np.tile(rows, (number, 1))], axis=1))
+        sends.append(sends_on(pair, topology.ends, np.arange(first, first + number)))
         own_steps = pair.later(-int(pair.steps[0]))
         if own_steps not in whose:
             whose[own_steps] = pair.contributions(topology.ends)

@@ -10,6 +10,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
 from syncoll.packing.network import Links, OrbitNetwork
+from syncoll.scheduling import StreamClass
 from syncoll.symmetry import FreeGroup, Group, free_symmetry
 
 
@@ -81,12 +82,10 @@ class PackingProblem(OrbitNetwork):
 
     def _demands(self, table: RelationTable) -> Iterator[TreeDemand]:
         """One demand of each orbit: the one whose chunks start at representatives of nodes."""
-        needs = RelationTable(table.pre, table.post & ~table.pre)
         standing = np.ones(self.num_nodes, dtype=bool)
         if self.group.order > 1:
             standing = np.isin(np.arange(self.num_nodes), self.group.representatives)
-        _, first, counts = np.unique(needs.kind, return_index=True, return_counts=True)
-        for chunk, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
-            sources, others = (np.flatnonzero(row[chunk]) for row in (needs.pre, needs.post))
-            if len(others) and standing[sources].any():
-                yield TreeDemand(tuple(sources.tolist()), tuple(others.tolist()), count)
+        for one in sorted(StreamClass.of(table), key=lambda one: int(one.chunks[0])):
+            if standing[one.starts].any():
+                sources, others = tuple(one.starts.tolist()), tuple(one.needed.tolist())
+                yield TreeDemand(sources, others, len(one.chunks))

@@ -57,24 +57,6 @@ class StepTree:
                 raise ModelError(f"a tree in which {child} is reached twice")
             reached.add(child)
 
-    @property
-    def nodes(self) -> frozenset[int]:
-        """The root and all nodes that it reaches."""
-        return frozenset((self.root, *(child for _, child in self.edges)))
-
-    @property
-    def depths(self) -> dict[int, int]:
-        """The distance of each node from the root."""
-        depths = {self.root: 0}
-        for parent, child in self.edges:
-            depths[child] = depths[parent] + 1
-        return depths
-
-    @property
-    def height(self) -> int:
-        """The largest depth."""
-        return max(self.depths.values())
-
 
 class TreePacking:
     """Trees on a topology, ready to be dealt chunks.
@@ -117,9 +99,6 @@ class TreePacking:
             self._link.append(link)
             self._parent.append(self._entry[i, edges[:, 0]].astype(np.int64))
             self._at[tree.root].append(i)
-
-    def __len__(self) -> int:
-        return len(self._trees)
 
     def _eligible(self, kind: StreamClass) -> tuple[list[int], list[int]]:
         """The trees that can carry a class, and their weights in lowest terms."""

@@ -173,3 +173,11 @@ def busiest(topology: Topology, sends: npt.NDArray[np.int64]) -> Fraction:
         int(used[members].sum()) / bound.chunks_per_round
         for bound, members in zip(topology.bounds, topology.bound_links, strict=True)
     )
+
+
+def height_of(tree: StepTree) -> int:
+    """The largest distance of a node from the root."""
+    depths = {tree.root: 0}
+    for parent, child in tree.edges:
+        depths[child] = depths[parent] + 1
+    return max(depths.values())
