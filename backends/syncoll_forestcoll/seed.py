@@ -17,7 +17,7 @@ from syncoll.plugins import Answer, Proposal
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll.routing import bottleneck, imbalance
-from syncoll.scheduling import MOST_SENDS, StepTree, schedule_trees, waves_of_streams
+from syncoll.scheduling import MOST_SENDS, Costs, StepTree, schedule_trees, waves_of_streams
 from syncoll.scheduling.packing import TreePacking
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching, with_direct_copies
@@ -108,7 +108,7 @@ class ForestSeed(ResumingSeed):
                 f"a k of at most {most}",
             )
         everything = limits.deadline()  # the first algorithm may take all of it
-        found: list[tuple[int, Fraction]] = []
+        found = Costs()
         fruitless: set[int] = set()
         few: Proposals = iter(())
         if topology.counts_copies and not fixed_k:
@@ -118,10 +118,8 @@ class ForestSeed(ResumingSeed):
         for k in [k for k in ks if k * _LATE <= most][:-3:-1]:
             for family in best_waves(topology, collective, forests.of(k), limits.max_chunks):
                 first = family.member(family.first)
-                if limits.allow(steps=first.steps, rounds=first.rounds) and not any(
-                    steps <= first.steps and cost <= first.bandwidth for steps, cost in found
-                ):
-                    found.append((first.steps, first.bandwidth))
+                fits_in = limits.allow(steps=first.steps, rounds=first.rounds)
+                if fits_in and found.are_new(first.steps, first.rounds, first.chunks):
                     yield Proposal(first.chunks, first.algorithm, f"k = {k}, waves", family)
         going = True
         while shapes or going:
@@ -129,14 +127,14 @@ class ForestSeed(ResumingSeed):
             for made in few:
                 if going := made is None:
                     break
-                found.append((made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)))
+                found.are_new(made.algorithm.steps, made.algorithm.rounds, made.chunks)
                 yield made
             later: list[tuple[int, int]] = []
             for k, segments in shapes:
                 if len(fruitless) > _MOST_FRUITLESS:
                     later = []
                     break
-                if found and not forests.in_time(k):
+                if found.known and not forests.in_time(k):
                     later.append((k, segments))
                     continue
                 trees = forests.of(k)
@@ -144,10 +142,12 @@ class ForestSeed(ResumingSeed):
                     continue
                 if k * segments > max(ks):
                     fruitless.add(k * segments)
-                until = turn.part(PART) if found else everything
+                until = turn.part(PART) if found.known else everything
                 within = replace(limits, seconds=None, until=until)
-                for one in schedule_trees(topology, collective, trees, within, (segments,), found):
-                    found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
+                for one in schedule_trees(
+                    topology, collective, trees, within, (segments,), found.known
+                ):
+                    found.are_new(one.algorithm.steps, one.algorithm.rounds, one.chunks)
                     fruitless.clear()
                     yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
                 if until.passed or k in forests.unfinished:

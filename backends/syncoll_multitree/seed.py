@@ -23,10 +23,10 @@ from syncoll.certificates.chunk_classes import demands
 from syncoll.clock import remembering
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError, OutOfTimeError
-from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.model import UNREACHABLE, Collective, Topology
+from syncoll.plugins import Answer, OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
-from syncoll.scheduling import schedule_trees
+from syncoll.scheduling import Costs, schedule_trees
 from syncoll.wording import counted
 from syncoll_multitree.construction import (
     TimedTrees,
@@ -95,13 +95,17 @@ class MultiTreeSeed(ResumingSeed):
         topology, collective, turn = asked.topology, asked.collective, asked.turn
         limits, own = turn.limits, float(asked.options["seconds"])
         left = int(asked.options["sends"])
-        found: list[tuple[int, Fraction]] = []
+        found = Costs()
         best: tuple[tuple[Fraction, int], _Grown] | None = None
         waiting = bool(asked.options["pipelined"])
 
         def least_cost(chunks: int) -> Fraction:
             table = collective.tabulate(topology.num_nodes, chunks)
             return least_cut(topology, demands(table)).rounds / chunks
+
+        def improves(steps: int, rounds: int, chunks: int) -> bool:
+            within = limits.allow(steps=steps, rounds=rounds, chunks=chunks)
+            return within and found.are_new(steps, rounds, chunks)
 
         def pipelined() -> Iterator[Proposal]:
             if best is None:
@@ -114,9 +118,8 @@ class MultiTreeSeed(ResumingSeed):
             trees = best[1].expand().trees()
             rest = replace(limits, seconds=None, until=ends)
             for made in schedule_trees(topology, collective, trees, rest, segments):
-                algorithm = made.algorithm
-                if _improves(algorithm.steps, algorithm.rounds, made.chunks, found, limits):
-                    yield Proposal(made.chunks, algorithm, made.note)
+                if improves(made.algorithm.steps, made.algorithm.rounds, made.chunks):
+                    yield Proposal(made.chunks, made.algorithm, made.note)
 
         for grown in _grown(topology, collective, asked.options, turn):
             if (
@@ -131,9 +134,9 @@ class MultiTreeSeed(ResumingSeed):
             cost = Fraction(grown.rounds, grown.chunks), grown.steps
             if best is None or cost < best[0]:
                 best = cost, grown
-            if not _improves(grown.steps, grown.rounds, grown.chunks, found, limits):
+            if not improves(grown.steps, grown.rounds, grown.chunks):
                 continue
-            algorithm = grown.write()
+            algorithm = grown.expand().to_algorithm(grown.chunk_of, grown.rounds_per_step)
             left -= len(algorithm.sends)
             yield Proposal(grown.chunks, algorithm, grown.note)
             if left <= 0:
@@ -159,9 +162,6 @@ class _Grown:
     @property
     def rounds(self) -> int:
         return sum(self.rounds_per_step)
-
-    def write(self) -> Algorithm:
-        return self.expand().to_algorithm(self.chunk_of, self.rounds_per_step)
 
 
 @remembering
@@ -319,16 +319,3 @@ def _rounds(topology: Topology, roots: frozenset[int]) -> Iterator[int]:
     tried = {least * multiple for multiple in _MULTIPLES}
     tried |= {r for r in (enough, span, 2 * span) if least <= r <= least * _MULTIPLES[-1]}
     yield from sorted(tried)
-
-
-def _improves(
-    steps: int, rounds: int, chunks: int, found: list[tuple[int, Fraction]], limits: SeedLimits
-) -> bool:
-    """Whether it is within the limits and better than all found before; records it if so."""
-    cost = Fraction(rounds, chunks)
-    if not limits.allow(steps=steps, rounds=rounds, chunks=chunks):
-        return False
-    if any(s <= steps and r <= cost for s, r in found):
-        return False
-    found.append((steps, cost))
-    return True

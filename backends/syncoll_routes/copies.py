@@ -137,11 +137,6 @@ class Copies:
         assert (link >= 0).all()
         return cls(tiers, sets, whole, link, above, _kinds(sets, link, above))
 
-    @property
-    def topology(self) -> Topology:
-        """The machine."""
-        return self.tiers.topology
-
     def relieved(self) -> "Copies":
         """The same with relays for busy nodes; itself if no node is busier than the cards."""
         link, above = relieved(self.tiers, self.sets, self.chunk, self.link, self.above)
@@ -177,7 +172,7 @@ class Copies:
         for _ in range(self.height - 1):
             root = np.where(self.above[root] >= 0, self.above[root], root)
         # Trees with equal links are neighbours: a random sum stands for the links of a tree.
-        code = np.random.default_rng(0).random(len(self.topology.links))
+        code = np.random.default_rng(0).random(len(self.tiers.topology.links))
         tree = np.bincount(root, code[self.link], len(root))
         second = np.full(len(root), -1)
         crossing = self.above >= 0
@@ -200,14 +195,14 @@ class Copies:
         order, sends = self._by_chunk
         sends[:, 3] = step[order]
         by_step = np.argsort(sends[:, 3].astype(np.uint16), kind="stable")
-        return Algorithm((1,) * steps, frozen(sends[by_step])).tightened(self.topology)
+        return Algorithm((1,) * steps, frozen(sends[by_step])).tightened(self.tiers.topology)
 
     @cached_property
     def _by_chunk(self) -> tuple[IntArray, IntArray]:
         """The order of chunks, and of the links of each; and sends in this order, without steps."""
-        order = np.argsort(self.chunk * len(self.topology.links) + self.link)
+        order = np.argsort(self.chunk * len(self.tiers.topology.links) + self.link)
         link = self.link[order]
-        return order, np.column_stack([self.chunk[order], self.topology.ends[link], link])
+        return order, np.column_stack([self.chunk[order], self.tiers.topology.ends[link], link])
 
 
 def _assigned(

@@ -8,10 +8,10 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll.model import Algorithm, Collective, RelationTable, Topology, ranges
+from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
-from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
+from syncoll.scheduling import MOST_SENDS, Costs, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
 from syncoll_routes.copies import Copies
 from syncoll_routes.flows import MOST_COLUMNS, Flows
@@ -97,7 +97,7 @@ class RouteSeed(ResumingSeed):
             if not turn.is_over:
                 return
             yield None
-        nodes, costs = topology.num_nodes, _Costs()
+        nodes, costs = topology.num_nodes, Costs()
         limit: Fraction | None = None
         sends = int((first.amount * (first.links >= 0).sum(axis=1)).sum())
         for chunks in _chunks(collective, nodes, sends, first.rounds, least, limits):
@@ -129,8 +129,11 @@ class RouteSeed(ResumingSeed):
                     break
                 while (made := schedules.made(number, turn.until)) is None and turn.is_over:
                     yield None
-                if made is not None and costs.is_new(made.algorithm, made.chunks):
-                    yield Proposal(made.chunks, made.algorithm, made.note)
+                if made is None:
+                    continue
+                algorithm = made.algorithm
+                if costs.are_new(algorithm.steps, algorithm.rounds, made.chunks):
+                    yield Proposal(made.chunks, algorithm, made.note)
 
 
 def _is_copied(table: RelationTable) -> bool:
@@ -138,26 +141,11 @@ def _is_copied(table: RelationTable) -> bool:
     return bool((table.starts.sizes > 1).any() or (table.ends.sizes > 1).any())
 
 
-class _Costs:
-    """S and R/C of the algorithms so far."""
-
-    def __init__(self) -> None:
-        self._known: list[tuple[int, Fraction]] = []
-
-    def is_new(self, algorithm: Algorithm, chunks: int) -> bool:
-        """Whether no earlier algorithm is as good; then it is remembered."""
-        own = algorithm.steps, Fraction(algorithm.rounds, chunks)
-        if any(s <= own[0] and cost <= own[1] for s, cost in self._known):
-            return False
-        self._known.append(own)
-        return True
-
-
 def _copied(
     topology: Topology, collective: Collective, table: RelationTable, least: int, turn: Turn
 ) -> Proposals:
     """Algorithms for chunks that go to sets of nodes, for each C and number of steps."""
-    tiers, costs, limits = Tiers.of(topology), _Costs(), turn.limits
+    tiers, costs, limits = Tiers.of(topology), Costs(), turn.limits
     assert tiers is not None  # it fits
     while (first := Copies.of(tiers, table, turn.until)) is None:
         if not turn.is_over:
@@ -188,7 +176,7 @@ def _copied(
                     yield None
                 if made is None:
                     return
-                if costs.is_new(made, chunks):
+                if costs.are_new(made.steps, made.rounds, chunks):
                     yield Proposal(chunks, made, f"{len(own.link)} copies")
                 if made.rounds <= floor and more_steps is _MORE_STEPS:
                     break

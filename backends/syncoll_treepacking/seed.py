@@ -7,7 +7,6 @@ parts come nearer to the optimum of the program.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from itertools import chain
 from math import gcd, lcm
@@ -21,11 +20,12 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology, tree_contributions
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.column_generation import TINY, Packing, Tuning
+from syncoll.packing.expand_orbits import sends_on
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import ColumnChoice, DealtChunks
 from syncoll.plugins import Answer, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed
-from syncoll.scheduling import MOST_SENDS, SEGMENTS, Scheduled, schedule_trees
+from syncoll.scheduling import MOST_SENDS, SEGMENTS, Costs, Scheduled, schedule_trees
 from syncoll.symmetry import FreeGroup, free_symmetry
 from syncoll.wording import counted
 from syncoll_treepacking.oracle import SpanningTrees, usable_links
@@ -119,20 +119,18 @@ class TreePackingSeed(ResumingSeed):
             group = free_symmetry(topology, collective.tabulate(nodes, chunks), ends)
         oracle = SpanningTrees(topology, sources, group, low=True)
         budget = min(float(asked.options["seconds"]), ends.left() / 4)
-        found: list[tuple[int, Fraction]] = []
+        found = Costs()
         for dealt, segments in _packings(oracle, ends, budget, limits.max_chunks):
             if ends.passed:
                 return
             made: Iterator[Proposal | Scheduled]
             if sources:
                 trees = oracle.step_trees(dealt)
-                made = schedule_trees(topology, collective, trees, limits, segments, found)
+                made = schedule_trees(topology, collective, trees, limits, segments, found.known)
             else:
                 made = _up_and_down(topology, collective, dealt, limits, segments)
             for one in made:
-                steps, cost = one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)
-                if not any(s <= steps and c <= cost for s, c in found):
-                    found.append((steps, cost))
+                if found.are_new(one.algorithm.steps, one.algorithm.rounds, one.chunks):
                     yield Proposal(one.chunks, one.algorithm, one.note)
 
 
@@ -230,23 +228,16 @@ def _up_and_down(
     """
     nodes, until, length = topology.num_nodes, limits.deadline(), _height(dealt)
     (columns,) = dealt.columns
-    trees = [tree for tree, number in columns for _ in range(number)]
-    one = np.concatenate(
-        [
-            np.column_stack(
-                [
-                    np.full(len(tree.sends), chunk),
-                    topology.ends[tree.links],
-                    tree.steps + (length - tree.length) // 2,
-                ]
-            )
-            for chunk, tree in enumerate(trees)
-        ]
-    )
+    parts, each = [], 0
+    for tree, number in columns:
+        parts.append(sends_on(tree, topology.ends, np.arange(each, each + number)))
+        parts[-1][:, 3] += (length - tree.length) // 2
+        each += number
+    one = np.concatenate(parts)
     one = one[np.argsort(one[:, 3], kind="stable")]
-    carried = tree_contributions(np.ones((len(trees), nodes), dtype=bool), one)
+    carried = tree_contributions(np.ones((each, nodes), dtype=bool), one)
     for number in segments:
-        chunks = len(trees) * number
+        chunks = each * number
         size = number * len(one)
         if until.passed or size > MOST_SENDS or size * nodes > _MOST_CONTRIBUTIONS:
             return
@@ -255,7 +246,7 @@ def _up_and_down(
             continue
         if len(collective.tabulate(nodes, chunks).pre) != chunks:
             continue  # this C has other chunks
-        later = np.arange(number)[:, None, None] * np.array([len(trees), 0, 0, 1])
+        later = np.arange(number)[:, None, None] * np.array([each, 0, 0, 1])
         algorithm = Algorithm(
             (1,) * (number - 1 + length),
             (one + later).reshape(-1, 4),

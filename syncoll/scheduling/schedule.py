@@ -8,7 +8,7 @@ leave less room to balance the loads of links.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Protocol
@@ -78,6 +78,21 @@ class Scheduled:
     chunks: int
     algorithm: Algorithm
     note: str
+
+
+@dataclass
+class Costs:
+    """S and R/C of the algorithms so far."""
+
+    known: list[tuple[int, Fraction]] = field(default_factory=list)
+
+    def are_new(self, steps: int, rounds: int, chunks: int) -> bool:
+        """Whether no earlier algorithm is as good as one of these; then they are remembered."""
+        cost = Fraction(rounds, chunks)
+        if any(s <= steps and known <= cost for s, known in self.known):
+            return False
+        self.known.append((steps, cost))
+        return True
 
 
 def schedule_trees(
