@@ -5,9 +5,11 @@ forwards it; the nodes of a cluster take turns.  Routes take the least loaded li
 passes nodes, the tree continues from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -45,13 +47,16 @@ class _Drawing:
     """Draws one tree after another and keeps the number of trees on each link."""
 
     def __init__(self, fabric: Fabric) -> None:
+        import networkx as nx  # slow to import, and only needed where time is short
+
         self.fabric = fabric
         self.load: dict[tuple[int, int], int] = dict.fromkeys(fabric.bandwidths, 0)
         self.cost = {ends: 1 / float(b) for ends, b in fabric.bandwidths.items()}
-        self.out: list[list[int]] = [[] for _ in range(fabric.num_vertices)]
+        graph: Any = nx.DiGraph(list(fabric.bandwidths))
+        self.before: Callable[[int], Any] = partial(nx.predecessor, graph)
+        """For each vertex its predecessors on shortest paths from a root."""
         widest: dict[int, tuple[Fraction, int]] = {}
         for (u, v), bandwidth in fabric.bandwidths.items():
-            self.out[u].append(v)
             if u < fabric.num_nodes <= v and (v, u) in fabric.bandwidths:
                 widest[u] = max(widest.get(u, (bandwidth, v)), (bandwidth, v))
         self.clusters: dict[int, list[int]] = {}
@@ -62,7 +67,7 @@ class _Drawing:
 
     def tree(self, root: int, weight: int) -> list[_Path]:
         """The routes of a tree; each route enters one node."""
-        before = self._before(root)
+        before = self.before(root)
         found: list[_Path] = []
         for switch, members in self.clusters.items():
             entry = root if root in members else min(members, key=self.passed.__getitem__)
@@ -79,23 +84,7 @@ class _Drawing:
                 self.load[ends] += weight
         return found
 
-    def _before(self, root: int) -> list[list[int]]:
-        """For each vertex its predecessors on shortest paths."""
-        before: list[list[int]] = [[] for _ in self.out]
-        seen, front = {root}, [root]
-        while front:
-            fresh: list[int] = []
-            for u in front:
-                for v in self.out[u]:
-                    if v not in seen:
-                        if not before[v]:
-                            fresh.append(v)
-                        before[v].append(u)
-            seen.update(fresh)
-            front = fresh
-        return before
-
-    def _way(self, before: list[list[int]], node: int) -> _Path:
+    def _way(self, before: Mapping[int, list[int]], node: int) -> _Path:
         """The last part of a shortest path to a node: from the node before it."""
         path = [node]
         while len(path) == 1 or path[-1] >= self.fabric.num_nodes:

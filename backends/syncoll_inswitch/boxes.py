@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from math import gcd, lcm
 
+import numpy as np
+
 from syncoll.model import Counting, Topology
+from syncoll.model.components import least_connected
 
 _MOST_WEIGHT = 64
 """Most chunks of a rail for each chunk of the slowest rail; limits memory."""
@@ -53,19 +56,10 @@ class Boxes:
 
 def neighbours(topology: Topology) -> list[int]:
     """``[P]``: for each node the least node around the same switches."""
-    label = list(range(topology.num_nodes))
-
-    def first(node: int) -> int:
-        while label[node] != node:
-            label[node] = node = label[label[node]]
-        return node
-
-    for bound in topology.bounds:
-        if bound.counts is not Counting.SENDS:
-            for a, b in bound.links:
-                one, two = sorted((first(a), first(b)))
-                label[two] = one
-    return [first(node) for node in range(topology.num_nodes)]
+    shared = [b.links for b in topology.bounds if b.counts is not Counting.SENDS]
+    pairs = np.array([*chain.from_iterable(shared)], dtype=np.int64).reshape(-1, 2)
+    found: list[int] = least_connected(topology.num_nodes, pairs).tolist()
+    return found
 
 
 def boxes_of(topology: Topology, among: Iterable[int], near: Sequence[int]) -> Boxes | None:

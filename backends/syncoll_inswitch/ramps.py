@@ -73,6 +73,13 @@ class Ramp:
         return tuple(map(tuple, found))
 
 
+def wave(boxes: Boxes, times: int) -> Moves:
+    """Sums in boxes, then between them, then copies of the results; `times` the chunks."""
+    every = ("S C", *_BY_ROOTS, *_GATHERED_BY_ROOTS)
+    words = tuple(every[min(len(boxes.nodes), 3) - 1].split())
+    return Ramp(len(words), ((words, tuple(range(len(words)))),), (times,)).moves(boxes, 1)
+
+
 def _pairs(
     boxes: Boxes, rail: tuple[int, ...], place: int, letter: str
 ) -> Iterator[tuple[int, int]]:

@@ -11,8 +11,8 @@ from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import MOST_SENDS, family_of_waves
 from syncoll_inswitch.problem import Problem, groups_of, kinds_of, least_chunks
-from syncoll_inswitch.ramps import ramp
-from syncoll_inswitch.waves import MOST_CHUNKS, copied_at_once, wave
+from syncoll_inswitch.ramps import ramp, wave
+from syncoll_inswitch.waves import MOST_CHUNKS, copied_at_once
 
 _MOST_LINKS = MOST_SENDS >> 8
 """Most links; a wave has as many sends, or more if bandwidths are fractions; limits memory."""

@@ -14,7 +14,6 @@ If several groups of nodes sum chunks of their own, their waves run at the same 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
@@ -30,40 +29,9 @@ MOST_CHUNKS = 1 << 11
 """Largest C of a wave, and of a ramp; limits memory."""
 
 
-@dataclass
-class _Steps:
-    """Collects the sends of a wave, chunk by chunk."""
-
-    moves: list[list[tuple[int, int, int]]]
-
-    def gather(self, step: int, chunk: int, nodes: tuple[int, ...], root: int) -> None:
-        self.moves[step] += [(chunk, node, root) for node in nodes if node != root]
-
-    def spread(self, step: int, chunk: int, nodes: tuple[int, ...], root: int) -> None:
-        self.moves[step] += [(chunk, root, node) for node in nodes if node != root]
-
-
 def parts_of(boxes: Boxes) -> int:
     """The number of parts of a rail's chunks, each summed by another node."""
     return len(boxes.nodes) if len(boxes.nodes) > 2 else 1
-
-
-def wave(boxes: Boxes, times: int) -> Moves:
-    """Sums in boxes, then between them, then copies of the results; `times` the chunks."""
-    between, parts = min(len(boxes.nodes) - 1, 2), parts_of(boxes)
-    steps = _Steps([[] for _ in range(between + 2)])
-    for chunk, rail in enumerate(boxes.roots * times):
-        part = chunk // boxes.chunks % parts
-        for box, root in zip(boxes.nodes, rail, strict=True):
-            steps.gather(0, chunk, box, root)
-            steps.spread(between + 1, chunk, box, root)
-        if between == 1:
-            steps.spread(1, chunk, rail, rail[0])
-            steps.spread(1, chunk, rail, rail[1])
-        elif between == 2:
-            steps.gather(1, chunk, rail, rail[part])
-            steps.spread(2, chunk, rail, rail[part])
-    return tuple(map(tuple, steps.moves))
 
 
 def copied_at_once(box: tuple[int, ...], times: int) -> Moves:

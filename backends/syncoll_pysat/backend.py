@@ -66,7 +66,8 @@ class PySatBackend:
                 solver.configure({"seed": limits.seed & 0x7FFFFFFF})
             if limits.proof is not None:
                 _trace_proof(solver, name, limits.proof)
-            _add_clauses(solver, formula)
+            for clause, enforcer in formula.clauses():
+                solver.add_clause([*clause, -enforcer] if enforcer else clause)
             if options["hints"] and len(formula.hint):
                 _set_phases(solver, formula)
             loaded = time.perf_counter()
@@ -103,16 +104,6 @@ def _trace_proof(solver: Any, name: str, path: Path) -> None:
     inner.configure({"binary": 0})
     inner.prfile = path.open("w+b")
     inner.prfp = getattr(pysolvers, f"{name}_tracepr")(inner.cadical, inner.prfile)
-
-
-def _add_clauses(solver: Any, formula: Formula) -> None:
-    literals, starts = formula.clause_literals.tolist(), formula.clause_starts.tolist()
-    add = solver.add_clause
-    for i, enforcer in enumerate(formula.clause_enforcers.tolist()):
-        clause = literals[starts[i] : starts[i + 1]]
-        if enforcer:
-            clause.append(-enforcer)
-        add(clause)
 
 
 def _set_phases(solver: Any, formula: Formula) -> None:

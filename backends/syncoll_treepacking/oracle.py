@@ -182,11 +182,9 @@ class SpanningTrees:
             end = [*nx.bfs_tree(tree, 0)][-1]
             path = nx.shortest_path(tree, [*nx.bfs_tree(tree, end)][-1], end)
             root = path[len(path) // 2]
-        depth, link = {root: 0}, self.network.topology.link_index
-        for above, node in nx.bfs_edges(tree, root):
-            depth[node] = depth[above] + 1
+        depth = nx.single_source_shortest_path_length(tree, root)
         up = max(depth.values()) if self.both_ways else 0
-        down = [*nx.bfs_edges(tree, root)]
+        link, down = self.network.topology.link_index, [*nx.bfs_edges(tree, root)]
         sends = [(link[a, b], up + depth[a]) for a, b in down]
         if self.both_ways:
             sends += [(link[b, a], up - depth[b]) for a, b in down]

@@ -345,21 +345,17 @@ class _Run:
         if not packing.shared():
             return
         part = self.turn.until.sooner(1.5 * _LEAST_SECONDS)
-        chunks = int((self.turn.limits.max_chunks or self.in_waves) * self.per)
-        for found in waves(packing, chunks, self.turn.limits.max_steps, part):
-            algorithm = found.algorithm
-            cost = Fraction(algorithm.rounds, found.chunks)
-            steps = algorithm.steps
+        most = int((self.turn.limits.max_chunks or self.in_waves) * self.per)
+        for count, chunks, algorithm in waves(packing, most, self.turn.limits.max_steps, part):
+            cost, steps = Fraction(algorithm.rounds, chunks), algorithm.steps
             costs = [b for s, b in self.best.items() if s <= steps]
             members = [one.cost_within(steps) for one in self.families]
             costs += [b / self.per for b in members if b is not None]
             known = min(costs, default=None)
             if known is None or cost < known * Fraction(_GAIN):
                 self.best[steps] = cost
-                note = f"{found.count} waves of pairs of {trees}"
-                yield Proposal(
-                    int(found.chunks / self.per), algorithm, note + _carried(self.network)
-                )
+                note = f"{count} waves of pairs of {trees}{_carried(self.network)}"
+                yield Proposal(int(chunks / self.per), algorithm, note)
 
     def _of_family(self, packing: WavePacking, trees: str) -> Proposals:
         """Proposes the family of a packing's waves, if its R/C is below all known R/C in the end,

@@ -7,7 +7,6 @@ near the packing's value, more than an algorithm of several waves could have.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -32,19 +31,11 @@ _LEAST_WAVES = 256
 """A wave has at most the inverse of this as its part of the largest C; limits memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class Waves:
-    """An algorithm of several waves; `chunks` are of the whole collective."""
-
-    chunks: int
-    count: int
-    algorithm: Algorithm
-
-
 def waves(
     packing: WavePacking, most_chunks: int, most_steps: int | None, until: Deadline
-) -> Iterator[Waves]:
-    """First the largest useful number of waves, then smaller ones in ascending order."""
+) -> Iterator[tuple[int, int, Algorithm]]:
+    """First the largest useful number of waves, then smaller ones in ascending order; chunks of the
+    whole collective, and the algorithm."""
     network = packing.network
     room = max(1, MOST_CONTRIBUTIONS // 4 // (2 * network.num_nodes**2)) * network.order
     most = max(network.least_chunks, min(room, most_chunks // _LEAST_WAVES))
@@ -66,7 +57,7 @@ def waves(
             break
     # The best R/C comes first: on a large network each number takes long.
     for count in (*kept[-1:], *kept[:-1]):
-        yield Waves(wave.chunks * count, count, in_waves(network, wave, own, count))
+        yield count, wave.chunks * count, in_waves(network, wave, own, count)
 
 
 def family_of(

@@ -118,9 +118,8 @@ def to_smtlib(formula: Formula) -> str:
 
 
 def _clauses(formula: Formula, literals: list[str]) -> Iterator[str]:
-    cells, starts = formula.clause_literals.tolist(), formula.clause_starts.tolist()
-    for i, enforcer in enumerate(formula.clause_enforcers.tolist()):
-        row = [literals[x] for x in cells[starts[i] : starts[i + 1]]]
+    for cells, enforcer in formula.clauses():
+        row = [literals[x] for x in cells]
         if enforcer:
             row.append(literals[-enforcer])
         yield f"(assert (or {' '.join(row)}))" if row else "(assert false)"

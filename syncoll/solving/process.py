@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, PluginError, UsageError
-from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
+from syncoll.formula import Formula, Limits, Outcome, StopReason
 from syncoll.memory import budget
 from syncoll.plugins import BackendRecord, OptionValue, resolve_options
 from syncoll.solving.connection import RESTING, WorkerConnection
@@ -211,9 +211,9 @@ class SolverProcess:
         if isinstance(answer, Outcome) and answer.reason is StopReason.TIME_LIMIT:
             if until.passed:
                 message = f"backend {name} was not loaded when the time was over"
-                return _stopped(StopReason.TIME_LIMIT, message, seconds)
+                return Outcome.unknown(StopReason.TIME_LIMIT, message, seconds=seconds)
             message = f"backend {name} was not loaded after {_START_SECONDS:.0f} s"
-            return _stopped(StopReason.CRASHED, message, seconds)
+            return Outcome.unknown(StopReason.CRASHED, message, seconds=seconds)
         return self._ended(connection, answer, seconds)
 
     def _wait(
@@ -263,7 +263,7 @@ class SolverProcess:
 
     def _kill(self, reason: StopReason, message: str) -> Outcome:
         self.close()
-        return _stopped(reason, message, {})
+        return Outcome.unknown(reason, message)
 
     def _ended(
         self, connection: WorkerConnection, answer: object, seconds: Mapping[str, float]
@@ -273,12 +273,12 @@ class SolverProcess:
             return dataclasses.replace(answer, seconds=seconds)
         if isinstance(answer, Failed):
             if answer.out_of_memory:
-                return _stopped(StopReason.MEMORY_LIMIT, answer.message, seconds)
+                return Outcome.unknown(StopReason.MEMORY_LIMIT, answer.message, seconds=seconds)
             message = f"{answer.message}\n{answer.details}".strip()
-            return _stopped(StopReason.CRASHED, message, seconds)
+            return Outcome.unknown(StopReason.CRASHED, message, seconds=seconds)
         message = f"the process of backend {self.record.name} {connection.exit_description()}"
         self.close()
-        return _stopped(StopReason.CRASHED, message, seconds)
+        return Outcome.unknown(StopReason.CRASHED, message, seconds=seconds)
 
     def _check(self, formula: Formula, outcome: Outcome) -> None:
         """Evaluates the assignment, if any, on the formula."""
@@ -293,7 +293,3 @@ class SolverProcess:
                 f"backend {self.record.name} answered sat, but its assignment is not a model: "
                 f"{violation}; this is a bug of the backend or of its solver"
             )
-
-
-def _stopped(reason: StopReason, message: str, seconds: Mapping[str, float]) -> Outcome:
-    return Outcome(Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds)

@@ -18,6 +18,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Fabric, RelationTable
+from syncoll.model.components import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 if TYPE_CHECKING:
@@ -258,26 +259,12 @@ def free_power(images: IntArray) -> IntArray | None:
 
     Its order has the primes that divide all lengths of cycles equally often, that many times.
     """
-    lengths = _cycle_lengths(images)
+    lengths = np.unique(least_of_orbits(len(images), [images]), return_counts=True)[1].tolist()
     order, least_common = math.gcd(*lengths), math.lcm(*lengths)
     uneven = least_common // order
     while (common := math.gcd(order, uneven)) > 1:
         order //= common
     return _power(images, least_common // order) if order > 1 else None
-
-
-def _cycle_lengths(images: IntArray) -> list[int]:
-    seen = np.zeros(len(images), dtype=bool)
-    following = images.tolist()
-    lengths = []
-    for start in range(len(following)):
-        node, length = start, 0
-        while not seen[node]:
-            seen[node] = True
-            node, length = following[node], length + 1
-        if length:
-            lengths.append(length)
-    return lengths
 
 
 def _power(images: IntArray, exponent: int) -> IntArray:

@@ -349,17 +349,16 @@ def test_waves_come_nearer_and_nearer() -> None:
     packing = WavePacking(machine, 8)
     packing.pack(NEVER)
     points = []
-    for found in waves(packing, 4096, 40, NEVER.sooner(1.0)):
-        algorithm = found.algorithm
+    for count, chunks, algorithm in waves(packing, 4096, 40, NEVER.sooner(1.0)):
         steps = algorithm.steps
         assert steps <= 40
         instance = SPECS.collective("allreduce").instantiate(
-            machine.topology, chunks=found.chunks, steps=steps, rounds=algorithm.rounds
+            machine.topology, chunks=chunks, steps=steps, rounds=algorithm.rounds
         )
         require_valid(instance, algorithm)
-        if found.count > 1 and isinstance(algorithm, OrbitAlgorithm):
+        if count > 1 and isinstance(algorithm, OrbitAlgorithm):
             assert algorithm.carriers.delays.tolist()[-1] == 1
-        points.append((found.count, F(algorithm.rounds, found.chunks)))
+        points.append((count, F(algorithm.rounds, chunks)))
     assert points[0] == max(points), "the nearest comes first"
     costs = [cost for _, cost in sorted(points)]
     assert costs == sorted(costs, reverse=True)
@@ -389,11 +388,10 @@ def test_waves_of_low_trees_meet_the_best_of_any_roots(
         assert pair.after <= height
         assert int(pair.steps.max()) + 1 <= pair.after + height
         assert pair.contributions(machine.topology.ends)[pair.steps >= pair.after].all()
-    found = next(iter(waves(packing, 4096, None, NEVER.sooner(0.5))))
-    algorithm = found.algorithm
+    _, chunks, algorithm = next(iter(waves(packing, 4096, None, NEVER.sooner(0.5))))
     instance = SPECS.collective("allreduce").instantiate(
         machine.topology,
-        chunks=found.chunks,
+        chunks=chunks,
         steps=algorithm.steps,
         rounds=algorithm.rounds,
     )
@@ -418,14 +416,14 @@ def test_listed_waves_have_the_same_rounds() -> None:
     machine = AllreduceNetwork(on("mesh(4,4)"), NEVER)
     packing = WavePacking(machine, None)
     packing.pack_combs(NEVER)
-    kept = [found for found in waves(packing, 4096, 130, NEVER) if found.count > 90]
+    kept = [found for found in waves(packing, 4096, 130, NEVER) if found[0] > 90]
     assert kept
-    for found in kept:
-        assert isinstance(found.algorithm, OrbitAlgorithm)
-        listed = found.algorithm.expanded()
-        assert listed.tightened(machine.topology).rounds == found.algorithm.rounds
+    for _, chunks, algorithm in kept:
+        assert isinstance(algorithm, OrbitAlgorithm)
+        listed = algorithm.expanded()
+        assert listed.tightened(machine.topology).rounds == algorithm.rounds
         instance = SPECS.collective("allreduce").instantiate(
-            machine.topology, chunks=found.chunks, steps=listed.steps, rounds=listed.rounds
+            machine.topology, chunks=chunks, steps=listed.steps, rounds=listed.rounds
         )
         require_valid(instance, listed)
 
