@@ -105,21 +105,21 @@ def assess(
     result = Assessing([Assessed(one) for one in candidates])
     found: Proved | str | None
     folder, steps, until = work.folder, question.steps, work.until
-    waiting, done = [], 0
+    waiting, done = list[_Task](), 0
     total = len(candidates) * len(question.collectives)
     try:
         for i, candidate in enumerate(candidates):
             for collective in question.collectives:
                 found = None if folder is None else folder.known(candidate, collective, steps)
                 if found is None:
-                    waiting.append(_Task(i, collective, candidate.topology, steps, until))
+                    waiting.append((i, collective, candidate.topology, steps, until))
                 else:
                     done += 1
                     result.take(i, collective.name, found)
         for task, answer in answers(_bounds, waiting, work.jobs, until.granting(LEAST_SECONDS)):
-            candidate, name = candidates[task.position], task.collective.name
+            candidate, name = candidates[task[0]], task[1].name
             found = Proved.of(answer) if isinstance(answer, LowerBounds) else answer
-            result.take(task.position, name, found)
+            result.take(task[0], name, found)
             done += 1
             if isinstance(answer, LowerBounds):
                 result.complete &= not answer.late
@@ -135,24 +135,18 @@ def assess(
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """One collective on one candidate, for a worker."""
-
-    position: int
-    collective: Collective
-    topology: Topology
-    steps: int
-    until: Deadline
+_Task = tuple[int, Collective, Topology, int, Deadline]
+"""The position of a candidate, and the question and its limits for a worker."""
 
 
 def _bounds(task: _Task) -> LowerBounds | str:
     """The bounds for any number of steps and for the first few S, or the reason why they are
     missing."""
-    until = task.until.sooner(_SECONDS_EACH + task.steps * _SECONDS_A_STEP)
+    _, collective, topology, steps, until = task
+    until = until.sooner(_SECONDS_EACH + steps * _SECONDS_A_STEP)
     try:
-        if not task.steps:
-            return lower_bounds(task.topology, task.collective, max_steps=0, until=until)
-        return lower_bounds(task.topology, task.collective, num_steps=task.steps, until=until)
+        if not steps:
+            return lower_bounds(topology, collective, max_steps=0, until=until)
+        return lower_bounds(topology, collective, num_steps=steps, until=until)
     except LocatedError as error:
         return error.message

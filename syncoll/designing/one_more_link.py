@@ -74,17 +74,12 @@ def extensions(
             continue  # a shared bound does not define the bandwidth of a second cable
         at_least: dict[str, Fraction | None] = {}
         for name, one in bounds.items():
-            price, way = ways[name], None
-            if price is not None:
+            at_least[name] = None
+            if (price := ways[name]) is not None:
                 unit, distance = price
                 both = distance[first[pairs], second[pairs]] + distance[second[pairs], first[pairs]]
-                way = int(both.min())
-            if way is None:
-                at_least[name] = None
-            elif way >= _UNREACHABLE:
-                at_least[name] = Fraction(0)
-            else:
-                at_least[name] = one.bandwidth / (1 + added * way * unit)
+                cost = 1 + added * int(both.min()) * unit
+                at_least[name] = one.bandwidth / cost if both.min() < _UNREACHABLE else Fraction(0)
         found.append(Extension((a, b), len(pairs), at_least, _far(topology, a, b)))
 
     def promise(one: Extension) -> tuple[Fraction, int, tuple[int, int]]:

@@ -38,16 +38,8 @@ class Budget:
             self._bounds[link, : len(own)] = own
         self.loads: IntArray = np.zeros((len(rates) + 1, self.steps), dtype=np.int64)
         self.price: FloatArray = np.zeros((len(topology.links), self.steps))
-        nodes = topology.num_nodes
-        self._link = np.full((nodes, nodes), -1, dtype=np.int64)
-        if len(self.ends):
-            self._link[self.ends[:, 0], self.ends[:, 1]] = np.arange(len(self.ends))
         for step in range(self.steps):
             self._price(step)
-
-    def links(self, sources: IntArray | int, destinations: IntArray | int) -> IntArray:
-        """The positions of links; -1 for none."""
-        return np.asarray(self._link[sources, destinations])
 
     def add(self, links: IntArray, step: int) -> None:
         """Adds sends in a step; its rounds grow if necessary."""

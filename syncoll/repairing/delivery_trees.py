@@ -59,7 +59,8 @@ class Deliveries:
             chunk, source, node = sends[sends[:, 3] == step, :3].T
             wanted = (self._begins[chunk, node] > step) & (self.step[chunk, node] < 0)
             chunk, source, node = chunk[wanted], source[wanted], node[wanted]
-            link, known = self._links(source, node), has[chunk, source]
+            ends = (node, source) if self._backwards else (source, node)
+            link, known = self._budget.topology.links_of(*ends), has[chunk, source]
             broken = (link < 0) | ((known > step) & (known < NEVER))
             lost[chunk[broken], node[broken]] = True
             chunk, source, node, link, known = (
@@ -118,7 +119,7 @@ class Deliveries:
     def _again(self, chunk: int, node: int) -> bool:
         """Reroutes a delivery if it costs no round."""
         before = int(self.step[chunk, node]), int(self.source[chunk, node])
-        link = int(self._links(before[1], node))
+        link = self._link(before[1], node)
         due = min(self._due(chunk, node), self._last + 1)
         self._forget(chunk, node)
         if self._bring(chunk, node, due, most=ADDED_ROUND, without=(link, before[0])):
@@ -233,16 +234,16 @@ class Deliveries:
 
     def _place(self, chunk: int, step: int, source: int, node: int) -> None:
         self.step[chunk, node], self.source[chunk, node] = step, source
-        self._budget.change(int(self._links(source, node)), self._clock(step), 1)
+        self._budget.change(self._link(source, node), self._clock(step), 1)
 
     def _forget(self, chunk: int, node: int) -> None:
         step, source = int(self.step[chunk, node]), int(self.source[chunk, node])
         self.step[chunk, node] = self.source[chunk, node] = -1
-        self._budget.change(int(self._links(source, node)), self._clock(step), -1)
+        self._budget.change(self._link(source, node), self._clock(step), -1)
 
-    def _links(self, sources: IntArray | int, nodes: IntArray | int) -> IntArray:
-        ends = (nodes, sources) if self._backwards else (sources, nodes)
-        return self._budget.links(*ends)
+    def _link(self, source: int, node: int) -> int:
+        ends = (node, source) if self._backwards else (source, node)
+        return self._budget.topology.link_index[ends]
 
     def _clock(self, step: int) -> int:
         """Converts a step between this clock and that of the budget."""
