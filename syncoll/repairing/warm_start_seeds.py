@@ -75,7 +75,7 @@ def warm_start_seeds(
     grains = machine.topology.grains
     if grains > 1:  # seeds propose for the machine with a grain as its round
         whole_one = machine.whole.in_grains
-        points = [_in_grains(point) for point in points]
+        points = [Part(p.instance.in_grains, p.algorithm.scaled(grains)) for p in points]
         families = [family.scaled(whole_one, Fraction(grains)) for family in families]
         machine = replace(machine, whole=whole_one, topology=machine.topology.in_grains)
     listed: list[Costs] = sorted(points, key=lambda point: point.steps)
@@ -108,11 +108,6 @@ def warm_start_seeds(
         MENDED, _SUMMARIES[MENDED], around, first_seconds=_FIRST_SECONDS, weight=weight
     )
     return replace(first, known=warm_starts), second
-
-
-def _in_grains(point: Costs) -> Part:
-    grains = point.instance.topology.grains
-    return Part(point.instance.in_grains, point.algorithm.scaled(grains))
 
 
 def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:

@@ -59,11 +59,12 @@ class Builder(ExpressionBuilder):
         things = tuple(child for child in children if isinstance(child, syntax.DamageTerm))
         return syntax.DamageClause(things, span=self.whole(children))
 
-    def failures(self, children: Children) -> Node:
-        return syntax.DamageClauses(tuple(children), span=self.whole(children))
+    def failures(self, children: Children) -> tuple[Node, ...]:
+        return tuple(children)
 
     def damaged(self, children: Children) -> Node:
-        return syntax.DamagedReference(*children, span=self.whole(children))
+        reference, failures = children
+        return syntax.DamagedReference(*children, span=self.whole([reference, *failures]))
 
     # Definitions -------------------------------------------------------------------------------
 
@@ -142,15 +143,12 @@ class Builder(ExpressionBuilder):
         weight = (self.number if token.type == "INTEGER" else self.name)([token])
         return self._combination("*", children, [operand], weight)
 
-    def within(self, children: Children) -> Node:
-        operand, _, groups = children
-        return self._combination("within", children, [operand], groups)
+    def _changed(self, children: Children) -> Node:
+        operand, op, *rest = children
+        arguments = (child for child in rest if isinstance(child, syntax.Expr))
+        return self._combination(str(op), children, [operand], *arguments)
 
-    def reproducible(self, children: Children) -> Node:
-        return self._combination("reproducible", children, children[:1])
-
-    def without(self, children: Children) -> Node:
-        return self._combination("without", children, children[:1], *children[3::3])
+    within = reproducible = without = _changed
 
     def _combination(
         self, op: str, children: Children, operands: Children, *arguments: syntax.Expr
@@ -264,8 +262,7 @@ class Builder(ExpressionBuilder):
         return "counting", self.whole(children), str(children[1])
 
     def switch_does(self, children: Children) -> Node:
-        loops = tuple(child for child in children if isinstance(child, syntax.Comprehension))
-        self.require_few_binders(loops)
+        loops = self.loops_in(children)
         switches = tuple(child for child in children if isinstance(child, syntax.Expr))
         whole = self.whole([children[0], *switches])
         return syntax.SwitchStatement(str(children[0]), switches, loops, span=whole)
@@ -310,8 +307,7 @@ class Builder(ExpressionBuilder):
         kinds = (syntax.PairOf, syntax.LinkSelection)
         inside = children[2:close]
         selections = tuple(child for child in inside if isinstance(child, kinds))
-        inner = tuple(child for child in inside if isinstance(child, syntax.Comprehension))
-        self.require_few_binders(inner)
+        inner = self.loops_in(inside)
         outer, given = self._clauses(children[close:])
         span = self.whole(children[: close + 1])
         if not selections:
@@ -341,8 +337,7 @@ class Builder(ExpressionBuilder):
         )
 
     def _clauses(self, children: Children) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        loops = tuple(child for child in children if isinstance(child, syntax.Comprehension))
-        self.require_few_binders(loops)
+        loops = self.loops_in(children)
         given: dict[str, Any] = {}
         for child in children:
             if isinstance(child, tuple):

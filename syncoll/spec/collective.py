@@ -276,14 +276,11 @@ def mentions(
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, (syntax.Name, syntax.Call)):
-            if node.id in wanted:
+        for name in {one.id for one in syntax.names_used(node)}:
+            if name in wanted:
                 return True
-            if node.id in visible:
-                waiting.append((visible[node.id].body, visible, home))
-            elif node.id not in home.names:
-                found = home.module.find("value", node.id)
-                if found is not None:
-                    waiting.append((found.definition, {}, NameScope(found.module, {})))
-        waiting += [(child, visible, home) for child in node.children()]
+            if name in visible:
+                waiting.append((visible[name].body, visible, home))
+            elif name not in home.names and (found := home.module.find("value", name)):
+                waiting.append((found.definition, {}, NameScope(found.module, {})))
     return False

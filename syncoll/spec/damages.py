@@ -5,6 +5,7 @@ They are part of its name, so that a file of results can be named again.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -28,12 +29,12 @@ _GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECA
 
 
 def without(
-    network: Topology | Fabric, failures: syntax.DamageClauses, scope: NameScope
+    network: Topology | Fabric, failures: Iterable[syntax.DamageClause], scope: NameScope
 ) -> Topology:
     """The network after these failures, one after the other.  Raises `SpecError` if a broken part
     does not exist or no node remains, and `ModelError` if the rest is not a topology."""
     topology = as_topology(network)
-    for failure in failures.failures:
+    for failure in failures:
         fabric, _ = cables_of(topology)
         damages = []
         for thing in failure.things:

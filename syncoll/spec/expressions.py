@@ -4,7 +4,6 @@
 They also raise errors for an expression nested too deeply, a number too large, and reserved names.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -131,15 +130,13 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return self._generated(children, item, clauses)
 
     def _generated(self, children: Children, item: Expr, clauses: Children) -> Expr:
-        self.require_few_binders(clauses)
-        return self._expr(syntax.ListFor, children, item, tuple(clauses))
+        return self._expr(syntax.ListFor, children, item, self.loops_in(clauses))
 
     def set_of(self, children: Children) -> Expr:
         pairs = tuple(child for child in children if isinstance(child, syntax.PairOf))
-        clauses = tuple(child for child in children if isinstance(child, syntax.Comprehension))
+        clauses = self.loops_in(children)
         if clauses and not pairs:
             raise clauses[0].span.error("`for` without a pair before it", "`(a, b) for …`")
-        self.require_few_binders(clauses)
         return self._expr(syntax.SetOf, children, pairs, clauses)
 
     def set_where(self, children: Children) -> Expr:
@@ -164,12 +161,14 @@ class ExpressionBuilder(Transformer[Token, Any]):
         name, _, source = children
         return syntax.Binder(self.bound(name), source, span=self.whole(children))
 
-    def require_few_binders(self, clauses: Iterable[syntax.Comprehension]) -> None:
+    def loops_in(self, children: Children) -> tuple[syntax.Comprehension, ...]:
+        clauses = tuple(child for child in children if isinstance(child, syntax.Comprehension))
         binders = [binder for clause in clauses for binder in clause.binders]
         if len(binders) > MAX_BINDERS:
             raise binders[MAX_BINDERS].span.error(
                 f"more than {MAX_BINDERS} variables in one comprehension", "fewer variables"
             )
+        return clauses
 
     def argument(self, children: Children) -> Node:
         name = str(children[0]) if isinstance(children[0], Token) else None

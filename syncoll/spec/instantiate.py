@@ -137,7 +137,7 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
     evaluator, scope, name = _bind_parameters(call, seen)
     subjects: dict[str, BlamedCall] = {}
     combination: Combination | None = None
-    failures: syntax.DamageClauses | None = None
+    failures: tuple[syntax.DamageClause, ...] = ()
     bounds: dict[str, Any] = {}
     for setting in definition.settings:
         keyword, value = setting.keyword, setting.value
@@ -164,7 +164,7 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
             if bounds[keyword] <= least - 1:
                 raise value.span.error(f"{keyword} {bounds[keyword]}", f"at least {least}")
     network = make_topology(subjects["topology"], scope)
-    if failures is not None:
+    if failures:
         from syncoll.spec.damages import without as damaged
 
         network = damaged(network, failures, scope)

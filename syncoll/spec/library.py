@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Literal as OneOf
 from syncoll.errors import SpecError
 from syncoll.spec.foreign import ForeignFiles, Reader, Recognise, unrecognised
 from syncoll.spec.limits import MAX_FILE_BYTES
-from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
+from syncoll.spec.module import Found, Module, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
-from syncoll.spec.syntax import Combination, DamageClauses, Definition, Literal, Reference
+from syncoll.spec.syntax import Combination, DamageClause, Definition, Literal, Reference
 from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
@@ -132,7 +132,7 @@ class SpecLibrary:
         if self._is_name("topology", reference):
             return make_topology(*self._call("topology", reference))
         whole, failures = _intact(reference)
-        if failures is not None:
+        if failures:
             from syncoll.spec.damages import without
             from syncoll.spec.values import NameScope
 
@@ -151,9 +151,10 @@ class SpecLibrary:
         from syncoll.spec.families import SingleTopology, TopologyFamily
 
         whole, failures = _intact(reference)
-        if failures is not None:
+        if failures:
             if self.family(whole).parameters:
-                raise failures.span.error(
+                damage = failures[0].span.to(failures[-1].span)
+                raise damage.error(
                     "a family of damaged machines",
                     "one machine, with numbers for its arguments, or a family without damage",
                 )
@@ -473,7 +474,7 @@ class SpecLibrary:
         if in_file["call"] is None or not in_file["call"].strip():
             return _only_definition(module, kind, place)
         call = parse_reference(source, in_file.start("call"))
-        own = Module(module.source, module.path, NoLibrary(), module.own, imports=module.imports)
+        own = replace(module, library=None)
         looked_up = own.look_up(namespace, call.id, call.name_span)
         home = module if looked_up.module is own else looked_up.module
         return Found(looked_up.definition, home), call, module
@@ -516,11 +517,11 @@ def _head(reference: str) -> str:
     return reference if found is None else reference[: found.start()]
 
 
-def _intact(reference: str) -> tuple[str, DamageClauses | None]:
+def _intact(reference: str) -> tuple[str, tuple[DamageClause, ...]]:
     """The topology before it was damaged, and its damage, if any."""
     whole = _head(reference)
     if whole == reference:
-        return reference, None
+        return reference, ()
     return whole, parse_failures(Source.typed(reference), len(whole))
 
 

@@ -46,20 +46,9 @@ class Library(Protocol):
         """All names, for suggestions."""
 
 
-class NoLibrary:
-    """A library without definitions."""
-
-    def find(self, namespace: str, name: str) -> None:
-        """Nothing."""
-
-    def known_names(self, namespace: str) -> Iterable[str]:
-        """None."""
-        return ()
-
-
 def module_of(source: Source) -> "Module":
     """A text that is in no file and sees no names."""
-    return Module(source, None, NoLibrary())
+    return Module(source, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +58,7 @@ class Module:
 
     source: Source
     path: Path | None
-    library: Library
+    library: Library | None
     own: dict[tuple[str, str], Definition] = field(default_factory=dict, repr=False)
     searches: tuple[Definition, ...] = ()
     imports: "tuple[Module, ...]" = ()
@@ -86,13 +75,14 @@ class Module:
             definition = module.own.get((namespace, name))
             if definition is not None:
                 return Found(definition, module)
-        return self.library.find(namespace, name)
+        return self.library.find(namespace, name) if self.library else None
 
     def known_names(self, namespace: str) -> list[str]:
         """Every name of a namespace that this file sees."""
         own = [key for module in (self, *self.imports) for key in module.own]
         names = [name for kind, name in own if kind == namespace]
-        return list(dict.fromkeys([*names, *self.library.known_names(namespace)]))
+        shipped = self.library.known_names(namespace) if self.library else ()
+        return list(dict.fromkeys([*names, *shipped]))
 
     def look_up(self, namespace: str, name: str, span: Span) -> Found:
         """Finds a topology, collective or search, in any case; raises SpecError unless unique."""

@@ -9,13 +9,13 @@ import sys
 import threading
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
 from syncoll.spec.kept import cache_folder
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
-from syncoll.spec.syntax import Combination, DamageClauses, DamageTerm, Expr, File, Reference
+from syncoll.spec.syntax import Combination, DamageClause, DamageTerm, Expr, File, Reference
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -28,8 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
     """Reads a file, or the definitions between two positions of it."""
-    result: File = _parse("file", source, start, end)
-    return result
+    return cast(File, _parse("file", source, start, end))
 
 
 def parse_reference(source: Source, start: int = 0) -> Reference:
@@ -38,32 +37,27 @@ def parse_reference(source: Source, start: int = 0) -> Reference:
     if _NAME.fullmatch(name) and name not in RESERVED:  # most need no parser
         span = source.span(start, len(source.text))
         return Reference(name, span, (), span=span)
-    result: Reference = _parse("reference", source, start)
-    return result
+    return cast(Reference, _parse("reference", source, start))
 
 
 def parse_combination(source: Source, start: int = 0, text: str | None = None) -> Combination:
     """Reads one or several combined collectives; `text` replaces the source's, place by place."""
-    result: Combination = _parse("choice", source, start, text=text)
-    return result
+    return cast(Combination, _parse("choice", source, start, text=text))
 
 
-def parse_failures(source: Source, start: int) -> DamageClauses:
+def parse_failures(source: Source, start: int) -> tuple[DamageClause, ...]:
     """Reads the damage of a topology, from a position to the end of the text."""
-    result: DamageClauses = _parse("failures", source, start)
-    return result
+    return cast(tuple[DamageClause, ...], _parse("failures", source, start))
 
 
 def parse_broken(source: Source) -> DamageTerm:
     """Reads one broken part, such as ``link 3->6``, from the whole text."""
-    result: DamageTerm = _parse("broken", source)
-    return result
+    return cast(DamageTerm, _parse("broken", source))
 
 
 def parse_expression(source: Source) -> Expr:
     """Reads an expression from the whole text."""
-    result: Expr = _parse("expr", source)
-    return result
+    return cast(Expr, _parse("expr", source))
 
 
 def _parse(

@@ -246,17 +246,11 @@ class DamageClause(Node):
     things: tuple[DamageTerm, ...]
 
 
-class DamageClauses(Node):
-    """Clauses one after the other: each names parts of the network that is left before it."""
-
-    failures: tuple[DamageClause, ...]
-
-
 class DamagedReference(Node):
-    """``dgx1 without link 3->6``."""
+    """``dgx1 without link 3->6``; each clause names parts of the network that is left before it."""
 
     reference: Reference
-    failures: DamageClauses
+    failures: tuple[DamageClause, ...]
 
 
 class Parameter(Node):

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
+from itertools import repeat
 from typing import Any
 
 from syncoll.errors import Origin
@@ -287,15 +288,11 @@ class TopologyBuilder:
             for one, column in zip(stated, times, strict=True)
         ]
         names = [one.protocol for one in statement.protocols]
-        protocols = [tuple(zip(names, row, strict=True)) for row in zip(*columns[1:], strict=True)]
-        figures = list(
-            zip(
-                rates,
-                columns[0] if columns else [None] * size,
-                protocols or [()] * size,
-                strict=True,
-            )
-        )
+        each_time = zip(*columns, strict=True) if columns else repeat((None,), size)
+        figures = [
+            (rate, first, tuple(zip(names, others, strict=True)))
+            for rate, (first, *others) in zip(rates, each_time, strict=True)
+        ]
         labels = self._labels(statement.label, scope, size)
         found = list(zip(zip(sources, destinations, strict=True), figures, labels, strict=True))
         if statement.both_ways:
