@@ -91,20 +91,6 @@ class Routing:
                 for physical, share in self.merged.expand(piece)
             ]
 
-    def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
-        """Yields paths in the fabric, in order, each with its share; every part divides a send
-        anew."""
-        for parts in self.pieces_of(link):
-            yield from parts
-
-    def loads(self, link: Link) -> dict[Link, Fraction]:
-        """The share of a send over each link of the fabric."""
-        load: dict[Link, Fraction] = defaultdict(Fraction)
-        for path, share in self.shares(link):
-            for ends in pairwise(path):
-                load[ends] += share
-        return dict(load)
-
 
 def route(
     fabric: Fabric, *, most_links: int = MOST_LINKS, most_shared: int = MOST_SHARED

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 
 from syncoll.model.fabric import Fabric, FabricLink
 
@@ -29,15 +31,12 @@ class Merged:
 
     def expand(self, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Fraction]]:
         """The paths of the original fabric that a path stands for, with shares that add up to 1."""
-        paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
-        for vertex in path:
-            members = self.members.get(vertex, ((vertex, Fraction(1)),))
-            paths = [
-                ((*begun, member), share * part)
-                for begun, share in paths
-                for member, part in members
-            ]
-        yield from paths
+        every = (self.members.get(vertex, ((vertex, Fraction(1)),)) for vertex in path)
+        for chosen in product(*every):
+            yield (
+                tuple(member for member, _ in chosen),
+                prod((x for _, x in chosen), start=Fraction(1)),
+            )
 
 
 def merge_switches(fabric: Fabric) -> Merged:
@@ -45,10 +44,7 @@ def merge_switches(fabric: Fabric) -> Merged:
     bandwidths = dict(fabric.bandwidths)
     labels = {(x.source, x.destination): x.label for x in fabric.links}
     members: dict[int, tuple[Share, ...]] = {}
-    while True:
-        alike = _parallel(fabric, bandwidths)
-        if not alike:
-            break
+    while alike := _parallel(fabric, bandwidths):
         for group in alike:
             first = group[0][0]
             total = sum((weight for _, weight in group), Fraction(0))

@@ -73,12 +73,9 @@ class FlowNetwork:
         return np.asarray(self._flow.flows(self._arcs), dtype=np.int64)
 
 
-def require_small(capacities: Iterable[int] | IntArray) -> None:
+def require_small(capacities: Sequence[int] | IntArray) -> None:
     """Raises UsageError if 64-bit flows cannot hold the sum of the capacities."""
-    if isinstance(capacities, np.ndarray):
-        total = float(capacities.sum(dtype=np.float64))
-    else:
-        total = float(sum(capacities))
+    total = float(np.asarray(capacities, dtype=np.float64).sum())
     if total >= LARGEST:
         raise UsageError(
             f"the bandwidths need integers up to {total:.1e} once scaled to whole trees, more than "

@@ -115,7 +115,7 @@ def network_of(
         if units:
             ends = (link.source, link.destination)
             network.add(*ends, [(ends, units)])
-    require_small(capacity for _, _, capacity in network.links())
+    require_small([capacity for _, _, capacity in network.links()])
     return network
 
 

@@ -9,8 +9,9 @@ sends.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
 
-from syncoll.routing.network import Network, Path, Pieces
+from syncoll.routing.network import Network, Pieces
 from syncoll.routing.reduction import (
     Groups,
     find_groups,
@@ -102,18 +103,8 @@ def remove_by_leaves(network: Network) -> Groups | None:
 
 def _rejoined(pieces: Pieces, back: dict[int, int]) -> Pieces:
     """Paths through a switch in place of its halves."""
-    found: Pieces = []
-    for path, units in pieces:
-        if back.keys().isdisjoint(path):
-            found.append((path, units))
-            continue
-        kept: Path = ()
-        for v in path:
-            place = back.get(v, v)
-            if kept[-1:] != (place,):
-                kept += (place,)
-        found.append((kept, units))
-    return found
+    places = [([back.get(v, v) for v in path], units) for path, units in pieces]
+    return [(tuple(v for v, _ in groupby(path)), units) for path, units in places]
 
 
 def _own(network: Network, w: int) -> set[int]:
