@@ -30,6 +30,7 @@ from syncoll.runtime import (
     lower,
     rank_nodes,
 )
+from syncoll.wording import runs_in_words
 
 _MOST_NICS = 256
 """The format has one byte for it."""
@@ -55,21 +56,15 @@ class GoalExporter:
         return Exported({f"{request.name}.goal": writer.text().encode()}, (use, *sizes.notes))
 
 
-def _ranges(numbers: Iterable[int]) -> list[str]:
+def _ranges(numbers: Iterable[int]) -> str:
     """Numbers, increasing and consecutive ones as ranges:  ``0-3 7``."""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return [f"{a}-{b}" if a < b else f"{a}" for a, b in found]
+    return runs_in_words(numbers, "-", " ")
 
 
 def _sizes(each: IntArray) -> str:
     """The size of each chunk, equal ones of consecutive chunks as a range: ``0-3 1024 4 1023``."""
     cuts = [0, *(np.flatnonzero(np.diff(each)) + 1).tolist(), len(each)]
-    return " ".join(f"{_ranges(range(a, b))[0]} {each[a]}" for a, b in pairwise(cuts))
+    return " ".join(f"{_ranges(range(a, b))} {each[a]}" for a, b in pairwise(cuts))
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ class _Writer:
         for rank in range(len(self.lowered.ranks)):
             lines += ["", f"rank {rank} {{"]
             for word, array in (("starts", instance.pre), ("ends", instance.post)):
-                lines.append(" ".join([f"//@ {word}", *_ranges(np.flatnonzero(array[:, rank]))]))
+                lines.append(f"//@ {word} {_ranges(np.flatnonzero(array[:, rank]))}".rstrip())
             lines += self.rank_lines(rank, lanes)
             lines.append("}")
         return "\n".join(lines) + "\n"
@@ -138,9 +133,9 @@ class _Writer:
         lines = []
         if node.reads or node.inputs:
             read = [*(f"l{i + 1}" for i in node.reads)]
-            read += [f"chunk {part}" for part in _ranges(node.inputs)]
+            read += [f"chunk {part}" for part in _ranges(node.inputs).split()]
             if node.several:
-                lines.append(f"//@ chunks {' '.join(_ranges(node.chunks))}")
+                lines.append(f"//@ chunks {_ranges(node.chunks)}")
             lines.append(f"//@ reads {' '.join(read)}")
         if operation.action is Action.REDUCE:
             lines.append(f"{label}: calc {math.ceil(size / self.rate) if self.rate else 0}")

@@ -21,21 +21,25 @@ from pathlib import Path
 
 from syncoll.plugins import ExporterRecord
 
-_REQUIRED = {"step", "rounds", "chunk", "source", "destination"}
+NUMBERS = ("step", "rounds", "chunk", "source", "destination")
+"""The required columns; rounds may be ratios."""
+
+NODES = "contributors"
+"""The optional column."""
 
 
 def _is_csv(_path: Path, head: bytes) -> bool:
     """Whether the first line has the names of the columns."""
     line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
     names = {name.strip(b' "\r') for name in line.split(b",")}
-    return names >= {name.encode() for name in _REQUIRED}
+    return names >= {name.encode() for name in NUMBERS}
 
 
 RECORD = ExporterRecord(
     name="csv",
     summary="the sends as a table of comma-separated values",
-    load="syncoll_sends.csv_writer:CsvExporter",
-    load_checker="syncoll_sends.csv_checker:CsvChecker",
+    load="syncoll_sends.writer:CsvExporter",
+    load_checker="syncoll_sends.checker:CsvChecker",
     recognises=_is_csv,
 )
 RECORDS = (RECORD,)

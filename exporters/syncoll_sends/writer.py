@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll_sends.table import NODES, NUMBERS
+from syncoll_sends import NODES, NUMBERS
 
 
 class CsvExporter:

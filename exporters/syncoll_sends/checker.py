@@ -1,7 +1,9 @@
-"""A table of sends that a checker has read, and the facts about it."""
+"""Checks a CSV table of sends: reads it, and replays it if its instance is known."""
 
+import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,19 +12,25 @@ import numpy as np
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.model.grains import Rounds, exact
-from syncoll.plugins import CheckedExport
+from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.trust import require_valid
+from syncoll_sends import NODES, NUMBERS
 
-NUMBERS = ("step", "rounds", "chunk", "source", "destination")
-"""The required columns."""
+_MOST_DIGITS = 9
 
-ROUNDS = "rounds"
-"""The one of them that may have ratios, as texts."""
 
-MOST_DIGITS = 9
+class CsvChecker:
+    """Reads a table with columns and rows in any order."""
 
-NODES = "contributors"
-"""The optional column."""
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """See `syncoll.plugins.ExportChecker`; without an instance the rows must be sends."""
+        (content,) = files.values()
+        return _checked(_read(content), instance)
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,42 @@ class SendRow:
         return VerificationError(f"{self.line}: {message}")
 
 
-def require_columns(names: Sequence[str]) -> None:
+def _read(content: bytes) -> list[SendRow]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise VerificationError(f"byte {error.start} is not UTF-8") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        _require_columns(header)
+        return [_row(header, row, f"line {reader.line_num}") for row in reader if row]
+    except csv.Error as error:
+        raise VerificationError(f"line {reader.line_num}: {error}") from None
+
+
+def _row(header: list[str], values: list[str], line: str) -> SendRow:
+    if len(values) != len(header):
+        raise VerificationError(f"{line}: {len(values)} values in a table of {len(header)} columns")
+    given = dict(zip(header, values, strict=True))
+    step, chunk, source, destination = (
+        _number(given[column], column, line) for column in NUMBERS if column != "rounds"
+    )
+    nodes = [_number(text, NODES, line) for text in given.get(NODES, "").split(" ") if text]
+    rounds = _rounds(given["rounds"], line)
+    return SendRow(line, step, rounds, chunk, source, destination, tuple(nodes))
+
+
+def _number(text: str, column: str, line: str) -> int:
+    """A number of ASCII digits alone, which `int` does not require."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise VerificationError(
+            f"{line}: {column} is {text[:40]!r}; expected a number of at most {_MOST_DIGITS} digits"
+        )
+    return int(text)
+
+
+def _require_columns(names: Sequence[str]) -> None:
     """Raises VerificationError unless a header has every required column, and each column once."""
     for name in names:
         if name not in (*NUMBERS, NODES):
@@ -57,13 +100,12 @@ def require_columns(names: Sequence[str]) -> None:
             raise VerificationError(f"line 1: there is no column {name}")
 
 
-def rounds_in(text: str, line: str) -> Rounds:
-    """The rounds that a table has as text.  Raises VerificationError on other texts."""
-    digits = f"[0-9]{{1,{MOST_DIGITS}}}"
+def _rounds(text: str, line: str) -> Rounds:
+    digits = f"[0-9]{{1,{_MOST_DIGITS}}}"
     match = re.fullmatch(f"({digits})(?:/({digits}))?", text, re.ASCII)
     if match is None or not int(match[2] or 1):
         raise VerificationError(
-            f"{line}: {ROUNDS} is {text[:40]!r}; expected a number of at most {MOST_DIGITS} "
+            f"{line}: rounds is {text[:40]!r}; expected a number of at most {_MOST_DIGITS} "
             "digits, or a ratio such as 7/9"
         )
     return exact(Fraction(text))
@@ -128,7 +170,7 @@ def _rounds_per_step(rounds: dict[int, Rounds], instance: Instance) -> tuple[Rou
     return tuple(result)
 
 
-def checked(rows: Sequence[SendRow], instance: Instance | None) -> CheckedExport:
+def _checked(rows: Sequence[SendRow], instance: Instance | None) -> CheckedExport:
     """The facts about a table whose rows are sends, and solve the instance if given.
 
     Raises VerificationError if the rows contradict each other, or are no valid algorithm.
