@@ -93,7 +93,11 @@ class TorchRanks:
         import torch.distributed as dist
 
         given, result = self._tensors(inputs, lengths)
-        at_root, reduce = self.local[0] == root, self._op(op)
+        reduce = self._op(op)
+
+        def parts(whole: Any) -> list[Any] | None:
+            return [*whole.chunk(self._nodes)] if self.local[0] == root else None
+
         ways: dict[str, tuple[str, Callable[[Any, Any], object]]] = {
             "allreduce": ("all_reduce", lambda one, _: dist.all_reduce(one, reduce)),
             "reduce": ("reduce", lambda one, _: dist.reduce(one, root, reduce)),
@@ -104,18 +108,8 @@ class TorchRanks:
                 "reduce_scatter_tensor",
                 lambda out, one: dist.reduce_scatter_tensor(out, one, reduce),
             ),
-            "gather": (
-                "gather",
-                lambda out, one: dist.gather(
-                    one, [*out.chunk(self._nodes)] if at_root else None, root
-                ),
-            ),
-            "scatter": (
-                "scatter",
-                lambda out, one: dist.scatter(
-                    out, [*one.chunk(self._nodes)] if at_root else None, root
-                ),
-            ),
+            "gather": ("gather", lambda out, one: dist.gather(one, parts(out), root)),
+            "scatter": ("scatter", lambda out, one: dist.scatter(out, parts(one), root)),
         }
         sizes = zip(*self.everyone((len(given), len(result))), strict=True)
         uneven = any(len({*column} - {0}) > 1 for column in sizes)

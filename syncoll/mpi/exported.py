@@ -5,7 +5,6 @@ collective, and the library's own collective is only timed.
 """
 
 import importlib
-import math
 import os
 import pickle
 import traceback
@@ -18,7 +17,7 @@ from typing import Any, cast
 from syncoll.errors import SyncollError, UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.launcher import supervised
-from syncoll.mpi.measuring import Job, MpiComparison, Result, Run, describe, used, whole
+from syncoll.mpi.measuring import Job, MpiComparison, Result, Run, describe, run_of, used, whole
 from syncoll.mpi.rank import JOB, Watch, watch_of, write_result, write_text
 from syncoll.mpi.reference import DefinitionReference
 from syncoll.plugins import ExporterRecord, ExportRequest, Ranks
@@ -104,35 +103,19 @@ def _run(
     what = collective.collective
     theirs = ranks.library(str(what.kind), what.root or 0, inputs, lengths, op)
     calls = [ours.run, *([theirs[1].run] if theirs is not None else [])]
-    times: list[list[float]] = [[] for _ in calls]
+    times: tuple[list[float], list[float]] = ([], [])
     for turn in range(repeats + 1):
-        for one, call in zip(times, calls, strict=True):
+        for one, call in zip(times, calls, strict=False):
             ranks.everyone(None)
             start = perf_counter()
             call()
             if turn:  # the first calls prepare
                 one.append(perf_counter() - start)
-    errors, bounds, mismatches = [], [], []
+    mine = []
     for rank, demand, found in zip(ranks.local, demands, ours.results(), strict=True):
-        error = demand.error(found)
-        errors.append(math.inf if math.isnan(error) else error)
-        bounds.append(used(demand, found))
         words = describe(demand, found, rank, collective, shares, reference.name)
-        mismatches.append(words)
-    every = ranks.everyone((times, errors, bounds, mismatches))
-    most = max(error for one in every for error in one[1])
-    slowest = [
-        tuple(max(column) for column in zip(*(one[0][which] for one in every), strict=True))
-        for which in range(len(calls))
-    ]
-    problems = [words for one in every for words in one[3] if words is not None]
-    return Run(
-        workload.size,
-        total,
-        reference.name + ("" if theirs is None else f"; timed with {theirs[0]}"),
-        slowest[0],
-        slowest[1] if theirs is not None else (),
-        most if math.isfinite(most) else None,
-        max((share for one in every for share in one[2] if share is not None), default=None),
-        problems[0] if problems else None,
-    )
+        mine.append((demand.error(found), used(demand, found), words))
+    every = ranks.everyone((times, mine))
+    name = reference.name + ("" if theirs is None else f"; timed with {theirs[0]}")
+    each = [one for _, some in every for one in some]
+    return run_of(workload, total, name, [one for one, _ in every], each)

@@ -8,7 +8,7 @@ compared again, to find side effects of one call on the next.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -203,7 +203,7 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
     call()
     mismatch = compared()
     error, share = demand.error(receive), used(demand, receive)
-    seconds, reference_seconds = [], []
+    seconds, reference_seconds = list[float](), list[float]()
     theirs = receive.copy()
     run_theirs = None
     if isinstance(reference, MpiReference):
@@ -216,18 +216,35 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
             reference_seconds.append(_timed(comm, run_theirs))
     if repeats:
         mismatch = mismatch or compared()
-    problems = [text for text in comm.allgather(mismatch) if text is not None]
-    error = max(comm.allgather(math.inf if math.isnan(error) else error))
-    shares_used = [one for one in comm.allgather(share) if one is not None]
+    times, found = comm.allgather((seconds, reference_seconds)), (error, share, mismatch)
+    return run_of(workload, total, reference.name, times, comm.allgather(found))
+
+
+def run_of(
+    workload: Workload,
+    total: int,
+    name: str,
+    times: Sequence[Sequence[Sequence[float]]],
+    found: Iterable[tuple[float, float | None, str | None]],
+) -> Run:
+    """The run of an algorithm and of a reference with a name.
+
+    Args:
+        times: of each process, for its calls of both; the slowest process counts.
+        found: of each rank the error, its share of the bound, and the mismatch.
+    """
+    errors, shares, problems = zip(*found, strict=True)
+    most = max(math.inf if math.isnan(error) else error for error in errors)
+    ours, theirs = (tuple(map(max, zip(*each, strict=True))) for each in zip(*times, strict=True))
     return Run(
         workload.size,
         total,
-        reference.name,
-        _slowest(comm, seconds),
-        _slowest(comm, reference_seconds),
-        error if math.isfinite(error) else None,
-        max(shares_used, default=None),
-        problems[0] if problems else None,
+        name,
+        ours,
+        theirs,
+        most if math.isfinite(most) else None,
+        max((share for share in shares if share is not None), default=None),
+        next((words for words in problems if words is not None), None),
     )
 
 
@@ -256,11 +273,6 @@ def _timed(comm: MPI.Intracomm, act: Callable[[], None]) -> float:
     start = perf_counter()
     act()
     return perf_counter() - start
-
-
-def _slowest(comm: MPI.Intracomm, seconds: list[float]) -> tuple[float, ...]:
-    """The time of the slowest rank for each call."""
-    return tuple(max(column) for column in zip(*comm.allgather(seconds), strict=True))
 
 
 def _soil(array: Array) -> None:

@@ -198,10 +198,13 @@ def _sizes(plan: Plan) -> tuple[int, int]:
 
 
 def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> None:
+    import matplotlib as mpl
+
     low, high = sizes
     shown = [size for size in plan.crossovers if low < size < high]
     grid = sorted({*map(Fraction, np.geomspace(low, high, _SAMPLES).tolist()), *shown})
-    colours = _colours(len(plan.ranges))
+    # Colour-blind safe, and ordered by brightness.
+    colours = list(mpl.colormaps["viridis"](np.linspace(0, 0.85, len(plan.ranges))))
     time, rate = figure.subplots(2, 1, sharex=True)
     figure.suptitle(title, fontsize=10)
     _curves(time, plan, grid, colours, lambda size, seconds: _float(seconds))
@@ -252,13 +255,6 @@ def _curves(
 def cost_label(one: StoredAlgorithm) -> str:
     """The label of an algorithm in a picture."""
     return f"S = {one.steps}, R/C = {one.bandwidth}"
-
-
-def _colours(count: int) -> list[Any]:
-    """Colours that are colour-blind safe, and ordered by brightness."""
-    import matplotlib as mpl
-
-    return list(mpl.colormaps["viridis"](np.linspace(0, 0.85, count)))
 
 
 def _ticks(low: int, high: int) -> list[float]:
