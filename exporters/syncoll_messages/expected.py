@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
-
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport
 from syncoll_messages.play import NodeKind, Place, Played, RankGraph, play, waits_for
-from syncoll_threadblocks import STANDARD, Specification, masks_of, rank_names
+from syncoll_threadblocks import STANDARD, OwnSpecification, Specification, masks_of, rank_names
 
 CUSTOM = "custom"
 
@@ -30,9 +28,9 @@ class Expected:
     def name(self) -> str:
         """The runtimes' name of the collective; ``custom`` if they have none."""
         starts, ends = masks_of(self.starts), masks_of(self.ends)
-        named, ranks = starts.keys() | ends.keys(), len(self.starts)
-        demands = Counter((starts[chunk], ends[chunk]) for chunk in named)
-        if len(named) < self.num_chunks or ranks == 1 or not demands:
+        ranks = len(self.starts)
+        demands = Counter((starts[chunk], ends[chunk]) for chunk in starts | ends)
+        if demands.total() < self.num_chunks or ranks == 1 or not demands:
             return CUSTOM
         ((start, end), share), *_ = demands.items()
         for name in STANDARD:
@@ -45,10 +43,8 @@ class Expected:
 
 def expected_of_instance(instance: Instance) -> Expected:
     """The demands of an instance."""
-    starts, ends = (
-        tuple(frozenset(np.flatnonzero(column).tolist()) for column in array.T)
-        for array in (instance.pre, instance.post)
-    )
+    own = OwnSpecification.of_instance(instance)
+    starts, ends = (tuple(map(frozenset, places)) for places in (own.inputs, own.outputs))
     return Expected(instance.combining, instance.num_chunks, starts, ends)
 
 
@@ -117,20 +113,15 @@ def checked(
         more = {"rendezvous": f"ends only if sends do not wait for their receives: {error}"}
     if expected is not None:
         require_achieved(graphs, played, expected)
-    nodes = [node for graph in graphs for node in graph.nodes.values()]
-    sends = [
-        (graph.rank, node)
-        for graph in graphs
-        for node in graph.nodes.values()
-        if node.kind is NodeKind.SEND
-    ]
+    nodes = [(graph.rank, node) for graph in graphs for node in graph.nodes.values()]
+    sends = [(rank, node) for rank, node in nodes if node.kind is NodeKind.SEND]
     followed = expected is not None
     facts: dict[str, int | str] = {
         "messages": len(sends),
         "bytes": sum(node.size for _, node in sends),
-        "computations": sum(len(node.reads) + len(node.inputs) > 1 for node in nodes)
+        "computations": sum(len(node.reads) + len(node.inputs) > 1 for _, node in nodes)
         if followed
-        else sum(node.kind is NodeKind.COMPUTE for node in nodes),
+        else sum(node.kind is NodeKind.COMPUTE for _, node in nodes),
         "data": "followed"
         if followed
         else "not followed, as the files do not state the contents of messages; all of them arrive",
@@ -247,27 +238,23 @@ def _require_ends(
     graphs: Sequence[RankGraph], expected: Expected, contents: Mapping[Place, Content]
 ) -> None:
     contributors = masks_of(expected.starts)
-    found: list[dict[int, int]] = [{} for _ in graphs]
-    complete: set[tuple[int, int, int]] = set()
+    found = [
+        dict.fromkeys(own, 1 << rank if expected.combining else 0)
+        for rank, own in enumerate(expected.starts)
+    ]
     for (rank, _), content in contents.items():
         for chunk, mask in content.items():
-            complete.add((rank, chunk, mask))
-            best = found[rank].get(chunk, 0)
-            found[rank][chunk] = max(best, mask, key=int.bit_count)
+            found[rank][chunk] = max(found[rank].get(chunk, 0), mask, key=int.bit_count)
     for graph in graphs:
         rank = graph.rank
         for chunk in sorted(expected.ends[rank]):
-            wanted = contributors[chunk] if expected.combining else 0
-            own = (
-                (1 << rank if expected.combining else 0) if chunk in expected.starts[rank] else None
-            )
-            if own == wanted or (rank, chunk, wanted) in complete:
+            wanted, most = contributors[chunk] if expected.combining else 0, found[rank].get(chunk)
+            if most == wanted:  # no sum has other contributions
                 continue
-            most = found[rank].get(chunk, own or 0)
             if expected.combining:
                 raise VerificationError(
                     f"{graph.where}: rank {rank} never gets the whole result of chunk {chunk}: its "
                     f"most complete partial sum lacks the contribution of "
-                    f"{rank_names(wanted & ~most)}"
+                    f"{rank_names(wanted & ~(most or 0))}"
                 )
             raise VerificationError(f"{graph.where}: rank {rank} never gets chunk {chunk}")

@@ -34,8 +34,8 @@ import numpy as np
 from syncoll.arrays import BoolArray
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.wording import counted, few, runs_in_words
-from syncoll_threadblocks.contents import Value
+from syncoll.wording import counted, few
+from syncoll_threadblocks.contents import Value, rank_names
 
 _ENDS = {
     "allreduce": ("all", "all"),
@@ -270,7 +270,7 @@ class Specification(OwnSpecification):
         alike = _times(given, total) == _times(asked, cut) if any_cut else given == needed
         if not alike:
             ends = min(key for key in given | needed if given[key] != needed[key])
-            start, end = map(_ranks, ends)
+            start, end = map(rank_names, ends)
             raise VerificationError(
                 f"the file does {name}: {counted(given[ends], 'chunk')} from {start} to {end}; "
                 f"collective {instance.collective} needs {needed[ends]}"
@@ -312,11 +312,6 @@ def _without_idle(demands: Demands) -> Demands:
 
 def _in_order(relation: BoolArray) -> Places:
     return tuple(tuple(np.flatnonzero(column).tolist()) for column in relation.T)
-
-
-def _ranks(mask: int) -> str:
-    ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {runs_in_words(ranks)}"
 
 
 def _chunks(numbers: Sequence[int]) -> str:
