@@ -131,19 +131,10 @@ def _lowered(
     contributions = None
     if instance.combining:
         contributions = np.array(carried, dtype=bool).reshape(-1, nodes)
-    return lower(
-        replace(
-            request,
-            instance=replace(instance, pre=pre, post=post),
-            algorithm=Algorithm(
-                algorithm.rounds_per_step,
-                np.array(sends, dtype=np.int64).reshape(-1, 4),
-                contributions,
-            ),
-            in_place=False,
-        ),
-        zero_copy=True,
-    )
+    rows = np.array(sends, dtype=np.int64).reshape(-1, 4)
+    moved = Algorithm(algorithm.rounds_per_step, rows, contributions)
+    asked = replace(instance, pre=pre, post=post)
+    return lower(replace(request, instance=asked, algorithm=moved, in_place=False), zero_copy=True)
 
 
 def _renamed(

@@ -21,7 +21,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
+from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Buffer, Layout, Slot
@@ -29,7 +29,7 @@ from syncoll.runtime.places import Cut, Places
 from syncoll.wording import counted
 from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.program import PlanProgram, RankPlan
-from syncoll_mscclpp.script import Channel, Event, Group, Move, Script, joined
+from syncoll_mscclpp.script import Event, Group, Move, Script, joined
 from syncoll_mscclpp.ways import Send, around_one_switch, collected
 
 Bound = tuple[Group, Buffer]
@@ -79,8 +79,14 @@ def switch_program(cut: Cut, most_blocks: int) -> PlanProgram:
         sorted({peer for group, _ in mine for peer in group} - {number})
         for number, mine in enumerate(channels)
     ]
-    for number in range(nodes):
-        _require_room(number, len(peers[number]), len(channels[number]))
+    for number, mine in enumerate(channels):
+        counts = {"other ranks": len(peers[number]), "switch channels": len(mine)}
+        for what, count in counts.items():
+            if count > MOST_TABLE:
+                raise ExportError(
+                    f"rank {number} has groups with {count} {what}; a thread block has at most "
+                    f"{MOST_TABLE}"
+                )
     places = Places(cut, layout, [[] for _ in range(nodes)])
     moves = [joined(own, lambda one: (one.group, one.sums, one.part)) for own in events]
     signals = max(-(-len(mine) // MOST_CHANNELS) for mine in peers)
@@ -91,27 +97,15 @@ def switch_program(cut: Cut, most_blocks: int) -> PlanProgram:
             f"a rank has {max(map(len, moves))} chunks to store through switches, and needs "
             f"{counted(blocks, 'thread block')}; at most {most_blocks} are allowed"
         )
-    programs = [
-        RankPlan(
-            {"memory": peers[number] * blocks},
-            0,
-            tuple(
-                _script(
-                    Script(
-                        number,
-                        places,
-                        _of_block(block, len(peers[number])),
-                        switches=list(range(len(channels[number]))),
-                    ),
-                    moves[number][block::blocks],
-                    channels[number],
-                )
-                for block in range(blocks)
-            ),
-            tuple(channels[number]),
-        )
-        for number in range(nodes)
-    ]
+    programs = []
+    for number, mine in enumerate(channels):
+        count, scripts = len(peers[number]), []
+        for block in range(blocks):
+            to = [("memory", block * count + i) for i in range(count)]
+            script = Script(number, places, to, switches=list(range(len(mine))))
+            scripts.append(_script(script, moves[number][block::blocks], mine))
+        own = {"memory": peers[number] * blocks}
+        programs.append(RankPlan(own, 0, tuple(scripts), tuple(mine)))
     note = (
         f"the switch also reduces and copies {counted(exchanged, 'chunk')} that all ranks would "
         "send to all others, which loads every cable less"
@@ -119,14 +113,7 @@ def switch_program(cut: Cut, most_blocks: int) -> PlanProgram:
     return PlanProgram(places, tuple(programs), switches=True, notes=(note,) * bool(exchanged))
 
 
-def _of_block(block: int, peers: int) -> list[Channel]:
-    """The channels of a thread block, one to each peer."""
-    return [("memory", block * peers + i) for i in range(peers)]
-
-
 def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
-    if isinstance(algorithm, OrbitAlgorithm):
-        algorithm = algorithm.expanded()
     found: list[_Way] = []
     around: set[_Way] = set()
     box = shared_memory_boxes(instance.topology)
@@ -206,15 +193,6 @@ def _require_alike(layout: Layout, group: Group, buffer: Buffer) -> None:
             f"ranks {', '.join(map(str, group))} have {name} of different sizes, which cannot be "
             "bound to one multicast group"
         )
-
-
-def _require_room(number: int, peers: int, channels: int) -> None:
-    for count, what in ((peers, "other ranks"), (channels, "switch channels")):
-        if count > MOST_TABLE:
-            raise ExportError(
-                f"rank {number} has groups with {count} {what}; a thread block has at most "
-                f"{MOST_TABLE}"
-            )
 
 
 def _script(script: Script, events: list[Event], channels: list[Bound]) -> Script:

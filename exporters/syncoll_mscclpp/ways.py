@@ -103,16 +103,7 @@ class ChunkWays:
     def of(self, algorithm: Algorithm) -> list[ChunkWay]:
         """The way of each chunk."""
         sends = Send.by_chunk(self.instance, algorithm)
-        return [self.way(chunk, mine) for chunk, mine in enumerate(sends)]
-
-    def way(self, chunk: int, sends: list[Send]) -> ChunkWay:
-        """The way of a chunk."""
-        found = _Found(self, chunk, sends)
-        for attempt in (found.within_a_box, found.by_roots, found.boxes_first, found.boxes_last):
-            way = attempt()
-            if way is not None and all(part.fits() for part in way.parts):
-                return way
-        return found.by_itself()
+        return [_Found(self, chunk, mine).way() for chunk, mine in enumerate(sends)]
 
     def around(self, root: int, group: Group, *, sums: bool = False) -> bool:
         """Whether a group is around one switch of its box; switches of a network do not count."""
@@ -143,6 +134,10 @@ def collected(
     return None
 
 
+_Ends = tuple[Slot | None, Slot | None]
+"""The slots that an event loads and stores; None without a common one."""
+
+
 class _Found:
     """One chunk and its possible ways; a method returns None if the chunk takes another way."""
 
@@ -167,6 +162,14 @@ class _Found:
         self.starting = {b: tuple(n for n in self.starts if box[n] == b) for b in self.boxes}
         self.ending = {b: tuple(n for n in self.ends if box[n] == b) for b in self.boxes}
 
+    def way(self) -> ChunkWay:
+        """The first way that fits."""
+        for attempt in (self.within_a_box, self.by_roots, self.boxes_first, self.boxes_last):
+            way = attempt()
+            if way is not None and all(part.fits() for part in way.parts):
+                return way
+        return self.by_itself()
+
     def slot(self, buffer: Buffer, node: int) -> Slot:
         """The place where the chunk starts, or must end, at a rank."""
         layout = self.ways.layout
@@ -183,17 +186,10 @@ class _Found:
         return slots.pop()
 
     def event(
-        self,
-        root: int,
-        group: Group,
-        step: int,
-        source: Slot | None,
-        target: Slot | None,
-        *,
-        sums: bool,
-        signals: bool = True,
+        self, root: int, group: Group, step: int, ends: _Ends, *, sums: bool, signals: bool = True
     ) -> Event | None:
         """An event, if its group is around one switch and its data have one place."""
+        source, target = ends
         if source is None or target is None or not self.ways.around(root, group, sums=sums):
             return None
         return Event(
@@ -201,20 +197,14 @@ class _Found:
         )
 
     def summed(
-        self,
-        sends: list[Send],
-        group: Group,
-        values: dict[int, int],
-        result: int,
-        source: Slot | None,
-        target: Slot | None,
+        self, sends: list[Send], group: Group, values: dict[int, int], result: int, ends: _Ends
     ) -> Event | None:
         """The event that sums values of a group, and stores the sum at all its ranks."""
         found = collected(sends, group, values, result)
         if found is None:
             return None
         root = group[self.chunk % len(group)] if found[0] is None else found[0]
-        return self.event(root, group, found[1], source, target, sums=True)
+        return self.event(root, group, found[1], ends, sums=True)
 
     def within_a_box(self) -> ChunkWay | None:
         """The way within one box: its ranks sum the chunk and all get the sum."""
@@ -224,8 +214,8 @@ class _Found:
         if len(group) == 1:
             return None
         single = {node: 1 << node for node in group}
-        source, target = (self.common(one, group) for one in (Buffer.INPUT, Buffer.OUTPUT))
-        event = self.summed(self.sends, group, single, self.whole, source, target)
+        ends = self.common(Buffer.INPUT, group), self.common(Buffer.OUTPUT, group)
+        event = self.summed(self.sends, group, single, self.whole, ends)
         return None if event is None else ChunkWay(first=[event])
 
     def by_roots(self) -> ChunkWay | None:
@@ -246,13 +236,9 @@ class _Found:
                 return None
             (root,) = roots
             others = [node for node in members if node != root]
-            if sorted((one.source, one.destination, one.mask) for one in gather) != sorted(
-                (node, root, 1 << node) for node in others
-            ):
-                return None
-            if sorted((one.source, one.destination) for one in spread) != sorted(
-                (root, node) for node in goals if node != root
-            ):
+            meant = [(node, root, 1 << node) for node in others]
+            meant += [(root, node, self.whole) for node in goals if node != root]
+            if sorted((one.source, one.destination, one.mask) for one in sends) != sorted(meant):
                 return None
             if (goals and root not in goals) or (others and root not in members):
                 return None
@@ -261,9 +247,9 @@ class _Found:
                 part.inputs[root] = self.slot(Buffer.INPUT, root)
             if others:
                 last = max(one.step for one in gather)
-                source = self.common(Buffer.INPUT, members)
+                ends = self.common(Buffer.INPUT, members), stored
                 signals = not (len(goals) > 1 and set(members) <= set(goals))
-                event = self.event(root, members, last, source, stored, sums=True, signals=signals)
+                event = self.event(root, members, last, ends, sums=True, signals=signals)
                 if event is None:
                     return None
                 way.first.append(event)
@@ -278,8 +264,8 @@ class _Found:
                 origin = part.inputs[root] if whole else part.outputs[root]
             if len(goals) > 1:
                 begin = min(one.step for one in spread)
-                target = self.common(Buffer.OUTPUT, goals)
-                event = self.event(root, goals, begin, origin, target, sums=False)
+                stores = origin, self.common(Buffer.OUTPUT, goals)
+                event = self.event(root, goals, begin, stores, sums=False)
                 if event is None:
                     return None
                 way.last.append(event)
@@ -307,8 +293,9 @@ class _Found:
                     return None
                 continue
             single = {node: 1 << node for node in group}
-            stored, source = Slot(Buffer.SCRATCH, 0), self.common(Buffer.INPUT, group)
-            event = self.summed(self.inside.get(b, []), group, single, result, source, stored)
+            stored = Slot(Buffer.SCRATCH, 0)
+            ends = self.common(Buffer.INPUT, group), stored
+            event = self.summed(self.inside.get(b, []), group, single, result, ends)
             if event is None:
                 return None
             way.first.append(event)
@@ -336,9 +323,8 @@ class _Found:
             group = self.starting[b]
             if sum(values[node] for node in group) != self.whole or len(group) == 1:
                 return None
-            stored, target = Slot(Buffer.SCRATCH, 0), self.common(Buffer.OUTPUT, group)
-            sends = self.inside.get(b, [])
-            event = self.summed(sends, group, values, self.whole, stored, target)
+            ends = Slot(Buffer.SCRATCH, 0), self.common(Buffer.OUTPUT, group)
+            event = self.summed(self.inside.get(b, []), group, values, self.whole, ends)
             if event is None:
                 return None
             way.last.append(replace(event, gathers=True))
@@ -349,16 +335,9 @@ class _Found:
         shares = {node: 1 << node for node in self.starts}
         if self.copies:
             shares = dict.fromkeys(self.starts, 1 << self.starts[0])
-        return ChunkWay(
-            parts=[
-                Exchange(
-                    shares,
-                    {node: self.slot(Buffer.INPUT, node) for node in self.starts},
-                    {node: self.slot(Buffer.OUTPUT, node) for node in self.ends},
-                    self.sends,
-                )
-            ]
-        )
+        inputs = {node: self.slot(Buffer.INPUT, node) for node in self.starts}
+        outputs = {node: self.slot(Buffer.OUTPUT, node) for node in self.ends}
+        return ChunkWay(parts=[Exchange(shares, inputs, outputs, self.sends)])
 
     def components(self) -> list[list[int]]:
         """The ranks between which the chunk goes from box to box, and the single ones."""

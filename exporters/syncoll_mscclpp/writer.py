@@ -5,6 +5,7 @@ otherwise to scratch.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
@@ -88,7 +89,7 @@ def _exported(
     sizes = _sizes(request, options, program)
     notes = notes_on(request, program, sizes)
     gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(program.ranks)]
-    name = _name(request.name)
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", request.name) or "algorithm"
     plan: dict[str, Any] = {
         "name": name,
         "collective": str(layout.collective.kind),
@@ -174,11 +175,6 @@ def _require_options(options: Mapping[str, OptionValue]) -> None:
         )
 
 
-def _name(name: str) -> str:
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
-    return kept or "algorithm"
-
-
 def _stated(request: ExportRequest) -> dict[str, Any]:
     """The places of chunks, for collectives without a name; the runtime ignores them."""
     layout = layout_of(request.instance, in_place=request.in_place)
@@ -257,21 +253,7 @@ def _block(number: int, script: Script, remotes: list[tuple[int, str, str]]) -> 
 
 
 def _compact(plan: dict[str, Any]) -> str:
-    """JSON without spaces, and with a line for each operation."""
-
-    def text(value: Any) -> str:
-        return json.dumps(value, separators=(",", ":"))
-
-    gpus = []
-    for gpu in plan["gpus"]:
-        blocks = []
-        for block in gpu["threadblocks"]:
-            rest = {key: value for key, value in block.items() if key not in ("id", "ops")}
-            ops = ",\n".join(map(text, block["ops"]))
-            blocks.append(f'{{"id":{block["id"]},"ops":[\n{ops}\n],{text(rest)[1:]}')
-        rest = {key: value for key, value in gpu.items() if key != "threadblocks"}
-        joined = ",\n".join(blocks)
-        gpus.append(f'{text(rest)[:-1]},"threadblocks":[\n{joined}\n]}}')
-    rest = {key: value for key, value in plan.items() if key != "gpus"}
-    every = ",\n".join(gpus)
-    return f'{text(rest)[:-1]},"gpus":[\n{every}\n]}}'
+    """JSON without spaces, and with a line for each rank, thread block and operation."""
+    text = json.dumps(plan, separators=(",", ":"))
+    # In texts quotes are escaped, so these are the first keys of an object.
+    return text.replace('{"id":', '\n{"id":').replace('{"name":', '\n{"name":').lstrip()

@@ -104,18 +104,13 @@ def export_verified(
     if not exported.in_switches and counts_on_switches(request):
         text = (
             "every send is separate, even if switches could copy or reduce, so the algorithm "
-            f"takes longer than R{_in_switches(record, options)}"
+            "takes longer than R"
         )
+        for one in record.options:
+            if _SWITCH in one.choices and options[one.name] != _AUTO:
+                text += f"; --option {one.name}={_SWITCH} uses the switches if possible"
         exported = replace(exported, notes=(*exported.notes, text))
     return HandedOut(exported, checked)
-
-
-def _in_switches(record: ExporterRecord, options: Mapping[str, OptionValue]) -> str:
-    """Describes the option that makes an exporter use the switches; empty without one."""
-    known = (
-        one.name for one in record.options if _SWITCH in one.choices and options[one.name] != _AUTO
-    )
-    return "".join(f"; --option {name}={_SWITCH} uses the switches if possible" for name in known)
 
 
 def counts_on_switches(request: ExportRequest) -> bool:

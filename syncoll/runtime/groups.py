@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from syncoll.errors import ExportError, ModelError
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.model import Algorithm, Instance
 from syncoll.model.groups import chunks_of, group_of, instance_within, listed
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
@@ -29,8 +29,6 @@ def request_within(request: ExportRequest, number: int) -> ExportRequest:
     except ModelError as error:
         raise ExportError(str(error)) from error
     algorithm = request.algorithm
-    if isinstance(algorithm, OrbitAlgorithm):
-        algorithm = algorithm.expanded()
     own = np.zeros(instance.num_chunks, dtype=bool)
     own[chunks_of(instance, nodes)] = True
     mine = own[algorithm.sends[:, 0]]

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.model import Algorithm, Instance
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, StandardCollective, kind_of, layout_of
 
@@ -59,29 +59,16 @@ class Streams:
         kept = np.repeat(np.arange(len(counts)), counts)
         longest = max(1, int(counts.max()))  # links have room for all
         rounds = tuple(longest * one for one in algorithm.rounds_per_step)
-        return Streams(
-            self.collective,
-            self.whole,
-            replace(
-                self.request,
-                instance=replace(
-                    instance,
-                    rounds=longest * instance.rounds,
-                    pre=instance.pre[kept],
-                    post=instance.post[kept],
-                ),
-                algorithm=Algorithm(rounds, copied, None if carried is None else carried[rows]),
-            ),
-            self.sizes[kept],
-            self.blocks[kept],
-        )
+        more = longest * instance.rounds
+        asked = replace(instance, rounds=more, pre=instance.pre[kept], post=instance.post[kept])
+        moved = Algorithm(rounds, copied, None if carried is None else carried[rows])
+        request = replace(self.request, instance=asked, algorithm=moved)
+        return replace(self, request=request, sizes=self.sizes[kept], blocks=self.blocks[kept])
 
 
 def streams_of(request: ExportRequest, *, apart: bool = False) -> Streams:
     """The streams of an algorithm, sorted by block and way; `apart` makes each chunk a stream."""
     instance, algorithm = request.instance, request.algorithm
-    if isinstance(algorithm, OrbitAlgorithm):
-        algorithm = algorithm.expanded()
     collective = kind_of(instance)
     ends = [a.tobytes() + b.tobytes() for a, b in zip(instance.pre, instance.post, strict=True)]
     ways = _ways(instance, algorithm)
@@ -113,19 +100,12 @@ def streams_of(request: ExportRequest, *, apart: bool = False) -> Streams:
     sends = algorithm.sends[rows]
     sends[:, 0] = number[sends[:, 0]]
     carried = algorithm.contributions
-    return Streams(
-        collective,
-        request,
-        replace(
-            request,
-            instance=replace(instance, pre=instance.pre[chosen], post=instance.post[chosen]),
-            algorithm=Algorithm(
-                algorithm.rounds_per_step, sends, None if carried is None else carried[rows]
-            ),
-        ),
-        np.array([len(group) for group in groups], dtype=np.int64),
-        np.array(blocks, dtype=np.int64),
-    )
+    asked = replace(instance, pre=instance.pre[chosen], post=instance.post[chosen])
+    carried = None if carried is None else carried[rows]
+    moved = Algorithm(algorithm.rounds_per_step, sends, carried)
+    sizes = np.array([len(group) for group in groups], dtype=np.int64)
+    few = replace(request, instance=asked, algorithm=moved)
+    return Streams(collective, request, few, sizes, np.array(blocks, dtype=np.int64))
 
 
 def _ways(instance: Instance, algorithm: Algorithm) -> list[bytes]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from syncoll_mscclpp.reading.operations import SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import ExecutionPlan
-from syncoll_mscclpp.reading.rules import PlanStep
+from syncoll_mscclpp.reading.rules import PlanStep, steps_of
 
 Home = tuple[int, str]
 """A rank and a buffer of its scratch; -1 and a name for all inputs and outputs."""
@@ -34,13 +34,7 @@ class Grid:
 
     def __init__(self, plan: ExecutionPlan, share: int) -> None:
         self.share = share
-        together = {
-            group
-            for gpu in plan.gpus
-            for block in gpu.blocks
-            for number, op, _ in block.flat
-            for group in self._groups(PlanStep(plan, gpu, block, number, op))
-        }
+        together = {group for step in steps_of(plan, plan.gpus) for group in self._groups(step)}
         cuts: defaultdict[Home, set[int]] = defaultdict(set)
         cuts[_PARTS] |= {0, share}
         for gpu in plan.gpus:

@@ -113,7 +113,7 @@ def _require_buffers(plan: ExecutionPlan, spec: OwnSpecification, where: str) ->
 def links_of(plan: ExecutionPlan) -> frozenset[tuple[int, int]]:
     """The ranks between which a plan that `require_loadable` passed moves data."""
     found = set()
-    for step in _steps(plan, plan.gpus):
+    for step in steps_of(plan, plan.gpus):
         for i, reference in enumerate(step.op.pieces):
             for owner, _ in step.owners(reference):
                 ends = owner.id, step.gpu.id
@@ -167,7 +167,7 @@ def _units_in_fixed_scratch(plan: ExecutionPlan, most: int) -> Iterator[tuple[in
         room = (_FIXED_SCRATCH >> plan.double_scratch) // max(1, gpu.scratch_chunks)
         if gpu.scratch_chunks == 0 or plan.max_size // gpu.input_chunks <= room:
             continue
-        steps = list(_steps(plan, (gpu,)))
+        steps = list(steps_of(plan, (gpu,)))
         units = {one.op.loop.unit for one in steps if one.op.name == "pipeline"}
         inner = {id(op) for step in steps for op in step.op.inner}
         for step in steps:
@@ -183,7 +183,8 @@ def _units_in_fixed_scratch(plan: ExecutionPlan, most: int) -> Iterator[tuple[in
             yield pieces + 2, pieces
 
 
-def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> "Iterator[PlanStep]":
+def steps_of(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> "Iterator[PlanStep]":
+    """The operations of some ranks, with their places."""
     for gpu in gpus:
         for block in gpu.blocks:
             for number, op, _ in block.flat:
@@ -413,7 +414,7 @@ def _require_apart(plan: ExecutionPlan) -> None:
         return
     packets: set[tuple[int, int]] = set()
     data: set[tuple[int, int]] = set()
-    for step in _steps(plan, plan.gpus):
+    for step in steps_of(plan, plan.gpus):
         for packed, one in zip(in_packets(step.op), step.op.pieces, strict=True):
             for owner, buffer in step.owners(one):
                 if buffer != "s":
@@ -435,7 +436,7 @@ def _require_barriers(plan: ExecutionPlan, gpu: PlanGpu) -> None:
     """The thread blocks that reach a barrier must be as many as it waits for."""
     sizes: dict[int, int] = {}
     blocks: dict[int, set[int]] = {}
-    for step in _steps(plan, (gpu,)):
+    for step in steps_of(plan, (gpu,)):
         op = step.op
         if op.barrier is None or op.barrier_size is None or op.name != "barrier":
             continue
@@ -482,7 +483,7 @@ def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
                     f"{remote.rank}; in place its offset differs by rank, and the runtime "
                     "adds the offset of the rank that reaches it"
                 )
-    for step in _steps(plan, plan.gpus):
+    for step in steps_of(plan, plan.gpus):
         for one in step.op.sources:
             if step.op.channel_type == "port" and one.buffer in moving:
                 raise VerificationError(
