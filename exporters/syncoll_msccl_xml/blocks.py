@@ -63,9 +63,7 @@ def blocks_of(
     """
     blocks = _Blocks(connections, pairs, most_steps)
     at: dict[int, tuple[ThreadBlock, int]] = {}
-    known: dict[
-        tuple[ThreadBlock, int], dict[ThreadBlock, int]
-    ] = {}  # steps that each step implies
+    known: dict[tuple[ThreadBlock, int], dict[ThreadBlock, int]] = {}  # the steps that each implies
     now: dict[ThreadBlock, dict[ThreadBlock, int]] = defaultdict(dict)
 
     def note(block: ThreadBlock) -> None:

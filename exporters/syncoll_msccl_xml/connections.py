@@ -12,7 +12,7 @@ come earlier in one common order.
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import networkx as nx
 
@@ -50,7 +50,7 @@ def channels_of(
 
 def pairs_of(
     gains: Counter[tuple[Connection, Connection]],
-    ends: Iterable[tuple[Connection, Connection]] = (),
+    ends: Collection[tuple[Connection, Connection]] = (),
 ) -> dict[Connection, Connection]:
     """The incoming connections of a rank that share a block with an outgoing one.
 
@@ -58,16 +58,12 @@ def pairs_of(
     block without a gain, as many as possible.
     """
     graph: nx.Graph[tuple[str, Connection]] = nx.Graph()
-    sharing = False
-    for incoming, outgoing in ends:
-        if incoming[2] == outgoing[2]:
-            sharing = True
-            graph.add_edge(("in", incoming), ("out", outgoing), weight=0)
-    for (incoming, outgoing), gain in sorted(gains.items()):
+    weights = dict.fromkeys(ends, 0) | dict(sorted(gains.items()))
+    for (incoming, outgoing), gain in weights.items():
         if incoming[2] == outgoing[2]:
             graph.add_edge(("in", incoming), ("out", outgoing), weight=gain)
     result = {}
-    for one, other in nx.max_weight_matching(graph, maxcardinality=sharing):
+    for one, other in nx.max_weight_matching(graph, maxcardinality=bool(ends)):
         first, second = (one, other) if one[0] == "in" else (other, one)
         result[first[1]] = second[1]
     return result

@@ -29,7 +29,7 @@ from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.program import split
-from syncoll.runtime import Buffer, Kind, StandardCollective
+from syncoll.runtime import Buffer, Kind
 from syncoll.runtime.layout import kind_of_tables
 from syncoll.trust.data import ReduceOp, Workload
 from syncoll.trust.data.definition import DataDemand, reduction
@@ -52,6 +52,7 @@ _FUNCTIONS = {
 """MPI's functions for equal shares of all ranks, and for other shares."""
 
 _BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER, Kind.ALLTOALL)
+_REDUCING = (Kind.ALLREDUCE, Kind.REDUCESCATTER, Kind.REDUCE)
 _BY_END = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
 
 
@@ -137,11 +138,11 @@ class MpiReference:
         """The expected result at this rank, and its tolerance."""
         value = self._result(comm, send, length)
         rounds = self._operation in (ReduceOp.SUM, ReduceOp.PROD) and send.dtype.kind == "f"
-        if not rounds or not any(_reduces(group.kind) for group in self._groups):
+        if not rounds or not any(group.kind in _REDUCING for group in self._groups):
             return DataDemand(value, None)
         scale = self._result(comm, np.abs(send), length)
         _, group = self._group_of(comm.rank)
-        ranks = 0 if group is None or not _reduces(group.kind) else len(group.ranks)
+        ranks = 0 if group is None or group.kind not in _REDUCING else len(group.ranks)
         tolerance = ranks * rounding(send.dtype)[0] * scale.astype(np.longdouble)
         return DataDemand(value, tolerance)
 
@@ -156,16 +157,6 @@ class MpiReference:
             if rank in group.ranks:
                 return number, group
         return -1, None
-
-
-def whole_reference(what: StandardCollective, total: int, operation: ReduceOp) -> MpiReference:
-    """The reference of a collective of MPI, for a total number of elements."""
-    ranks = what.num_nodes
-    counts = split(total, ranks)
-    amounts = np.tile(counts, (ranks, 1)) if what.kind is Kind.ALLTOALL else counts
-    even = bool((counts == counts[0]).all())
-    whole = _Group(what.kind, tuple(range(ranks)), what.root or 0, amounts, even)
-    return MpiReference((whole,), operation)
 
 
 def split_reference(
@@ -189,10 +180,6 @@ def split_reference(
             return None
         groups.append(found)
     return MpiReference(tuple(groups), operation) if groups else None
-
-
-def _reduces(kind: Kind) -> bool:
-    return kind in (Kind.ALLREDUCE, Kind.REDUCESCATTER, Kind.REDUCE)
 
 
 def _group(
@@ -273,11 +260,16 @@ Reference = MpiReference | DefinitionReference
 def reference_of(collective: MpiCollective, total: int, workload: Workload) -> Reference:
     """The reference of a collective."""
     halves, instance = workload.dtype in ("float16", "bfloat16"), collective.instance
-    if collective.collective.kind is Kind.CUSTOM and not (halves and instance.combining):
+    what = collective.collective
+    if what.kind is Kind.CUSTOM and not (halves and instance.combining):
         lengths = collective.shares(total).chunks
         found = split_reference(instance, lengths, workload.operation)
         if found is not None:
             return found
-    if collective.collective.kind is Kind.CUSTOM or (halves and collective.collective.combining):
+    if what.kind is Kind.CUSTOM or (halves and what.combining):
         return DefinitionReference(collective, total, workload)
-    return whole_reference(collective.collective, total, workload.operation)
+    counts = split(total, what.num_nodes)
+    amounts = np.tile(counts, (len(counts), 1)) if what.kind is Kind.ALLTOALL else counts
+    even = bool((counts == counts[0]).all())
+    whole = _Group(what.kind, tuple(range(len(counts))), what.root or 0, amounts, even)
+    return MpiReference((whole,), workload.operation)
