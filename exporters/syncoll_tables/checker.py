@@ -113,18 +113,12 @@ def _read(text: str, name: str) -> tuple[Table, str]:
 
 def _specification(table: Table) -> OwnSpecification:
     """The collective whose buffers the table has; VerificationError if it is another one."""
-    inputs, outputs = (
-        tuple(
-            tuple(
-                chunk
-                for owner, holds, first, count in table.places
-                if owner == rank and holds in kinds
-                for chunk in range(first, first + count)
-            )
-            for rank in range(table.nodes)
-        )
-        for kinds in ((0, 2), (1, 2))
-    )
+    sides: list[list[list[int]]] = [[[] for _ in range(table.nodes)] for _ in range(2)]
+    for rank, holds, first, count in table.places:
+        for side, kinds in zip(sides, ((0, 2), (1, 2)), strict=True):
+            if holds in kinds:
+                side[rank].extend(range(first, first + count))
+    inputs, outputs = (tuple(map(tuple, side)) for side in sides)
     most = max(map(len, (*inputs, *outputs))) // table.share
     cut = (table.chunks, 1) if table.kind == _CUSTOM else (most, table.share)
     if (table.blocks, table.share) != cut:

@@ -148,7 +148,13 @@ def export_plan(
                     name = f"{name}-from-{least}"
                 key = (id(one), least, name, most)
                 if key not in done:
-                    done[key] = _exported(one, name, (least, most), record, options, in_place)
+                    request = request_of(
+                        one, in_place=in_place, min_bytes=least, max_bytes=most, name=name
+                    )
+                    handed = export_verified(record, request, options)
+                    folder = PurePosixPath(ALGORITHMS, *([name] if record.folder else []))
+                    files = tuple(str(folder / file) for file in handed.exported.files)
+                    done[key] = PlannedExport(one, least, most, files, handed)
                 exports.append(done[key])
         except ExportError as error:
             refused.append((one, str(error)))
@@ -271,22 +277,6 @@ def _chosen(plan: Plan) -> list[_Chosen]:
         return [(plan.ranges[0].algorithm, 0, None)]
     sized = ((one.algorithm, one.message_bytes) for one in plan.ranges)
     return [(algorithm, *sizes) for algorithm, sizes in sized if sizes is not None]
-
-
-def _exported(
-    one: StoredAlgorithm,
-    name: str,
-    sizes: tuple[int, int | None],
-    record: ExporterRecord,
-    options: Mapping[str, object],
-    in_place: bool,
-) -> PlannedExport:
-    least, most = sizes
-    request = request_of(one, in_place=in_place, min_bytes=least, max_bytes=most, name=name)
-    handed = export_verified(record, request, options)
-    folder = PurePosixPath(ALGORITHMS, *([name] if record.folder else []))
-    files = tuple(str(folder / file) for file in handed.exported.files)
-    return PlannedExport(one, least, most, files, handed)
 
 
 def plan_document(

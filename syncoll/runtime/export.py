@@ -20,12 +20,6 @@ from syncoll.plugins.exporters import PLACE, UNLIMITED
 from syncoll.runtime.exported import require_in_boxes, require_reproducible
 from syncoll.trust import require_valid
 
-_SWITCH = "switch"
-"""The value of an exporter's option for runtimes that can make switches copy and reduce."""
-
-_AUTO = "auto"
-"""The value that lets the exporter decide; a note gives the reason."""
-
 
 @dataclass(frozen=True)
 class HandedOut:
@@ -106,9 +100,9 @@ def export_verified(
             "every send is separate, even if switches could copy or reduce, so the algorithm "
             "takes longer than R"
         )
-        for one in record.options:
-            if _SWITCH in one.choices and options[one.name] != _AUTO:
-                text += f"; --option {one.name}={_SWITCH} uses the switches if possible"
+        for one in record.options:  # where the exporter decides, a note of its own gives the reason
+            if "switch" in one.choices and options[one.name] != "auto":
+                text += f"; --option {one.name}=switch uses the switches if possible"
         exported = replace(exported, notes=(*exported.notes, text))
     return HandedOut(exported, checked)
 

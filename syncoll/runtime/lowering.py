@@ -9,13 +9,13 @@ after its dependencies and the message that it receives; the order of the list i
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Layout, Slot, layout_of
 from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, Storage
-from syncoll.runtime.values import Sent, Value, values_of
+from syncoll.runtime.values import Value, Values, values_of
 from syncoll.trust import require_valid
 
 
@@ -134,15 +134,15 @@ def lower(
     values = values_of(request.instance, request.algorithm)
     ranks, ends = [], {}
     numbers = {id(sent): i for i, sent in enumerate(values.messages)}
-    by_rank = [_OfRank(rank) for rank in range(layout.collective.num_nodes)]
+    by_rank = [Values() for _ in range(layout.collective.num_nodes)]
     for value in values.values:
         by_rank[value.rank].values.append(value)
     for sent in values.messages:
-        by_rank[sent.value.rank].sent.append(sent)
-    for (chunk, node), value in values.finals.items():
-        by_rank[node].finals[chunk] = value
+        by_rank[sent.value.rank].messages.append(sent)
+    for place, value in values.finals.items():
+        by_rank[place[1]].finals[place] = value
     for rank, mine in enumerate(by_rank):
-        drafts, scratch = _drafts(mine, layout, numbers, zero_copy)
+        drafts, scratch = _drafts(rank, mine, layout, numbers, zero_copy)
         operations = tuple(_with_dependencies(drafts))
         ends.update({(one.action, one.message): i for i, one in enumerate(operations)})
         sizes = layout.input_chunks[rank], layout.output_chunks[rank], scratch
@@ -163,33 +163,25 @@ _Draft = tuple[Moment, Action, Value, tuple[Slot, ...], Slot | None, int | None,
 """Moment, action, value, sources, target, message and peer of an operation."""
 
 
-@dataclass
-class _OfRank:
-    """The values of a rank, the messages that it sends, and its final values by chunk."""
-
-    rank: int
-    values: list[Value] = field(default_factory=list)
-    sent: list[Sent] = field(default_factory=list)
-    finals: dict[int, Value] = field(default_factory=dict)
-
-
 def _drafts(
-    mine: _OfRank, layout: Layout, numbers: dict[int, int], zero_copy: bool
+    rank: int, mine: Values, layout: Layout, numbers: dict[int, int], zero_copy: bool
 ) -> tuple[list[_Draft], int]:
-    """The operations of a rank in order, and the slots of scratch that they use."""
-    rank, outgoing = mine.rank, mine.sent
+    """The operations of a rank in order, and the slots of scratch that they use.
+
+    Its own values, messages that it sends and final values are in `mine`.
+    """
     lives = {value.number: Lifetime(value, _made(value, numbers)) for value in mine.values}
     for value in mine.values:
         for part in value.parts:
             lives[part.number].reads.append(lives[value.number].made)
-    for chunk, value in mine.finals.items():
+    for (chunk, _), value in mine.finals.items():
         lives[value.number].final = layout.output_slot(chunk, rank)
-    for sent in outgoing:
+    for sent in mine.messages:
         lives[sent.value.number].reads.append((sent.step, SEND, numbers[id(sent)]))
     storage = Storage(rank, layout, zero_copy=zero_copy)
     storage.store(list(lives.values()))
     slots, drafts = storage.slots, list[_Draft]()
-    for sent in outgoing:
+    for sent in mine.messages:
         number = numbers[id(sent)]
         moment: Moment = (sent.step, SEND, number)
         source = (slots[sent.value.number],)

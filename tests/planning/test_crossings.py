@@ -11,9 +11,15 @@ from typing import Any, cast
 import pytest
 
 from syncoll.documents import StoredAlgorithm
-from syncoll.planning import CostModel, PlannedExport, export_plan, plan_sizes
+from syncoll.planning import CostModel, export_plan, plan_sizes
 from syncoll.planning.crossings import FAR, envelope, fastest
-from syncoll.plugins import PluginManager
+from syncoll.plugins import (
+    CheckedExport,
+    Exported,
+    ExporterRecord,
+    ExportRequest,
+    PluginManager,
+)
 from syncoll.runtime import HandedOut
 
 from .conftest import Costs, Make
@@ -102,16 +108,16 @@ def test_an_interrupted_export_lists_no_algorithm_twice(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fastest of small and of large messages has files before Ctrl-C."""
-    algorithms, done = make([(1, 9, 1), (2, 5, 1)]), list[PlannedExport]()
+    algorithms, done = make([(1, 9, 1), (2, 5, 1)]), list[str]()
     straight, bent = [(100, Fraction(1))], [(150, Fraction(1, 2)), (0, Fraction(1001, 1000))]
 
-    def twice(one: StoredAlgorithm, name: str, sizes: Any, *_: Any) -> PlannedExport:
+    def twice(record: ExporterRecord, request: ExportRequest, *_: Any) -> HandedOut:
         if len(done) == 2:
             raise KeyboardInterrupt
-        done.append(PlannedExport(one, *sizes, (name,), cast(HandedOut, None)))
-        return done[-1]
+        done.append(request.name)
+        return HandedOut(Exported({request.name: b""}), cast(CheckedExport, None))
 
-    monkeypatch.setattr("syncoll.planning.exports._exported", twice)
+    monkeypatch.setattr("syncoll.planning.exports.export_verified", twice)
     made = export_plan(
         algorithms,
         CostModel(Fraction(1), Fraction(1)),
