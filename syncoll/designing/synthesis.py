@@ -44,7 +44,9 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
             what = f"{collective.name} on {one.candidate.name}"
             report(number, len(order), f"searching {what}")
             topology = one.candidate.topology
-            seeds = inherited(topology, collective, _frontiers(done.assessed, collective.name))
+            every = (other.bounds.get(collective.name) for other in done.assessed)
+            others = [proved.frontier for proved in every if proved and proved.frontier]
+            seeds = inherited(topology, collective, others)
             found = work.search(topology, collective, until.sooner(seconds), seeds)
             done.interrupted |= found.interrupted
             proved = known.with_points(found)
@@ -52,13 +54,6 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
             if work.folder is not None and found.points:
                 work.folder.keep(one.candidate, proved)
     report(len(order), len(order), "done")
-
-
-def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:
-    for one in assessed:
-        known = one.bounds.get(collective)
-        if known is not None and known.frontier is not None:
-            yield known.frontier
 
 
 def inherited(

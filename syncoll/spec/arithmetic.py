@@ -8,6 +8,7 @@ and c mod n == 0`` divides only where ``n != 0``.
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,17 +20,13 @@ from syncoll.spec.limits import MAX_NUMBER
 Mask = npt.NDArray[np.bool_] | None
 
 
+@dataclass(eq=False)
 class Fault(Exception):  # noqa: N818 - caught inside this package, never shown
     """Arithmetic that has no result."""
 
-    def __init__(
-        self,
-        message: str,
-        expected: str = "",
-        cell: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message, self.expected, self.cell = message, expected, cell
+    message: str
+    expected: str = ""
+    cell: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
 
 def is_column(value: object) -> bool:

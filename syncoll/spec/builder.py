@@ -410,17 +410,9 @@ class Builder(ExpressionBuilder):
         return syntax.Label(tuple(parts), span=self.token_span(token))
 
 
-def _keyword(node: Node) -> str:
-    """The word that begins a statement; empty if it may be repeated."""
-    words: dict[type[Node], str] = {syntax.RoundUnit: "unit", syntax.Irregular: "irregular"}
-    if isinstance(node, syntax.Statement | syntax.Setting):
-        return node.keyword
-    return words.get(type(node), "")
-
-
 def _at_most_one(body: Sequence[Node], keyword: str) -> Node | None:
     """The statement of a kind, if there is one."""
-    found = [node for node in body if _keyword(node) == keyword]
+    found = [node for node in body if getattr(node, "keyword", "") == keyword]
     if len(found) > 1:
         raise found[1].span.error(
             f"`{keyword}` occurs a second time; the first is in line {found[0].span.line}",

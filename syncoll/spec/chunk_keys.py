@@ -37,10 +37,6 @@ _WORK_PER_PART = 200 * WORK_PER_SCALAR
 """The cost of going through one relation of a definition."""
 
 
-class _NoKeysError(Exception):
-    """A part that cannot be evaluated for all chunks at once."""
-
-
 def alike(
     evaluator: "Evaluator", relation: Relation, total: int, span: Span
 ) -> tuple[IntArray, IntArray]:
@@ -53,7 +49,7 @@ def alike(
                 evaluator.spend_on(key, span=span)
                 _, own = np.unique(key, return_inverse=True)
                 _, kind = np.unique(kind * total + own.ravel(), return_inverse=True)
-    except (_NoKeysError, NotVectorisable, SpecError):  # errors are raised where they count
+    except (NotVectorisable, SpecError):  # errors are raised where they count
         return every, every
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     return by_first(first, kind)
@@ -92,7 +88,7 @@ def _of(
         yield from _columns(value)
         return
     if isinstance(expr, syntax.Name):
-        raise _NoKeysError  # another variable of the same name
+        raise NotVectorisable  # another variable of the same name
     if isinstance(expr, syntax.Compare) and expr.ops in (("in",), ("not in",)):
         pair, relation = expr.operands
         if (
@@ -120,10 +116,10 @@ def _columns(value: object) -> Iterator[IntArray]:
             yield from _columns(item)
     elif isinstance(value, np.ndarray):
         if value.dtype == object:  # fractions
-            raise _NoKeysError
+            raise NotVectorisable
         yield value
     elif not (is_number(value) or is_boolean(value) or isinstance(value, range)):
-        raise _NoKeysError
+        raise NotVectorisable
 
 
 def _names(expr: Node) -> frozenset[str]:

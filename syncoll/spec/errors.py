@@ -133,17 +133,11 @@ def in_words(accepted: set[str]) -> str:
     elif {"relation", "import"} <= set(definitions):
         listed = f"a definition ({', '.join(definitions)})"
         rest -= {*statements, *definitions}
-    end = "the end of the file" in rest
-    rest.discard("the end of the file")
-    order = sorted(rest, key=lambda word: (word.isalpha(), word))
+    end = rest & {_SPECIAL["$END"]}
+    order = sorted(rest - end, key=lambda word: (word.isalpha(), word))
     parts += [f"`{word}`" for word in order]
-    if continues:
-        parts.append("an operator")
-    if listed:
-        parts.append(listed)
-    if end:
-        parts.append("the end of the file")
-    return list_words(parts)
+    parts += ["an operator"] * continues
+    return list_words([*parts, *filter(None, [listed]), *end])
 
 
 def _ended_early(source: Source, start: int, stop: int, expected: str) -> SpecError:

@@ -285,6 +285,8 @@ class Require(Node):
 class Irregular(Node):
     """``irregular``: larger C may do more than cut every chunk."""
 
+    keyword = "irregular"
+
 
 class Rate(Node):
     """``GB/s``: a unit of bandwidth, with the number of GB/s in it."""
@@ -295,6 +297,7 @@ class Rate(Node):
 class RoundUnit(Node):
     """``unit … GB/s``: the bandwidth that carries one chunk per round."""
 
+    keyword = "unit"
     value: Expr
     rate: Rate
 
