@@ -188,10 +188,8 @@ class SharedStep:
 
     def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""
-        ends = np.cumsum(self._count) * each
         ways = np.repeat(self._way, chunks.amounts)  # ordered by row
         order = np.argsort(np.concatenate(self._rows), kind="stable")
-        assert len(ways) == ends[-1]
         taken = np.empty((len(order), each), dtype=np.int64)
         taken[order] = ways.reshape(-1, each)
         parts = np.split(taken, np.cumsum([len(rows) for rows in self._rows])[:-1])

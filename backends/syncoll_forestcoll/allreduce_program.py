@@ -259,8 +259,6 @@ class _Program:
     def _balanced(self, direction: Direction, capacities: Sequence[Fraction]) -> list[Fraction]:
         """Reduces capacities, rounded from floats, until switches balance exactly."""
         switches = [w for w, one in self.balanced if one == direction]
-        if not switches:
-            return list(capacities)
         kept = list(capacities)
         for _ in range(self.fabric.num_vertices * 4):
             changed = False

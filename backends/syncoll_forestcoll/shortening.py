@@ -135,9 +135,7 @@ class _Exchange:
             int(route): room[int(route)] - int((chosen == i).sum())
             for i, route in enumerate(routes)
         }
-        direct = {r: spare for r, spare in idle.items() if spare}
-        if node in self._idle or direct:
-            self._idle[node] = direct
+        self._idle[node] = {r: spare for r, spare in idle.items() if spare}
         return True
 
     def _depths(self, trees: IntArray) -> IntArray:

@@ -50,7 +50,7 @@ class HighsBackend:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         matrix = linear_matrix(formula)
-        if matrix.num_rows == 0 or formula.num_booleans + formula.num_integers == 0:
+        if len(matrix.lows) == 0 or formula.num_booleans + formula.num_integers == 0:
             return _decide_without_rows(formula, matrix)
         if (matrix.lows > matrix.highs).any():  # an error of the model for HiGHS
             return Outcome(Verdict.UNSAT, seconds={"load": 0.0, "solve": 0.0})
@@ -109,7 +109,7 @@ def _pass_model(highs: highspy.Highs, formula: Formula, matrix: LinearMatrix) ->
     infinity = highspy.kHighsInf
     status = highs.passModel(
         width,
-        matrix.num_rows,
+        len(matrix.lows),
         len(matrix.columns),
         _ROWWISE,
         int(highspy.ObjSense.kMinimize),

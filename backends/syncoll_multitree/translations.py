@@ -41,13 +41,9 @@ class Translations:
 
     def move(self, nodes: IntArray, by: IntArray) -> IntArray:
         """The images of nodes if the node at place 0 moves to `by`; the shapes broadcast."""
-        places, further = self.places[nodes], self.places[by]
-        result = np.zeros(np.broadcast_shapes(places.shape, further.shape), dtype=np.int64)
-        stride = len(self.places)
-        for size in self.sizes:
-            stride //= size
-            result += (places // stride % size + further // stride % size) % size * stride
-        return self.nodes[result]
+        here, further = (np.unravel_index(self.places[one], self.sizes) for one in (nodes, by))
+        sums = tuple(a + b for a, b in zip(here, further, strict=True))
+        return self.nodes[np.ravel_multi_index(sums, self.sizes, mode="wrap")]
 
     def vectors(self, links: npt.ArrayLike) -> IntArray:
         """``[E, dimensions]``: the vector from tail to head of each of ``[E, 2]`` links."""

@@ -160,16 +160,11 @@ class Copies:
         slowest = self.sets.rounds_per_send[sets].max(initial=0.0)
         return self.shares.least_rounds / slowest if slowest else 0.0
 
-    @property
-    def height(self) -> int:
-        """The fewest steps."""
-        return self.shares.height
-
     @cached_property
     def _phase(self) -> FloatArray:
         """``[E]``: the phase of each send, the same in a tree below a first send."""
         root = np.arange(len(self.link))
-        for _ in range(self.height - 1):
+        for _ in range(self.shares.height - 1):
             root = np.where(self.above[root] >= 0, self.above[root], root)
         # Trees with equal links are neighbours: a random sum stands for the links of a tree.
         code = np.random.default_rng(0).random(len(self.tiers.topology.links))

@@ -169,7 +169,7 @@ def _copied(
         more_steps = _MORE_STEPS[::-3] if len(copies.link) > _MOST_QUICK else _MORE_STEPS
         for own in dict.fromkeys((copies.relieved(), copies)):
             floor = ceil(own.shares.least_rounds) * (1 + _CLOSE)
-            for number in (own.height + more for more in more_steps):
+            for number in (own.shares.height + more for more in more_steps):
                 if limits.max_steps is not None and number > limits.max_steps:
                     continue
                 while (made := own.algorithm(number, turn.until)) is None and turn.is_over:

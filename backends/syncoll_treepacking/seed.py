@@ -10,14 +10,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from math import gcd, lcm
-from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology, tree_contributions
+from syncoll.model.fabric import unreached
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.expand_orbits import sends_on
@@ -89,14 +88,10 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, f"the linear program is too large for {len(sources)} roots")
     if len(topology.links) * len(topology.bounds) > _MOST_LOADS:
         return Answer(False, f"the linear program is too large for {len(topology.links)} links")
-    usable = usable_links(topology, not sources)
-    graph: Any = nx.DiGraph(topology.ends[usable].tolist())
-    graph.add_nodes_from(range(topology.num_nodes))
-    for root in sources or [0]:
-        lost = {*graph} - {root} - nx.descendants(graph, root)
-        if lost:
-            over = "" if sources else " over links in both directions"
-            return Answer(False, f"no path leads from node {root} to node {min(lost)}{over}")
+    links = topology.ends[usable_links(topology, not sources)].tolist()
+    if lost := unreached(links, topology.num_nodes, [*sources] or [0]):
+        over = "" if sources else " over links in both directions"
+        return Answer(False, f"no path leads from node {lost[0]} to node {lost[1]}{over}")
     return Answer(True, "trees from each source" if sources else "spanning trees both ways")
 
 

@@ -38,11 +38,6 @@ class LinearMatrix:
     lows: IntArray
     highs: IntArray
 
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return len(self.lows)
-
     def largest_sum(self, formula: Formula) -> float:
         """The largest absolute value that the cells of any row can add up to.
 

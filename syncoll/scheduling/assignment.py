@@ -57,19 +57,13 @@ class Assigner:
     def __init__(self, streams: Streams, sets: LinkSets) -> None:
         self._streams, self._sets = streams, sets
         self._scheduler = ListScheduler(streams, sets)
-        self._windows = Windows(streams, sets)
+        self.windows = Windows(streams, sets)
         self._ahead = {False: -streams.below.astype(float), True: -streams.depth.astype(float)}
         self._fruitless = 0
         self.wasted = 0.0
         """Seconds spent on integer programs in vain."""
-        self.least_rounds = self._windows.least_rounds
-        """A lower bound on R for any number of steps."""
         self.relaxed: dict[int, float] = {}
         """For S that were looked at: no plan has fewer rounds, even if chunks could be cut."""
-
-    def bound(self, steps: int) -> int:
-        """A lower bound on R for algorithms that use exactly this number of steps."""
-        return self._windows.bound(steps)
 
     def tries(self, steps: int) -> int:
         """Number of list schedules that are worth their time."""
@@ -82,7 +76,7 @@ class Assigner:
         """The best plan found of at most `steps` steps and `most_rounds` rounds.
         Only if `exact`, an integer program may be solved.
         """
-        least = self._windows.bound(steps)
+        least = self.windows.bound(steps)
         if least > most_rounds:
             return None
         program = StepProgram(self._streams, self._sets, steps)
@@ -106,7 +100,7 @@ class Assigner:
         self, steps: int, least: int, most_rounds: int, tries: int, until: Deadline
     ) -> SendPlan:
         """The best of this number of list schedules, for any rounds."""
-        earliest = self._windows.earliest(steps)
+        earliest = self.windows.earliest(steps)
         both_ways = len(self._streams.link) * steps < DENSE
         chance = np.random.default_rng(steps)
         plan = best = self._scheduler.run(
@@ -143,6 +137,6 @@ class Assigner:
 
         With `lean` 0 work is done as late as the windows allow, with 1 as early.
         """
-        low, high = earliest.copy(), self._windows.latest(len(earliest) - 1, target)
+        low, high = earliest.copy(), self.windows.latest(len(earliest) - 1, target)
         low[-1] = target
         return np.diff(low + (high - low) * lean.numerator // lean.denominator)

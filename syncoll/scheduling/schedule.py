@@ -155,7 +155,8 @@ def schedule_trees(
             return
         sets = LinkSets(topology, streams.num_sends, streams.copies)
         assigner = Assigner(streams, sets)
-        for steps in _step_counts(streams.height, assigner.least_rounds, assigner.tries):
+        windows = assigner.windows
+        for steps in _step_counts(streams.height, windows.least_rounds, assigner.tries):
             if until.passed:
                 return
             if limits.max_steps is not None and steps > limits.max_steps:
@@ -166,8 +167,8 @@ def schedule_trees(
                 most = min(most, limits.max_rounds)
             if number and floors.get(steps, 0.0) * chunks > most + _TOLERANCE:
                 continue
-            gain = most + 1 - assigner.bound(steps)
-            if gain * _LEAST_GAIN <= most and steps < assigner.least_rounds:
+            gain = most + 1 - windows.bound(steps)
+            if gain * _LEAST_GAIN <= most and steps < windows.least_rounds:
                 continue
             before = assigner.wasted
             plan = assigner.best(steps, most, until, wasted < _MOST_WASTED)
@@ -198,7 +199,7 @@ class PathSchedules:
         self._sets = LinkSets(topology, streams.num_sends, streams.copies)
         self._timetable = Timetable(streams, self._sets)
         self._assigner: Assigner | None = None
-        self._least = ceil(self._timetable.least_rounds - _TOLERANCE)
+        self._least = ceil(self._timetable.shares.least_rounds - _TOLERANCE)
         self._most = _MANY if most is None else most
 
     @property

@@ -69,7 +69,7 @@ class Timetable:
             raise ValueError("a stream is no path")
         self._column, above = self._columns()
         work = needed_rounds(sets, streams.link, self._column, streams.count, len(above))
-        self._shares = StepShares(work, above)
+        self.shares = StepShares(work, above)
 
     def _columns(self) -> tuple[IntArray, IntArray]:
         """For each entry its (kind, place); for each of these the one before it, or -1."""
@@ -91,14 +91,9 @@ class Timetable:
         above[start] = -1
         return start[kind.reshape(-1)[stream]] + self._place, above
 
-    @property
-    def least_rounds(self) -> float:
-        """The rounds of the busiest set, a lower bound for every plan."""
-        return self._shares.least_rounds
-
     def plan(self, steps: int, until: Deadline) -> SendPlan | None:
         """A plan of S steps, at least the height; None when the time is over."""
-        parts = self._shares.sums(steps, until)
+        parts = self.shares.sums(steps, until)
         if parts is None:
             return None
         sums = self._streams.count[:, None] * parts[self._column]

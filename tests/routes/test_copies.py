@@ -48,9 +48,9 @@ def test_copies_meet_the_cuts(machine: str, each: int, most: Fraction) -> None:
     assert tiers is not None
     copies = Copies.of(tiers, table, NEVER)
     assert copies is not None
-    assert copies.height <= 3
+    assert copies.shares.height <= 3
     best = None
-    for steps in (copies.height, 8, 16):
+    for steps in (copies.shares.height, 8, 16):
         made = copies.algorithm(steps, NEVER)
         assert made is not None
         assert made.steps <= steps

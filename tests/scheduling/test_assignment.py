@@ -93,10 +93,10 @@ def compare(seeds: range, most: int) -> None:
             assert plan is not None
             check(plan, streams, sets, steps)
             ours = min(ours, plan.total)
-            bound = min(bound, assigner.bound(steps))
+            bound = min(bound, assigner.windows.bound(steps))
             optimum = least_rounds(topology, sends, steps, ours + 1)
             assert bound <= optimum <= ours
-            assert assigner.least_rounds <= optimum
+            assert assigner.windows.least_rounds <= optimum
             excess[ours - optimum] += 1
     counts = f"rounds above the optimum: {dict(sorted(excess.items()))}"
     assert excess.total() > 200, counts
@@ -133,7 +133,7 @@ def test_the_program_finds_the_best_of_a_larger_case() -> None:
         assert plan is not None
         assert lists is not None
         check(plan, streams, sets, steps)
-        assert Assigner(streams, sets).bound(steps) <= plan.total <= lists.total
+        assert Assigner(streams, sets).windows.bound(steps) <= plan.total <= lists.total
         gained += lists.total - plan.total
     assert gained > 0
 

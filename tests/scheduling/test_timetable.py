@@ -46,7 +46,7 @@ def test_streams_that_meet_share_the_steps() -> None:
     streams = paths(star, [([0, 2, 3], 20), ([1, 2, 3], 20), ([2, 3], 40)])
     table = Timetable(streams, LinkSets(star, streams.num_sends))
     plan = table.plan(2, NEVER)
-    assert table.least_rounds == 40
+    assert table.shares.least_rounds == 40
     assert plan is not None
     assert plan.total == 40
 
@@ -66,7 +66,7 @@ def test_no_send_goes_before_its_chunk_has_come() -> None:
         for steps in (streams.height, streams.height + 2):
             plan = table.plan(steps, NEVER)
             assert plan is not None
-            assert plan.total >= table.least_rounds
+            assert plan.total >= table.shares.least_rounds
             sent = np.zeros((len(streams.link), steps), dtype=int)
             np.add.at(sent, (plan.entry, plan.step), plan.amount)
             assert (sent.sum(axis=1) == streams.count).all()
