@@ -28,7 +28,8 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 def record_schema(name: str, kind: Any) -> Json:
     """The self-contained JSON Schema (draft 2020-12) of a record or union for a kind of file."""
     ratio = {"type": "string", "pattern": ratio_pattern(30)}
-    (top,), definitions = msgspec.json.schema_components([kind], schema_hook=lambda _: ratio)
+    # Each entry has a copy, for its own description.
+    (top,), definitions = msgspec.json.schema_components([kind], schema_hook=lambda _: {**ratio})
     texts = {cls.__name__: _documented(cls) for cls in _records(Record)}
     for own, definition in definitions.items():
         if own not in texts:  # an enumeration
