@@ -21,7 +21,10 @@ def frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
 
 def is_frozen(array: npt.NDArray[Any]) -> bool:
     """Whether an array is read-only for good, so that it need not be copied."""
-    return not array.flags.writeable and (array.base is None or not array.base.flags.writeable)
+    base = array.base
+    return not array.flags.writeable and (
+        base is None or (isinstance(base, np.ndarray) and is_frozen(base))
+    )
 
 
 def in_words(rows: BoolArray) -> KeyArray:

@@ -80,7 +80,7 @@ def read_description(file: str) -> str:
 
 
 def text_of(data: bytes, label: str) -> str:
-    """Decodes UTF-8, or UTF-16 with a byte order mark; ImportFormatError if it is not text."""
+    """Decodes UTF-8, or UTF-16 and UTF-32 with a mark; ImportFormatError if it is not text."""
     try:
         text = decode(data)
     except UnicodeDecodeError as error:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from syncoll.errors import ModelError
-from syncoll.model.components import least_connected
 from syncoll.model.instance import Instance
 from syncoll.model.topology import Topology
 from syncoll.wording import counted, few
@@ -18,10 +17,15 @@ Group = tuple[int, ...]
 
 def groups_of(instance: Instance) -> tuple[Group, ...]:
     """The groups of nodes with chunks in common, by their least nodes; idle nodes have none."""
-    nodes, there = instance.topology.num_nodes, instance.pre | instance.post
-    ends, chunks = there.T.nonzero()
-    pairs = np.column_stack([ends, chunks + nodes])
-    label = least_connected(nodes + len(there), pairs)[:nodes]
+    label = np.arange(instance.topology.num_nodes)
+    there = instance.pre | instance.post
+    while True:
+        least = np.where(there, label, len(label)).min(axis=1, initial=len(label))
+        nearer = np.where(there, least[:, None], len(label)).min(axis=0, initial=len(label))
+        nearer = np.minimum(label, nearer)
+        if np.array_equal(nearer, label):
+            break
+        label = nearer
     used = there.any(axis=0)
     return tuple(
         tuple(np.flatnonzero((label == least) & used).tolist())

@@ -416,8 +416,8 @@ class Topology:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the cached topologies, which are cheap to make."""
-        made_anew = ("_reversed", "conservative", "in_grains")
+        """All but cached topologies and a large table, which are cheap to make."""
+        made_anew = ("_reversed", "conservative", "in_grains", "_link_table")
         return {name: value for name, value in self.__dict__.items() if name not in made_anew}
 
 

@@ -183,16 +183,33 @@ def flow_proofs(
     known: Sequence[Fraction],
     fair: bool = False,
 ) -> list[tuple[TimedNetwork, FlowsOverTime] | None]:
-    """The proofs of `flows_over_time`, each with its lanes.  If chunks have one destination each,
-    or the lanes of all sends are too many, data may change its way in switches."""
+    """The proofs of `flows_over_time`, each with its lanes.  Without `apart`, data may change its
+    way in switches, and prices are not divided."""
     # Copies divide their prices among destinations, and sums among sources.
     ends = [1] if not shape.combining else [0] if shape.ends_alone else [0, 1]
-    for apart in (ends, []):
+    found: list[tuple[TimedNetwork, FlowsOverTime] | None] = [None] * len(sizes)
+    latest = list(known)
+    for apart in ([], ends):
         timed = timed_network(network, fair=fair, apart=apart)
-        proofs = flows_over_time(timed, shape, sizes, known, divided=apart is ends)
-        if any(proofs):
+        if apart and not _passed_once(network, timed):
             break
-    return [None if proof is None else (timed, proof) for proof in proofs]
+        proofs = flows_over_time(timed, shape, sizes, latest, divided=bool(apart))
+        for i, proof in enumerate(proofs):
+            if proof is not None:
+                found[i], latest[i] = (timed, proof), proof.deadline
+    return found
+
+
+def _passed_once(network: PhysicalNetwork, timed: TimedNetwork) -> bool:
+    """Whether a lane that is used once for several sends has one passage for all of them, so that
+    their shares add up to its price."""
+    for number, lane in enumerate(network.lanes):
+        own = [one for one in timed.passages if one.lane == number]
+        if lane.counts is Counting.SOURCES and len({one.tail for one in own}) < len(own):
+            return False
+        if lane.counts is Counting.DESTINATIONS and len({one.head for one in own}) < len(own):
+            return False
+    return True
 
 
 def timed_network(

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 import syncoll
-from syncoll.model import Topology
+from syncoll.model import BandwidthBound, Counting, Topology
 from syncoll.wording import gap
 from tests.oracles.fabrics import random_fabric
 
@@ -50,6 +50,29 @@ def test_random_networks_with_switches(seed: int) -> None:
 @pytest.mark.parametrize("name", ["hub(4)", "routed ring(5)"])
 def test_links_and_ports(name: str) -> None:
     require_slower(syncoll.pareto(name, "reducescatter", **QUICK), Random(1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("end", "counts", "collective"),
+    [
+        (0, Counting.SOURCES, "allgather"),
+        (0, Counting.SOURCES, "broadcast(root=0)"),
+        (1, Counting.DESTINATIONS, "reducescatter"),
+        (1, Counting.DESTINATIONS, "reduce(root=0)"),
+    ],
+)
+def test_ports_that_count_once(end: int, counts: Counting, collective: str) -> None:
+    links = [(a, b) for a in range(4) for b in range(4) if a != b]
+    ports = [tuple(link for link in links if link[end] == node) for node in range(4)]
+    bounds = tuple(BandwidthBound(port, Fraction(1), "port", counts) for port in ports)
+    topology = Topology("ports", 4, tuple(links), bounds)
+    found = syncoll.pareto(topology, collective, **QUICK)  # type: ignore[arg-type]
+    sizes = ["4KiB", "64KiB"]
+    compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=sizes, classics=False)
+    for number in range(2):
+        floor = compared.floor(number)
+        assert floor is not None
+        assert min(one.seconds[number] for one in compared.algorithms) >= floor > 0
 
 
 def test_a_ring_reaches_the_floor() -> None:
