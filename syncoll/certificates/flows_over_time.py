@@ -205,4 +205,4 @@ def arrivals(times: Sequence[Fraction], seconds: Sequence[Fraction]) -> IntArray
     an interval; after the deadline the number of intervals."""
     table = {one: [bisect_right(times, at + one) - 1 for at in times[:-1]] for one in {*seconds}}
     found = np.array([table[one] for one in seconds], dtype=np.int64)
-    return found.reshape(len(seconds), -1).T
+    return found.reshape(len(seconds), len(times) - 1).T

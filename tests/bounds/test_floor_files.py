@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 import syncoll
+from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.cli.main import main
 from syncoll.documents import schema
@@ -21,7 +22,7 @@ from syncoll.documents.floors import floors_document, read_floors
 from syncoll.errors import SyncollError
 from syncoll.model import Topology
 from syncoll.simulating import physical_network
-from syncoll.simulating.floors import flow_proofs
+from syncoll.simulating.floors import timed_network
 from syncoll_check import FileError, WrongError, check
 from tests.docs.mutations import mutated
 
@@ -36,9 +37,11 @@ def made(machine: str | Topology, collective: str, size: int) -> Json:
     instance = asked.instantiate(topology, chunks=chunks, steps=4, rounds=4)
     shape = ChunkClasses.of(instance, chunks, combining=instance.combining)
     network = physical_network(topology, Fraction(1), Fraction(1))
-    (found,) = flow_proofs(network, shape, [Fraction(size)], [Fraction(0)])
-    assert found is not None
-    timed, proof = found
+    # Of an exchange every byte has one destination, and no price is divided.
+    apart = [] if collective == "alltoall" else [0] if shape.combining and shape.ends_alone else [1]
+    timed = timed_network(network, apart=[0, 1] if collective == "allreduce" else apart)
+    (proof,) = flows_over_time(timed, shape, [Fraction(size)], [Fraction(0)], divided=bool(apart))
+    assert proof is not None
     named = topology.name, collective, shape
     return floors_document(*named, [("wire", timed, Fraction(size), proof)])
 
