@@ -20,8 +20,10 @@ def test_models_are_the_solutions(formula) -> None:  # type: ignore[no-untyped-d
     free = FormulaBuilder(formula).build()
     everything = brute_force_models(free)
     matrix = linear_matrix(formula, cardinalities=True)
-    dense = np.zeros((matrix.num_rows, formula.num_booleans + formula.num_integers), dtype=np.int64)
-    for row in range(matrix.num_rows):
+    dense = np.zeros(
+        (len(matrix.lows), formula.num_booleans + formula.num_integers), dtype=np.int64
+    )
+    for row in range(len(matrix.lows)):
         cells = slice(matrix.starts[row], matrix.starts[row + 1])
         assert (np.diff(matrix.columns[cells]) > 0).all()
         assert matrix.coefficients[cells].all()
