@@ -50,7 +50,7 @@ class _Starts:
         row, node = np.nonzero(sets)
         node = node[np.lexsort((node, box[node], row))]
         boxes = int(box.max()) + 1
-        cells = np.bincount(row * boxes + box[np.nonzero(sets)[1]], minlength=len(sets) * boxes)
+        cells = np.bincount(row * boxes + box[node], minlength=len(sets) * boxes)
         order = np.argsort(number, kind="stable")
         turn = np.empty(len(number), dtype=np.int64)
         sizes = np.bincount(number, minlength=len(sets))

@@ -203,13 +203,12 @@ def flow_proofs(
 def _passed_once(network: PhysicalNetwork, timed: TimedNetwork) -> bool:
     """Whether a lane that is used once for several sends has one passage for all of them, so that
     their shares add up to its price."""
-    for number, lane in enumerate(network.lanes):
-        own = [one for one in timed.passages if one.lane == number]
-        if lane.counts is Counting.SOURCES and len({one.tail for one in own}) < len(own):
-            return False
-        if lane.counts is Counting.DESTINATIONS and len({one.head for one in own}) < len(own):
-            return False
-    return True
+    used = [
+        (one.lane, one.tail if counts is Counting.SOURCES else one.head)
+        for one in timed.passages
+        if (counts := network.lanes[one.lane].counts) is not Counting.SENDS
+    ]
+    return len(set(used)) == len(used)
 
 
 def timed_network(
