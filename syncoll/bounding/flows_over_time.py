@@ -30,8 +30,9 @@ from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, ar
 from syncoll.linear import ProgramRows
 from syncoll.linear.colour_refinement import Graph, WordArray, hashes, numbered, refine
 
-_MOST_COLUMNS, _MOST_REDUCED = 100_000, 70_000
-"""Limits on the variables of a program, and after its reduction; larger ones take seconds."""
+_MOST_COLUMNS, _MOST_REDUCED, _MOST_DIVIDED = 100_000, 70_000, 20_000
+"""Limits on the variables of a program, after its reduction, and after that of a program that
+divides the prices of several sources; larger ones take seconds."""
 
 _MOST_LATENCIES = 12
 """Limit on the latencies from sources by which intervals begin, and on sums of two; and to
@@ -304,7 +305,8 @@ class _Demands:
             stay = rows.columns((count - 1) * len(others)).reshape(count - 1, len(others))
             rows.add(row[:-1, others], stay)
             rows.add(row[1:, others], stay, -1.0)
-        optimum = rows.program().minimise(most_columns=_MOST_REDUCED)
+        several = self.divided and len(self.demands) > 1
+        optimum = rows.program().minimise(most_columns=_MOST_DIVIDED if several else _MOST_REDUCED)
         if optimum is None:
             return False
         duals, shares = np.maximum(-optimum.row_duals, 0.0), list[IntArray]()
