@@ -34,8 +34,8 @@ _LEAST_WAVES = 256
 def waves(
     packing: WavePacking, most_chunks: int, most_steps: int | None, until: Deadline
 ) -> Iterator[tuple[int, int, Algorithm]]:
-    """First the largest useful number of waves, then smaller ones in ascending order; chunks of the
-    whole collective, and the algorithm."""
+    """First the largest useful number of waves, then smaller ones in ascending order: the number,
+    the chunks of the whole collective, and the algorithm."""
     network = packing.network
     room = max(1, MOST_CONTRIBUTIONS // 4 // (2 * network.num_nodes**2)) * network.order
     most = max(network.least_chunks, min(room, most_chunks // _LEAST_WAVES))
