@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from syncoll.documents import StoredAlgorithm, StoredFile, algorithm_document, read_file
-from syncoll.errors import (
-    FileFormatError,
-    LocatedError,
-    ModelError,
-    UsageError,
-    VerificationError,
-)
+from syncoll.errors import FileFormatError, LocatedError, ModelError, UsageError, VerificationError
 from syncoll.importing.fitting import fitted
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager

@@ -1,6 +1,6 @@
 """A request to a classic, and the proposals made from its answers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll.plugins import Options, Proposal, SeedLimits
 from syncoll_classics.demand import ClassicDemand, read_demand
 from syncoll_classics.dissemination import Carrying, Dissemination, joined, logical_sends
 from syncoll_classics.routing import Router
@@ -30,7 +30,7 @@ class Ask:
     topology: Topology
     collective: Collective
     limits: SeedLimits
-    options: Mapping[str, OptionValue]
+    options: Options
     deadline: Deadline
     too_large: list[str] = field(default_factory=list)
 

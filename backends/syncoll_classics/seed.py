@@ -3,7 +3,7 @@
 The plain form of an algorithm is proposed first, then forms with more links or shorter pipelines.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from math import lcm
@@ -14,7 +14,7 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins import Answer, Options, Proposal, SeedLimits
 from syncoll.wording import counted
 from syncoll_classics import boxed, exchanges, grid
 from syncoll_classics.ask import Ask
@@ -48,11 +48,7 @@ class ClassicSeed:
         return Answer(not reason, reason)
 
     def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
     ) -> Iterator[Proposal]:
         """See `syncoll.plugins.Seed`; a `UsageError` if all are too large and time is unlimited."""
         deadline = limits.deadline()

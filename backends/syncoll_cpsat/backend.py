@@ -12,7 +12,6 @@ most solves.
 import math
 import sys
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from ortools.sat.python import cp_model_helper
 from syncoll.formula import NO_HIGH, NO_LOW, Formula, Limits, Outcome, StopReason, Verdict, row_sums
 from syncoll.formula.matrix import columns_to_assignment, linear_matrix
 from syncoll.linear.effort import TICKS_PER_UNIT
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 
 STATUS = {
     "OPTIMAL": Verdict.SAT,
@@ -41,9 +40,7 @@ _SHARE_OF_MEMORY = 0.5
 class CpSatBackend:
     """Decides formulas with CP-SAT."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         model = build_model(formula)
@@ -167,9 +164,7 @@ def _add_linear_rows(formula: Formula, add_row: Any) -> None:
                 row.enforcement_literal.append(_reference(enforcer))
 
 
-def _set_parameters(
-    parameters: Any, limits: Limits, left: float | None, options: Mapping[str, OptionValue]
-) -> None:
+def _set_parameters(parameters: Any, limits: Limits, left: float | None, options: Options) -> None:
     if left is not None:
         parameters.max_time_in_seconds = left
     if limits.work is not None:

@@ -87,11 +87,7 @@ class Oracle:
     """
 
     def __init__(
-        self,
-        network: SumNetwork,
-        demands: Sequence[Demand],
-        added: Added,
-        steps: int,
+        self, network: SumNetwork, demands: Sequence[Demand], added: Added, steps: int
     ) -> None:
         self._network, self._demands, self._added = network, demands, added
         self._steps = steps

@@ -8,7 +8,6 @@ before it is solved.
 
 import functools
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import gurobipy
@@ -17,7 +16,7 @@ from gurobipy import GRB
 
 from syncoll.formula import NO_HIGH, NO_LOW, Formula, Limits, Outcome, StopReason
 from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
-from syncoll.plugins import Answer, OptionValue
+from syncoll.plugins import Answer, Options
 from syncoll_gurobi import INSTEAD, RESTRICTED_SIZE
 
 STATUS: dict[str, StopReason] = {
@@ -42,9 +41,7 @@ _STATUS_NAMES = {
 class GurobiBackend:
     """Decides formulas with Gurobi."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         try:
@@ -57,7 +54,7 @@ class GurobiBackend:
 
 
 def _solve(
-    model: Any, formula: Formula, limits: Limits, options: Mapping[str, OptionValue], started: float
+    model: Any, formula: Formula, limits: Limits, options: Options, started: float
 ) -> Outcome:
     matrix = linear_matrix(formula)
     variables = _add_variables(model, formula)

@@ -5,7 +5,6 @@ are replayed exactly: see `syncoll.formula.matrix.judged`.
 """
 
 import time
-from collections.abc import Mapping
 
 import highspy
 import numpy as np
@@ -21,7 +20,7 @@ from syncoll.formula import (
     Verdict,
 )
 from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options, OptionValue
 
 STATUS: dict[str, StopReason] = {
     "kOptimal": StopReason.DECIDED,
@@ -44,9 +43,7 @@ _ROWWISE = 2
 class HighsBackend:
     """Decides formulas with HiGHS."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         matrix = linear_matrix(formula)
@@ -88,7 +85,7 @@ def _decide_without_rows(formula: Formula, matrix: LinearMatrix) -> Outcome:
     return Outcome(Verdict.UNSAT, seconds=seconds)
 
 
-def _set_options(highs: highspy.Highs, limits: Limits, options: Mapping[str, OptionValue]) -> None:
+def _set_options(highs: highspy.Highs, limits: Limits, options: Options) -> None:
     settings: dict[str, OptionValue] = {
         "output_flag": bool(options["log"]),
         "threads": max(1, limits.threads),

@@ -10,7 +10,7 @@ On a network with switches the paper's extension for switches runs first; then A
 the topology, whose links are routes that share cables.  Its bounds decide the rounds of a step.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
@@ -24,7 +24,7 @@ from syncoll.clock import remembering
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError, OutOfTimeError
 from syncoll.model import UNREACHABLE, Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins import Answer, Options, Proposal
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import Costs, schedule_trees
 from syncoll.wording import counted
@@ -174,7 +174,7 @@ _Way = Callable[[int, Deadline], Iterator[tuple[int, _Grown | None]]]
 
 
 def _grown(
-    topology: Topology, collective: Collective, options: Mapping[str, OptionValue], turn: Turn
+    topology: Topology, collective: Collective, options: Options, turn: Turn
 ) -> Iterator[_Grown]:
     """All trees, for ever longer time steps until the number of steps cannot fall."""
     limit, nodes = turn.until, topology.num_nodes
@@ -206,9 +206,7 @@ def _grown(
                 return
 
 
-def _over_links(
-    topology: Topology, chunks: int, table_roots: IntArray, options: Mapping[str, OptionValue]
-) -> _Way:
+def _over_links(topology: Topology, chunks: int, table_roots: IntArray, options: Options) -> _Way:
     """Trees whose edges are sent in their own time steps."""
     order, turns = str(options["order"]), str(options["turns"])
     # Options for order or turns are obeyed; otherwise symmetry decides if there is any.
@@ -251,7 +249,7 @@ def _translated(
 
 
 def _over_switches(
-    topology: Topology, chunks: int, table_roots: IntArray, options: Mapping[str, OptionValue]
+    topology: Topology, chunks: int, table_roots: IntArray, options: Options
 ) -> _Way:
     """Trees over the fabric's switches: a connection carries a chunk in a time step."""
     fabric = topology.fabric

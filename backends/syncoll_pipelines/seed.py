@@ -6,7 +6,7 @@ and denominator of the rate, or a multiple, which allows for shallower trees.  F
 trees of the fewest levels are found (`trees`), then the ramps are filled (`waves`).
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -18,7 +18,7 @@ from syncoll.bounding.rationals import TOLERANCE
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins import Answer, Options, Proposal
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
@@ -85,11 +85,7 @@ class _Search:
     """The search for waves, in turns."""
 
     def __init__(
-        self,
-        topology: Topology,
-        collective: Collective,
-        turn: Turn,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, turn: Turn, options: Options
     ) -> None:
         self._topology, self._collective, self._turn = topology, collective, turn
         self._seconds, self._cells = float(options["seconds"]), int(options["cells"])

@@ -14,7 +14,7 @@ and recognise text reliably.
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from pysat.solvers import Solver, pysolvers
 
 from syncoll.formula import Assignment, Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 
 STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
 """The verdict for each answer of `solve_limited`."""
@@ -42,9 +42,7 @@ _PROVING = ("cadical153", "cadical195")
 class PySatBackend:
     """Decides clauses with a solver of PySAT."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         seconds = {"load": 0.0, "solve": 0.0}

@@ -1,6 +1,5 @@
 """Algorithms from routes of least congestion, pipelined over ever more steps."""
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -9,7 +8,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, RelationTable, Topology, ranges
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins import Answer, Options, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS, Costs, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
@@ -185,9 +184,7 @@ def _copied(
 class _Ways:
     """Finds ways for `pairs`: by tiers, by flows, or by congestion if flows are too many."""
 
-    def __init__(
-        self, topology: Topology, pairs: IntArray, options: Mapping[str, OptionValue]
-    ) -> None:
+    def __init__(self, topology: Topology, pairs: IntArray, options: Options) -> None:
         self._topology, self._pairs = topology, pairs
         self._tiers, flows = Tiers.of(topology), Flows(topology, pairs)
         self._flows = flows if flows.num_columns <= MOST_COLUMNS else None

@@ -7,7 +7,7 @@ coefficients are made positive first, and are bounded by Z3's 32 bits.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -26,7 +26,7 @@ from syncoll.formula import (
     Verdict,
 )
 from syncoll.formula.formula import row_sums
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 
 STATUS = {"sat": Verdict.SAT, "unsat": Verdict.UNSAT, "unknown": Verdict.UNKNOWN}
 """The verdict for each answer of `check`."""
@@ -43,9 +43,7 @@ _LONGEST_MILLISECONDS = (1 << 32) - 2
 class Z3Backend:
     """Decides formulas with Z3."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         seconds = {"load": 0.0, "solve": 0.0}

@@ -27,7 +27,7 @@ contribution.
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,7 @@ from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.builder import StepRounds
 from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 from syncoll_partial.counting import CountedSlots, SendSlot
 
 _USED, _CARRIES, _PART, _OWN, _BOTH = range(5)
@@ -131,11 +131,11 @@ class PartialEncoded:
 class PartialEncoding:
     """Encodes combining instances with the contents of every send."""
 
-    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> PartialEncoded:
+    def encode(self, instance: Instance, options: Options) -> PartialEncoded:
         """The formula of a combining instance, as the module describes it."""
         return _Encoder(instance).encode()
 
-    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+    def literals(self, instance: Instance, options: Options) -> int:
         """See `syncoll.plugins.EstimatesSize`; too large a formula is an error, as in `encode`."""
         return _LITERALS_PER_PRODUCT * _Encoder(instance).require_affordable()
 

@@ -24,7 +24,6 @@ Size: G * P integers and at most G * |links| * (S + 1) + G * P * S Booleans.
 """
 
 from array import array
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +32,7 @@ from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Instance, rows_within
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 
 _SND, _AT, _RECEIVED, _BOTH = range(4)
 """The kinds of Booleans; the last is snd and at together."""
@@ -90,11 +89,11 @@ class PathEncoded:
 class PathEncoding:
     """Encodes instances with arrival times and chosen links."""
 
-    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> PathEncoded:
+    def encode(self, instance: Instance, options: Options) -> PathEncoded:
         """The formula of an instance; ``symmetry`` ``arrival`` orders interchangeable chunks."""
         return _Encoder(instance).encode(str(options["symmetry"]))
 
-    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+    def literals(self, instance: Instance, options: Options) -> int:
         """Approximate number of literals in the rows, counted for some classes of equal chunks."""
         links = instance.topology.ends
         chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]

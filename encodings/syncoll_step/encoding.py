@@ -19,7 +19,6 @@ and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean 
 s) did not scale; the differences here are the pruning and no arithmetic over time.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -29,7 +28,7 @@ from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 
 _COUNTED_CLASSES = 32
 """Number of classes of chunks that an estimate of the size counts."""
@@ -77,7 +76,7 @@ class StepEncoded:
 class StepEncoding:
     """Encodes instances with one Boolean per send and step."""
 
-    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> StepEncoded:
+    def encode(self, instance: Instance, options: Options) -> StepEncoded:
         """The formula of an instance; ``symmetry`` ``arrival`` orders interchangeable chunks."""
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()
@@ -105,7 +104,7 @@ class StepEncoding:
             builder.build(), sends, steps, ordered, np.array(copied, dtype=np.int64).reshape(-1, 3)
         )
 
-    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+    def literals(self, instance: Instance, options: Options) -> int:
         """Approximate number of literals in the rows, counted for some classes of equal chunks."""
         topology, steps = instance.topology, instance.steps
         links = topology.ends

@@ -18,7 +18,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll.protobuf import message_classes
 from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
@@ -29,10 +29,7 @@ class ChakraChecker:
     """Reads traces as ASTRA-sim's custom collectives would, and plays them."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; only files that end in ``.et`` count.  Of traces
         without a stated purpose, only the end of all ranks and the receipt of all messages are

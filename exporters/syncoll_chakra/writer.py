@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.proto import serialize_length_prefixed
 
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
 from syncoll.protobuf import message_classes
 from syncoll.runtime import (
@@ -97,7 +97,7 @@ _SYSTEM_KEYS = {
 class ChakraExporter:
     """Writes ``NAME.RANK.et`` for every rank."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`; whether it is in place makes no difference."""
         lowered = lower(replace(request, in_place=False))
         sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))

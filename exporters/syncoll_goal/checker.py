@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
 
@@ -23,10 +23,7 @@ class GoalChecker:
     """Reads schedules as txt2bin does, and plays them."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; of a schedule without a stated purpose, only the end
         of all ranks and the receipt of all messages are checked.

@@ -18,7 +18,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
 from syncoll.runtime import (
     Action,
@@ -39,7 +39,7 @@ _MOST_NICS = 256
 class GoalExporter:
     """Writes ``NAME.goal``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`; whether it is in place makes no difference."""
         lowered = lower(replace(request, in_place=False))
         sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))

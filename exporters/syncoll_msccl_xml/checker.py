@@ -13,7 +13,7 @@ from typing import Any
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.model.groups import instance_within
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant
 from syncoll_msccl_xml.limits import RUNTIMES, Runtime
 from syncoll_msccl_xml.reading import (
@@ -25,13 +25,7 @@ from syncoll_msccl_xml.reading import (
 )
 from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlStep, place
 from syncoll_msccl_xml.reading.rules import RECEIVES, SENDS
-from syncoll_threadblocks import (
-    OwnSpecification,
-    Schedule,
-    Specification,
-    algorithm_in,
-    execute,
-)
+from syncoll_threadblocks import OwnSpecification, Schedule, Specification, algorithm_in, execute
 
 _MOST_INSTRUCTIONS = 5_000_000
 
@@ -40,10 +34,7 @@ class MscclXmlChecker:
     """Checks one file."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
 from syncoll.model.groups import groups_of
-from syncoll.plugins import ExportCounts, Exported, ExportRequest, OptionValue
+from syncoll.plugins import ExportCounts, Exported, ExportRequest, Options
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import Buffer, Kind, Slot, StandardCollective, kind_of, request_within
 from syncoll_msccl_xml.blocks import BlockStep, ThreadBlock
@@ -36,7 +36,7 @@ _LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 class MscclXmlExporter:
     """The exporter ``msccl-xml``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         writing, notes = _writing(request, options)
         name = _name(writing.request.name)
@@ -45,16 +45,14 @@ class MscclXmlExporter:
         return Exported(files, (*notes, *writing.notes()), counts=writing.counts())
 
 
-def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> ExportCounts:
+def counts_of(request: ExportRequest, options: Options) -> ExportCounts:
     """The resources that the file of an algorithm needs, without the file; ExportError as of
     `MscclXmlExporter.export`."""
     writing, _ = _writing(request, options)
     return writing.counts()
 
 
-def _writing(
-    request: ExportRequest, options: Mapping[str, OptionValue]
-) -> "tuple[_Writing, list[str]]":
+def _writing(request: ExportRequest, options: Options) -> "tuple[_Writing, list[str]]":
     """The state of writing a file, and notes about its group."""
     runtime = RUNTIMES[str(options["dialect"])]
     instances, proto = int(options["instances"]), str(options["proto"])

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Collective, Instance, Topology
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant
 from syncoll_mscclpp.reading import (
     ExecutionPlan,
@@ -32,10 +32,7 @@ class MscclppChecker:
     """Checks one file."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; a plan needs no options."""
         (content,) = files.values()

@@ -6,13 +6,12 @@ otherwise to scratch.
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from syncoll.errors import ExportError
-from syncoll.plugins import ExportCounts, Exported, ExportRequest, OptionValue
+from syncoll.plugins import ExportCounts, Exported, ExportRequest, Options
 from syncoll.runtime import Buffer, Kind, counts_on_switches, kind_of, layout_of, lower, streams_of
 from syncoll.runtime.places import Cut
 from syncoll_mscclpp import SMALL
@@ -33,24 +32,24 @@ _WARP = 32
 class MscclppExporter:
     """The exporter ``mscclpp``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         program = _program(request, options)
         return _exported(request, options, program)
 
 
-def counts_of(request: ExportRequest, options: Mapping[str, OptionValue]) -> ExportCounts:
+def counts_of(request: ExportRequest, options: Options) -> ExportCounts:
     """The counts of an algorithm's plan, without the plan; ExportError as of `export`."""
     program = _program(request, options)
     return counts_by(program, _sizes(request, options, program), _small(options))
 
 
-def _small(options: Mapping[str, OptionValue]) -> int:
+def _small(options: Options) -> int:
     """The largest message in packets, if the exporter decides."""
     return SMALL if options["packets"] == "auto" else 0
 
 
-def _program(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
+def _program(request: ExportRequest, options: Options) -> PlanProgram:
     """The program of an algorithm, over the channels that the options choose."""
     kind = str(options["channel"])
     if request.in_place and kind_of(request.instance).kind is Kind.SCATTER:
@@ -75,16 +74,12 @@ def _program(request: ExportRequest, options: Mapping[str, OptionValue]) -> Plan
         return replace(program, notes=(why, *program.notes))
 
 
-def _sizes(
-    request: ExportRequest, options: Mapping[str, OptionValue], program: PlanProgram
-) -> Sizes:
+def _sizes(request: ExportRequest, options: Options, program: PlanProgram) -> Sizes:
     room = max(program.places.scratch) * (2 if program.packets else 1)
     return Sizes(program.places, request, int(options["alignment"]), room)
 
 
-def _exported(
-    request: ExportRequest, options: Mapping[str, OptionValue], program: PlanProgram
-) -> Exported:
+def _exported(request: ExportRequest, options: Options, program: PlanProgram) -> Exported:
     layout, scratch = program.places.layout, program.places.scratch
     sizes = _sizes(request, options, program)
     notes = notes_on(request, program, sizes)
@@ -112,7 +107,7 @@ def _exported(
     return Exported(files, notes_too, in_switches=program.switches, counts=counts)
 
 
-def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
+def _through_switches(request: ExportRequest, options: Options) -> PlanProgram:
     """A plan by switch channels: alone, or, with several boxes, within each."""
     if options["packets"] == "yes":
         raise ExportError("packets do not go through switches")
@@ -136,9 +131,7 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
     return first_that_fits(cuts_of(streams, int(options["alignment"])), program)
 
 
-def _by_channels(
-    request: ExportRequest, channels: Channels, options: Mapping[str, OptionValue]
-) -> PlanProgram:
+def _by_channels(request: ExportRequest, channels: Channels, options: Options) -> PlanProgram:
     """A plan by memory and port channels, in packets or not."""
     wanted, most = options["packets"], int(options["blocks"])
     alignment = int(options["alignment"])
@@ -165,7 +158,7 @@ def _by_channels(
     return first_that_fits(cuts, by_signals)
 
 
-def _require_options(options: Mapping[str, OptionValue]) -> None:
+def _require_options(options: Options) -> None:
     if int(options["threads"]) % _WARP:
         raise ExportError(f"threads is {options['threads']}; it must be a multiple of {_WARP}")
     if int(options["alignment"]) % VECTOR:

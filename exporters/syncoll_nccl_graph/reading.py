@@ -20,7 +20,7 @@ from syncoll.importing.fitting import fitted
 from syncoll.importing.xml_text import parse_xml
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.counting import bound_loads
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant
 from syncoll.trust import require_valid
 from syncoll_nccl_graph.wiring import RING, TREES, boxes_of, ways_of
@@ -59,10 +59,7 @@ class NcclGraphChecker:
     """Checks one file."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; with an instance, no link may carry more than R
         allows."""

@@ -1,7 +1,7 @@
 """Writes the rings or the trees of an algorithm as a graph file."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd
@@ -9,7 +9,7 @@ from math import gcd
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Topology
 from syncoll.planning import unit_bandwidth
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
 from syncoll_nccl_graph.wiring import RING, TREES, Boxes, boxes_of, joined, tree_of
 
@@ -23,7 +23,7 @@ Way = tuple[int, ...]
 class NcclGraphExporter:
     """Writes ``NAME.xml``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """A channel for each ring, or for each order of the GPUs in trees."""
         topology = request.instance.topology
         try:

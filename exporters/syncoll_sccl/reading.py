@@ -15,7 +15,7 @@ from syncoll.importing.fitting import fitted
 from syncoll.importing.json_text import parse_json
 from syncoll.importing.msccl_json import topology_in
 from syncoll.model import Algorithm, Instance, Topology
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll.plugins.foreign import ForeignAlgorithm, Meant as Named
 from syncoll.trust import require_valid
 
@@ -74,10 +74,7 @@ class ScclChecker:
     """Checks one file."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`."""
         found = self.read(files, Named())

@@ -1,7 +1,6 @@
 """Writes algorithm JSON as ``msccl.serialization`` does."""
 
 import json
-from collections.abc import Mapping
 from fractions import Fraction
 from math import gcd
 from typing import Any
@@ -12,7 +11,7 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.importing.fitting import contributions_of
 from syncoll.importing.msccl_json import nearest
 from syncoll.model import Algorithm, Counting, Instance, Topology
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.wording import few
 
 _CALLS = {name: name for name in ("allgather", "alltoall", "allreduce")}
@@ -22,7 +21,7 @@ _CALLS["reducescatter"] = "reduce_scatter"
 class ScclExporter:
     """Writes ``NAME.json``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """The file.  Chunks that start and end alike have addresses one after the other."""
         instance, algorithm = request.instance, request.algorithm
         topology, grains = instance.topology, instance.topology.grains

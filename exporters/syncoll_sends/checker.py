@@ -12,7 +12,7 @@ import numpy as np
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.model.grains import Rounds, exact
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll.trust import require_valid
 from syncoll_sends import NODES, NUMBERS
 
@@ -23,10 +23,7 @@ class CsvChecker:
     """Reads a table with columns and rows in any order."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; without an instance the rows must be sends."""
         (content,) = files.values()

@@ -2,18 +2,17 @@
 
 import csv
 import io
-from collections.abc import Mapping
 
 import numpy as np
 
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll_sends import NODES, NUMBERS
 
 
 class CsvExporter:
     """Writes ``NAME.csv``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """Writes the table of an algorithm's sends; options of buffers have no effect."""
         algorithm = request.algorithm
         stream = io.StringIO(newline="")

@@ -14,7 +14,7 @@ from defusedxml import DefusedXmlException, ElementTree
 
 from syncoll.errors import VerificationError
 from syncoll.model import Instance, Topology
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll_simgrid.format import FORMAT, link_speeds, script
 from syncoll_tables import TableChecker
 
@@ -29,10 +29,7 @@ class SimgridChecker:
     """Reads the files as SimGrid does."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`."""
         programs = [name for name in files if name.endswith(".c")]
@@ -99,7 +96,7 @@ class _Platform:
             raise VerificationError(f"{words} has no links, or unknown ones")
         self.routes[pair] = way
 
-    def require_same(self, topology: Topology, options: Mapping[str, OptionValue]) -> None:
+    def require_same(self, topology: Topology, options: Options) -> None:
         """Raises `VerificationError` unless it is the platform of a topology."""
         unit, latencies = link_speeds(topology, options)
 

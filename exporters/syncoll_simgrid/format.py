@@ -1,6 +1,6 @@
 """The parts of a folder for SimGrid that its writer and its checker agree on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
@@ -10,7 +10,7 @@ from typing import Any
 
 from syncoll.model import Topology
 from syncoll.planning import unit_bandwidth
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 from syncoll.simulating import physical_network
 from syncoll_tables import mpi_format
 
@@ -60,9 +60,7 @@ def script(name: str, nodes: int) -> str:
     return text.replace("@NAME@", name).replace("@NODES@", str(nodes))
 
 
-def link_speeds(
-    topology: Topology, options: Mapping[str, OptionValue]
-) -> tuple[Fraction, list[Fraction]]:
+def link_speeds(topology: Topology, options: Options) -> tuple[Fraction, list[Fraction]]:
     """Bytes per second of a chunk per round, and seconds of each link."""
     alpha = Fraction(str(options["latency"])) / 10**6
     unit = Fraction(str(options["bandwidth"])) * 10**9

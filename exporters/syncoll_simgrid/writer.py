@@ -4,13 +4,13 @@ A platform has a shared link for each bound of the topology, and a route for eac
 Pairs without a link take a shortest path of links, as routed steps do.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations
 
 from syncoll.errors import ExportError
 from syncoll.model import Counting, Topology
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
 from syncoll.routing import next_links
 from syncoll.runtime import TableExporter
@@ -23,7 +23,7 @@ _WIDE = "1e15"
 class SimgridExporter:
     """Writes ``NAME.c``, ``platform.xml``, ``hosts.txt`` and ``run.sh``."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         topology = request.instance.topology
         if any(bound.counts is not Counting.SENDS for bound in topology.bounds):
@@ -38,7 +38,7 @@ class SimgridExporter:
         return Exported(files, (f"to run it: sh {PLACE}/run.sh",))
 
 
-def platform(topology: Topology, options: Mapping[str, OptionValue]) -> str:
+def platform(topology: Topology, options: Options) -> str:
     """The platform of a topology."""
     return "\n".join(_lines(topology, *link_speeds(topology, options)))
 

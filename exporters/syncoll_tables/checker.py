@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.model.associations import PartialSum, in_words
-from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.plugins import CheckedExport, Options
 from syncoll_tables.module import ModuleFormat, Rows, Table
 from syncoll_tables.replay import replay
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
@@ -37,10 +37,7 @@ class TableChecker:
     format: ModuleFormat
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`."""
         (content,) = files.values()

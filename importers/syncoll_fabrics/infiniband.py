@@ -9,11 +9,10 @@ A cable stands at both of its ends.  Adapters are compute nodes, in the order of
 """
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 
 from syncoll.importing import Machine, TextError, speed_option
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 from syncoll.wording import counted
 
 _GIGABITS = {
@@ -42,7 +41,7 @@ _End = tuple[str, str]
 class IbnetdiscoverImporter:
     """Reads the output of ``ibnetdiscover``."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         devices: dict[str, tuple[str, str]] = {}
         ports: dict[_End, tuple[_End, Fraction | None, int, str]] = {}

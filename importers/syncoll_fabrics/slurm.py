@@ -12,11 +12,10 @@ nodes; one more switch joins the blocks.
 """
 
 import re
-from collections.abc import Mapping
 from itertools import product
 
 from syncoll.importing import Machine, TextError, speed_option
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 
 _MOST = 8192
 _EXPECTED = "SwitchName=… Nodes=… or Switches=…, or BlockName=… Nodes=…"
@@ -26,7 +25,7 @@ _IGNORED = {"linkspeed", "blocksizes", "blocksize"}
 class SlurmImporter:
     """Reads ``topology.conf``."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         machine = Machine()
         speeds = {

@@ -9,7 +9,7 @@ from syncoll.errors import OptionError
 from syncoll.importing import Machine, TextError, parse_rate
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 from syncoll.wording import few
 from syncoll_graphs.graphs import Edge, ImportedGraph, graphml_graph, node_link_graph
 
@@ -23,7 +23,7 @@ _CHUNKS = ("chunks", "chunks per round", "chunks/round")
 class NodeLinkImporter:
     """Reads node-link JSON."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         data = parse_topology(text)
         return _imported(node_link_graph(data), options)
@@ -32,12 +32,12 @@ class NodeLinkImporter:
 class GraphmlImporter:
     """Reads GraphML."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         return _imported(graphml_graph(text), options)
 
 
-def _imported(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> Imported:
+def _imported(graph: ImportedGraph, options: Options) -> Imported:
     machine = Machine()
     for i, (name, attributes) in enumerate(graph.nodes):
         add = machine.switch if _is_switch(name, attributes) else machine.node
@@ -92,9 +92,7 @@ def _is_switch(name: str, attributes: Mapping[str, Any]) -> bool:
     return False
 
 
-def _bandwidths(
-    graph: ImportedGraph, options: Mapping[str, OptionValue]
-) -> tuple[list[Fraction], bool, list[str]]:
+def _bandwidths(graph: ImportedGraph, options: Options) -> tuple[list[Fraction], bool, list[str]]:
     """Bandwidths of all edges; whether they are in GB/s, not in chunks per round; notes."""
     attribute = str(options["bandwidth"])
     given = [edge for edge in graph.edges if attribute in edge.attributes]
@@ -129,7 +127,7 @@ def _bandwidths(
     return [bandwidth for bandwidth, _ in found], found[0][1], [note]
 
 
-def _unit(graph: ImportedGraph, options: Mapping[str, OptionValue]) -> str:
+def _unit(graph: ImportedGraph, options: Options) -> str:
     """The unit of bandwidths without one of their own; empty for chunks per round."""
     given = str(options["unit"]).strip()
     unit = given or graph.attributes.get("unit", "chunks")

@@ -26,7 +26,7 @@ from networkx.utils import UnionFind
 from syncoll.errors import OptionError
 from syncoll.importing import Machine, TextError, parse_rate
 from syncoll.importing.json_text import exact_number, parse_json, shown
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 from syncoll.wording import few
 
 _MOST = 1 << 16
@@ -100,7 +100,7 @@ class _Data(msgspec.Struct):
 class InfragraphImporter:
     """Reads JSON and YAML of InfraGraph."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         try:
             data = msgspec.convert(_value(text), _Data)
@@ -129,7 +129,7 @@ def _value(text: str) -> Any:
 
 
 class _Reader:
-    def __init__(self, data: _Data, options: Mapping[str, OptionValue]) -> None:
+    def __init__(self, data: _Data, options: Options) -> None:
         self.data = data
         self.lanes = int(options["lanes"])
         self.given = _given(str(options["speeds"]))

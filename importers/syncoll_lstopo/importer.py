@@ -13,7 +13,6 @@
 """
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 from xml.etree.ElementTree import Element
@@ -21,7 +20,7 @@ from xml.etree.ElementTree import Element
 from syncoll.importing import Machine, TextError, rate_option
 from syncoll.importing.json_text import exact_number, shown
 from syncoll.importing.xml_text import parse_xml
-from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.plugins import Imported, NetworkCard, Options
 from syncoll.wording import few
 
 _OWNER = "importer lstopo"
@@ -35,7 +34,7 @@ _WHOLE = "the whole file that `lstopo --of xml topo.xml` writes on the machine"
 class LstopoImporter:
     """Reads XML of ``lstopo``."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         root = parse_xml(text, doctype=True)
         if root.tag != "topology":
@@ -49,7 +48,7 @@ class LstopoImporter:
 
 
 class _Reader:
-    def __init__(self, options: Mapping[str, OptionValue], label: str) -> None:
+    def __init__(self, options: Options, label: str) -> None:
         self.unknown = rate_option(options, "pcie", _OWNER)
         self.socket = rate_option(options, "socket", _OWNER)
         self.machine = Machine(options, label, _OWNER)

@@ -14,9 +14,6 @@ RECORD = ImporterRecord(
     "(NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH), of one rank",
     load="syncoll_nccl_log.importer:NcclLogImporter",
     recognises=lambda text: _SYSTEM.search(text, 0, 2_000_000) is not None,
-    options=(
-        NETWORK_OPTION,
-        *CLUSTER_OPTIONS,
-    ),
+    options=(NETWORK_OPTION, *CLUSTER_OPTIONS),
 )
 RECORDS = (RECORD,)

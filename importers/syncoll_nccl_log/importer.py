@@ -17,11 +17,10 @@ Only links of PCIe are printed once, below their upper end.
 """
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 
 from syncoll.importing import Machine, TextError
-from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.plugins import Imported, NetworkCard, Options
 from syncoll.wording import counted
 
 _INFO = re.compile(r"^(.*?(?:NCCL|RCCL) INFO )?(.*)$")
@@ -45,7 +44,7 @@ _REMEDY = (
 class NcclLogImporter:
     """Reads the system of a log that is whole first."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         whole, cut = _systems(text)
         if not whole:

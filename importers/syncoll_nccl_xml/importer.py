@@ -11,7 +11,6 @@
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 from operator import attrgetter
@@ -22,7 +21,7 @@ from syncoll.errors import ImportFormatError
 from syncoll.importing import Machine, TextError, speed_option
 from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
-from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.plugins import Imported, NetworkCard, Options
 from syncoll.wording import counted, few
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import DUMP, GPU_CLASSES, Cpu, Gpu, Place, System, read_system
@@ -40,7 +39,7 @@ _HOW = (
 class NcclXmlImporter:
     """Reads topology XML of NCCL and RCCL."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         other = foreign_text(text)
         if other:
@@ -54,7 +53,7 @@ class _Lowering:
     With more than one of `boxes` a single GPU is enough.
     """
 
-    def __init__(self, system: System, label: str, options: Mapping[str, OptionValue]) -> None:
+    def __init__(self, system: System, label: str, options: Options) -> None:
         self.system = system
         self.above = {device.place: device.parent for device in system.devices}
         self.merged = self._merged()

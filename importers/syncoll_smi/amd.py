@@ -7,7 +7,7 @@ from typing import Any
 from syncoll.errors import ImportFormatError
 from syncoll.importing import TextError
 from syncoll.importing.json_text import parse_json, shown
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
 from syncoll_smi.options import link_speed, pcie_option
 from syncoll_smi.pcie import named
@@ -26,7 +26,7 @@ _NEEDED = ("LINK TYPE", "HOPS", "WEIGHT", "NUMA BW")
 class AmdSmiImporter:
     """Reads the tables, or the JSON, of ``amd-smi topology``."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)

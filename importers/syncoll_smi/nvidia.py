@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from syncoll.importing import Machine, TextError, used_cards, wants_cards
-from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.plugins import Imported, NetworkCard, Options
 from syncoll_smi.grammar import Cells, Grammar, affinities
 from syncoll_smi.islands import MOST_NVLINKS, islands
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
@@ -39,7 +39,7 @@ _TRAYS = 18
 class NvidiaSmiImporter:
     """Reads the matrix of ``nvidia-smi topo -m``."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         lines = lines_of(text)
         matrix = _GRAMMAR.matrix(lines)
@@ -86,12 +86,7 @@ class NvidiaSmiImporter:
             cards,
             used_cards(cards, options, label, _OWNER) if wants_cards(options, domain) else (),
         )
-        return machine.imported(
-            host=host,
-            interconnect="NVLink",
-            shared=switches,
-            domain=domain,
-        )
+        return machine.imported(host=host, interconnect="NVLink", shared=switches, domain=domain)
 
 
 def _looks(cells: Cells, tray: bool) -> tuple[str, str]:

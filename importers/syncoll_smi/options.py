@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from syncoll.errors import OptionError
 from syncoll.importing.rates import parse_rate, rate_option
-from syncoll.plugins import CLUSTER_OPTIONS, Option, OptionValue
+from syncoll.plugins import CLUSTER_OPTIONS, Option, Options
 
 _NVLINK = {
     "p100": Fraction(20),
@@ -102,7 +102,7 @@ class Speed:
     given: bool
 
 
-def link_speed(options: Mapping[str, OptionValue], owner: str, looks: str = "") -> Speed:
+def link_speed(options: Options, owner: str, looks: str = "") -> Speed:
     """The speed of one NVLink or xGMI link; raises OptionError if it is no bandwidth.
 
     The model of ``gpu=auto`` is `looks`, or A100.
@@ -129,7 +129,7 @@ class Pcie:
     sockets: int = 0
 
 
-def pcie_option(options: Mapping[str, OptionValue], owner: str, looks: str = "") -> Pcie:
+def pcie_option(options: Options, owner: str, looks: str = "") -> Pcie:
     """The PCIe options; raises OptionError if one is no bandwidth."""
     socket, sockets = rate_option(options, "socket", owner), int(options["sockets"])
     word = str(options["pcie"]).strip().lower()

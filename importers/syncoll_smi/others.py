@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from syncoll.importing import Machine, speed_option
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 from syncoll_smi.grammar import Grammar, affinities
 from syncoll_smi.matrices import groups, lines_of
 from syncoll_smi.options import pcie_option
@@ -29,7 +29,7 @@ class MatrixImporter:
     speeds: Mapping[str, str]
     spelt: tuple[str, str] = (r"$^", "")
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
         grammar, command = self.grammar, self.grammar.command
         matrix = grammar.matrix(lines_of(re.sub(*self.spelt, text)))

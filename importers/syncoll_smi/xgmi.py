@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from syncoll.importing import Machine, TextError
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, Options
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix
 from syncoll_smi.options import Pcie, Speed, link_speed, pcie_option
 from syncoll_smi.pcie import Level, add_pcie, named
@@ -213,7 +213,7 @@ _NUMA = re.compile(r"GPU\s*\[?\s*(\d{1,4})\s*\]?\s*:\s*\(Topology\)\s*Numa Node:
 class RocmSmiImporter:
     """Reads the matrices of ``rocm-smi --showtopo`` or ``--showtopotype``."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """See `syncoll.plugins.Importer`."""
 
         def title_of(line: Line) -> tuple[str, str] | None:

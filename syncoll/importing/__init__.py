@@ -32,10 +32,7 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.importing.clusters import (
-        used_cards as used_cards,
-        wants_cards as wants_cards,
-    )
+    from syncoll.importing.clusters import used_cards as used_cards, wants_cards as wants_cards
     from syncoll.importing.description import (
         LARGEST_FILE as LARGEST_FILE,
         TextError as TextError,

@@ -13,7 +13,7 @@ Boxes of one domain share their NVSwitches, as the trays of a rack do; such a do
 whose cards join it to other domains.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from syncoll.errors import OptionError, PluginError
 from syncoll.importing.description import TextError, shortened
 from syncoll.importing.rates import has_no_unit, parse_rate
 from syncoll.model import Fabric, FabricLink
-from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.plugins import Imported, NetworkCard, Options
 from syncoll.spec import limits
 from syncoll.wording import few
 
@@ -34,9 +34,7 @@ LANES = "PCIe of a network card"
 _MOST_SHOWN = 16
 
 
-def join_boxes(
-    imported: Imported, options: Mapping[str, OptionValue], label: str, owner: str
-) -> Imported:
+def join_boxes(imported: Imported, options: Options, label: str, owner: str) -> Imported:
     """The cluster of the options, or the machine alone with a note on its cards.
 
     Raises OptionError for importer `owner` if the speed of a card is invalid or missing, or a
@@ -90,13 +88,13 @@ _Joined = Sequence[tuple[NetworkCard, Fraction, Sequence[int]]]
 """The cards of a box, each with its GB/s and the nodes that have no nearer card."""
 
 
-def wants_cards(options: Mapping[str, OptionValue], domain: int = 1) -> bool:
+def wants_cards(options: Options, domain: int = 1) -> bool:
     """Whether network cards join boxes: there are more than share their NVSwitches."""
     return int(options.get("boxes", 1)) > max(1, int(options.get("domain", 0)) or domain)
 
 
 def used_cards(
-    cards: Sequence[NetworkCard], options: Mapping[str, OptionValue], label: str, owner: str
+    cards: Sequence[NetworkCard], options: Options, label: str, owner: str
 ) -> tuple[NetworkCard, ...]:
     """The chosen cards that are nearest to some node, in the order of the dump.
 
@@ -132,7 +130,7 @@ def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
     ]
 
 
-def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | None:
+def _given_rate(options: Options, owner: str) -> Fraction | None:
     """The option `card`, if given; it needs a unit, because cards are sold by bits."""
     text = str(options["card"]).strip()
     rate = parse_rate(text)
@@ -145,7 +143,7 @@ def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | No
 
 
 def _chosen(
-    cards: Sequence[NetworkCard], options: Mapping[str, OptionValue], label: str, owner: str
+    cards: Sequence[NetworkCard], options: Options, label: str, owner: str
 ) -> list[NetworkCard]:
     text = str(options["cards"]).strip()
     if not text:
@@ -185,9 +183,7 @@ def _left_out(imported: Imported) -> str:
     return f"Left out: network cards ({shown}). With {how} they join two such machines."
 
 
-def _domain(
-    imported: Imported, options: Mapping[str, OptionValue], trays: int, label: str, owner: str
-) -> Imported:
+def _domain(imported: Imported, options: Options, trays: int, label: str, owner: str) -> Imported:
     """The boxes of one domain as one machine, with the used cards of each."""
     used = used_cards(imported.cards, options, label, owner)
     whole = _cluster(imported, [], [], trays, rails=False, trays=trays)

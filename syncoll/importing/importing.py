@@ -11,7 +11,7 @@ from syncoll.importing.latencies import with_latencies
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
 from syncoll.model.fabric import reached
-from syncoll.plugins import Imported, ImporterRecord, OptionValue, parse_options, resolve_options
+from syncoll.plugins import Imported, ImporterRecord, Options, parse_options, resolve_options
 from syncoll.spec import SpecLibrary, limits
 from syncoll.wording import counted
 
@@ -48,9 +48,7 @@ def import_machine(
     return imported
 
 
-def _read(
-    record: ImporterRecord, text: str, label: str, options: Mapping[str, OptionValue]
-) -> Imported:
+def _read(record: ImporterRecord, text: str, label: str, options: Options) -> Imported:
     if len(text) > LARGEST_FILE:
         raise TextError(f"longer than {LARGEST_FILE} characters")
     try:

@@ -6,7 +6,7 @@ links between; they place each device below another.  Host links are left out wh
 suffice, except the paths to the network cards that join boxes.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from syncoll.importing.description import TextError
 from syncoll.importing.rates import rate_option
 from syncoll.model import Fabric, FabricLink
 from syncoll.model.fabric import reached
-from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.plugins import Imported, NetworkCard, Options
 from syncoll.wording import counted
 
 Key = Hashable
@@ -44,9 +44,7 @@ class Machine:
         in_chunks: whether bandwidths are in chunks per round, not in GB/s.
     """
 
-    def __init__(
-        self, options: Mapping[str, OptionValue] | None = None, label: str = "", owner: str = ""
-    ) -> None:
+    def __init__(self, options: Options | None = None, label: str = "", owner: str = "") -> None:
         self.options, self.label, self.owner = options or {}, label, owner
         self.notes: list[str] = []
         self.names: dict[Key, str] = {}
@@ -344,6 +342,6 @@ def _thin(links: _Links, kept: Iterable[Key]) -> None:
         todo += [end for end in ends if end not in kept]
 
 
-def speed_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fraction | None:
+def speed_option(options: Options, name: str, owner: str) -> Fraction | None:
     """GB/s of an option that may be empty; raises OptionError if it is no bandwidth."""
     return rate_option(options, name, owner) if str(options[name]).strip() else None

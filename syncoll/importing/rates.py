@@ -1,11 +1,10 @@
 """Link speeds as people write them: ``25``, ``25GB/s``, ``200 Gb/s``, ``16GT/s x16``."""
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 
 from syncoll.errors import OptionError, UsageError
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 from syncoll.units import parse_bandwidth
 
 _PLAIN = re.compile(r"\s*[0-9]{1,9}(?:\.[0-9]{1,9})?\s*")
@@ -34,7 +33,7 @@ def format_rate(value: Fraction) -> str:
     return f"{whole}.{part:09}".rstrip("0").rstrip(".")
 
 
-def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fraction:
+def rate_option(options: Options, name: str, owner: str) -> Fraction:
     """The value of an option that is a bandwidth, in GB/s; `owner` is the importer in words.
 
     Raises OptionError if it is not a bandwidth above 0.

@@ -26,7 +26,7 @@ from syncoll.plugins.guard import (
     Returning,
     Returns,
 )
-from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.options import Option, Options
 from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Exported:
 class Exporter(Protocol):
     """Writes algorithms in one format."""
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """The files of an algorithm; `options` has a value for every option of the record.
 
         Raises:
@@ -288,10 +288,7 @@ class ExportChecker(Protocol):
     """Reads files of one format as the runtime would, and executes them."""
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """Executes files; returns only if they are correct.
 
@@ -320,10 +317,7 @@ class _OneFile:
         self.read = getattr(checker, "read", None)
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `ExportChecker`."""
         if len(files) != 1:
@@ -378,7 +372,7 @@ class ExporterRecord(Record):
     folder: bool = False
     installed: Code[Callable[[], Answer]] = Code(lambda: Answer(True))
     recognises: Code[Callable[[Path, bytes], bool]] = Code(lambda _path, _head: False)
-    counts: Code[Callable[[ExportRequest, Mapping[str, OptionValue]], ExportCounts | None]] = Code(
+    counts: Code[Callable[[ExportRequest, Options], ExportCounts | None]] = Code(
         lambda _request, _options: None
     )
     replayed: bool = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
 from syncoll.plugins.guard import Guard, Loader, Recogniser, Returns
-from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.options import Option, Options
 from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Imported:
 class Importer(Protocol):
     """Reads descriptions of machines.  It ends quickly for every text."""
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         """The machine that a text describes.
 
         Args:

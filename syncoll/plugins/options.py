@@ -16,6 +16,9 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 OptionValue = bool | int | float | str
 
+Options = Mapping[str, OptionValue]
+"""Values by the names of options."""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -24,7 +24,7 @@ from syncoll.formula.features import Feature
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
 from syncoll.plugins.guard import Answer, Guard, GuardedQuestion, Loader, Returns
-from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.options import Option, Options
 from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class LabelsVariables(Protocol):
 class Encoding(Protocol):
     """Turns instances into formulas."""
 
-    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> Encoded:
+    def encode(self, instance: Instance, options: Options) -> Encoded:
         """The formula of an instance."""
 
 
@@ -120,7 +120,7 @@ class Encoding(Protocol):
 class EstimatesSize(Protocol):
     """Optional ability of an `Encoding`: it estimates the size of a formula without building it."""
 
-    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+    def literals(self, instance: Instance, options: Options) -> int:
         """Approximate number of literals in all rows of the instance's formula.
 
         It must be fast and need little memory: an instance is skipped if its formula would not fit.
@@ -130,9 +130,7 @@ class EstimatesSize(Protocol):
 class Backend(Protocol):
     """Decides formulas.  It runs in a process of its own: it may crash, but must not lie."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """Decides a formula that uses only features of the record.
 
         Returns unknown, with the reason, whenever a limit ends the run; never unsat then.
@@ -310,11 +308,7 @@ class Seed(Protocol):
     """Constructs algorithms without a search: a heuristic, fast and often far from optimal."""
 
     def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
     ) -> Iterator[Proposal | None]:
         """Algorithms for the collective, the most useful first; empty if it finds none.
 

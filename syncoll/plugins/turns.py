@@ -8,7 +8,7 @@ more time (`syncoll.plugins.Seed.propose`).  `ResumingSeed` does that for a gene
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.plugins.guard import Answer
-from syncoll.plugins.options import OptionValue
+from syncoll.plugins.options import Options
 from syncoll.plugins.records import Proposal, SeedLimits
 
 Proposals = Iterator[Proposal | None]
@@ -71,7 +71,7 @@ class Question:
     topology: Topology
     collective: Collective
     turn: Turn
-    options: Mapping[str, OptionValue]
+    options: Options
 
 
 class ResumingSeed(ABC):
@@ -93,11 +93,7 @@ class ResumingSeed(ABC):
         """Algorithms, and None at the end of each turn; it continues in the next turn."""
 
     def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
     ) -> Generator[Proposal | None, SeedLimits | None]:
         """See `syncoll.plugins.Seed`; raises `ModelError` if it does not fit."""
         answer = self.fits(topology, collective)

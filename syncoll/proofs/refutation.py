@@ -40,7 +40,7 @@ from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
 from syncoll.model import Collective, Instance, Topology
-from syncoll.plugins import OptionValue, PluginManager, resolve_options
+from syncoll.plugins import Options, PluginManager, resolve_options
 from syncoll.results import Frontier, Refuted, refuted_instance
 from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
 from syncoll.trust.same_problem import require_same_instance, require_same_topology
@@ -60,7 +60,7 @@ class Clauses:
     value for each of its options, and the lowerings, in order, that made them."""
 
     encoding: str
-    options: Mapping[str, OptionValue]
+    options: Options
     lowerings: tuple[str, ...]
     num_variables: int
     clauses: list[list[int]]
@@ -154,7 +154,7 @@ def clause_lists(formula: Formula) -> list[list[int]]:
     ]
 
 
-def question_of(instance: Instance, encoding: str, options: Mapping[str, OptionValue]) -> str:
+def question_of(instance: Instance, encoding: str, options: Options) -> str:
     """A SHA-256 of the instance and the way to clauses, for names of files."""
     question = QuestionRecord(
         **problem_entries(instance),

@@ -13,7 +13,7 @@ from syncoll.plugins import (
     Exported,
     ExporterRecord,
     ExportRequest,
-    OptionValue,
+    Options,
     resolve_options,
 )
 from syncoll.plugins.exporters import PLACE, UNLIMITED
@@ -52,9 +52,7 @@ def counts_of(
     return counts
 
 
-def _asked(
-    record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
-) -> Mapping[str, OptionValue]:
+def _asked(record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]) -> Options:
     """The options of an export; raises as `counts_of`, before the exporter is asked."""
     options = resolve_options(record.options, given, f"exporter {record.name}")
     if not (answer := record.installed()).ok:

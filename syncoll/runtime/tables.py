@@ -9,7 +9,7 @@ All messages of a step are concurrent.  Sums and copies follow when they have ar
 
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -21,7 +21,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model.groups import chunks_of, groups_of
-from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.runtime.graphs import MessageRuns, chunk_numbers
 from syncoll.runtime.layout import Buffer, Kind, Layout, Slot, layout_of
 from syncoll.runtime.lowering import LoweredAlgorithm, lower
@@ -184,7 +184,7 @@ class TableExporter:
     text: Callable[[Any, str, str], str]
     suffix: str
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         table = table_of(request)
         name = _function(request, table)

@@ -1,10 +1,10 @@
 """ChosenSeed: a seed of a search and its options; and the state of its work."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 from syncoll.model import Collective, Topology
-from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins import Options, Proposal, SeedLimits, SeedRecord
 
 Proposals = Generator[Proposal | None, SeedLimits | None, None]
 """Every seed's `propose` as its guard hands it on, see `syncoll.plugins.guard`."""
@@ -21,7 +21,7 @@ class ChosenSeed:
     """
 
     record: SeedRecord
-    options: Mapping[str, OptionValue]
+    options: Options
     named: bool = False
     known: Callable[[Topology, Collective], Sequence[Proposal]] | None = None
 

@@ -3,12 +3,12 @@
 A repair takes them from the whole machine, a design from machines with fewer links.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins import Answer, Options, Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.turns import Turn
 from syncoll.results import Frontier
 from syncoll.searching.chosen_seed import ChosenSeed
@@ -63,11 +63,7 @@ class _Seed:
         return Answer(False, "no algorithm of it is known")
 
     def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
     ) -> Generator[Proposal | None, SeedLimits | None]:
         turn = Turn(limits)
         asked = (one for one in self.known if one.is_asked(topology, collective))

@@ -20,6 +20,7 @@ from syncoll.formula import Limits
 from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
+    Options,
     OptionValue,
     PluginManager,
     resolve_options,
@@ -87,7 +88,7 @@ class Member:
     """A backend with its options and its worker."""
 
     record: BackendRecord
-    options: Mapping[str, OptionValue]
+    options: Options
     process: SolverProcess
 
     @property

@@ -19,7 +19,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, PluginError, UsageError
 from syncoll.formula import Formula, Limits, Outcome, StopReason
 from syncoll.memory import budget
-from syncoll.plugins import BackendRecord, OptionValue, resolve_options
+from syncoll.plugins import BackendRecord, Options, resolve_options
 from syncoll.solving.connection import RESTING, WorkerConnection
 from syncoll.solving.worker import Done, Failed, LoadRequest, Ready, SolveRequest
 
@@ -144,7 +144,7 @@ class SolverProcess:
         self,
         formula: Formula,
         limits: Limits,
-        options: Mapping[str, OptionValue],
+        options: Options,
         should_stop: Callable[[], bool] | None,
         when_ready: Callable[[], None] | None,
         until: Deadline,

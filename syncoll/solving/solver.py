@@ -26,7 +26,7 @@ from syncoll.plugins import (
     EncodingRecord,
     EstimatesSize,
     LabelsVariables,
-    OptionValue,
+    Options,
     PluginManager,
     TakesHints,
     resolve_options,
@@ -422,9 +422,7 @@ def _is_exact(record: EncodingRecord, instance: Instance) -> bool:
     return record.counts_copies or not instance.topology.counts_copies
 
 
-def _require_room(
-    encoding: Encoding, instance: Instance, options: Mapping[str, OptionValue]
-) -> None:
+def _require_room(encoding: Encoding, instance: Instance, options: Options) -> None:
     """Raises `MemoryError`, in words, if the instance's formula exceeds the memory of this
     command."""
     cells = instance.num_chunks * len(instance.topology.links)

@@ -26,12 +26,12 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from syncoll.formula import Formula, Limits, Outcome
-from syncoll.plugins import Backend, OptionValue
+from syncoll.plugins import Backend, Options
 
 _LENGTH = struct.Struct(">Q")
 
@@ -49,7 +49,7 @@ class SolveRequest:
 
     formula: Formula
     limits: Limits
-    options: Mapping[str, OptionValue]
+    options: Options
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from syncoll.errors import BackendError, PluginError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.plugins import Backend, BackendRecord, OptionValue
+from syncoll.plugins import Backend, BackendRecord, Options
 from syncoll.solving import SolverProcess
 from syncoll.testing.formulas import brute_force_models
 from syncoll.testing.kit import ConformanceError, demand
@@ -42,9 +42,7 @@ class _Observed:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         before = {name: value.copy() for name, value in _arrays(formula)}
         began = time.perf_counter()
         answer: object = self._backend.solve(formula, limits, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from syncoll.plugins import (
     ExporterRecord,
     ExportRequest,
     Option,
-    OptionValue,
+    Options,
     PluginManager,
     hookimpl,
 )
@@ -65,10 +65,7 @@ def test_one_point_becomes_a_file(run: Run, files: Path, tmp_path: Path, point: 
     assert exported["files"] == ["one.xml"]
     assert result.json["refused"] == []
     head = (tmp_path / "one.xml").read_text().splitlines()[0]
-    for setting in (
-        'proto="LL"',
-        'inplace="1" outofplace="0" minBytes="4096" maxBytes="1048576"',
-    ):
+    for setting in ('proto="LL"', 'inplace="1" outofplace="0" minBytes="4096" maxBytes="1048576"'):
         assert setting in head
     (pieces,) = re.findall(r'nchunksperloop="(\d+)"', head)
     assert int(pieces).bit_count() == 1, "messages of a power of two fit"
@@ -369,9 +366,7 @@ class TestFlagsOfExporters:
         received: list[object] = []
 
         class Writer:
-            def export(
-                self, request: ExportRequest, options: Mapping[str, OptionValue]
-            ) -> Exported:
+            def export(self, request: ExportRequest, options: Options) -> Exported:
                 received.append(dict(options))
                 return Exported({"a.strange": b"strange"})
 

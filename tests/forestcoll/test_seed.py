@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +14,7 @@ import pytest
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Topology, inverse_of
-from syncoll.plugins import OptionValue, PluginManager, Proposal, SeedLimits
+from syncoll.plugins import Options, PluginManager, Proposal, SeedLimits
 from syncoll.trust import require_valid
 from syncoll_forestcoll.seed import ForestSeed, fits
 from tests.oracles.fabrics import a100, dgx1, torus
@@ -67,7 +67,7 @@ def proposed(
     topology: Topology,
     collective: Collective,
     limits: SeedLimits = NO_LIMITS,
-    options: Mapping[str, OptionValue] | None = None,
+    options: Options | None = None,
 ) -> list[Proposal]:
     """The verified proposals of the seed."""
     assert fits(topology, collective).ok
@@ -84,7 +84,7 @@ def proposed(
     return found
 
 
-def proposed_anyway(topology: Topology, options: Mapping[str, OptionValue]) -> None:
+def proposed_anyway(topology: Topology, options: Options) -> None:
     """Asks the seed although it might not fit."""
     list(ForestSeed().propose(topology, ALLGATHER, NO_LIMITS, options))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from syncoll.importing import (
     read_description,
 )
 from syncoll.model import Fabric, Topology
-from syncoll.plugins import Imported, ImporterRecord, Option, OptionValue
+from syncoll.plugins import Imported, ImporterRecord, Option, Options
 
 
 class Given:
@@ -31,7 +30,7 @@ class Given:
     def __init__(self, answer: Imported | Exception) -> None:
         self.answer = answer
 
-    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    def read(self, text: str, label: str, options: Options) -> Imported:
         del text, label
         assert set(options) == {"link"}
         if isinstance(self.answer, Exception):
@@ -104,10 +103,7 @@ def test_errors_of_an_importer_name_the_file() -> None:
 
 
 def test_a_wrong_number_of_names_blames_the_plugin() -> None:
-    for imported in (
-        Imported(ring(3), names=("a",)),
-        Imported(ring(3), switch_names=("a",)),
-    ):
+    for imported in (Imported(ring(3), names=("a",)), Imported(ring(3), switch_names=("a",))):
         with pytest.raises(PluginError, match="names for"):
             import_machine(record(imported), "given", "topo.txt")
 

@@ -17,11 +17,7 @@ from syncoll.documents import StoredAlgorithm, require_new_folder, write_new_fol
 from syncoll.documents.plan import NeedsRecord
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.model import Algorithm, Instance
-from syncoll.planning import (
-    CostModel,
-    export_plan,
-    plan_sizes,
-)
+from syncoll.planning import CostModel, export_plan, plan_sizes
 from syncoll.planning.exports import _export, _usable
 from syncoll.plugins import (
     CheckedExport,
@@ -29,7 +25,7 @@ from syncoll.plugins import (
     Exported,
     ExporterRecord,
     ExportRequest,
-    OptionValue,
+    Options,
 )
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime.export_each import export_each
@@ -54,7 +50,7 @@ class Spy:
     asked: list[ExportRequest] = field(default_factory=list)
     checked: int = 0
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         if request.algorithm.steps in self.refuses:
             raise ExportError(f"{request.algorithm.steps} steps are too many")
         self.asked.append(request)
@@ -62,10 +58,7 @@ class Spy:
         return Exported({name.format(request.name): text.encode() for name in self.files})
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         if self.wrong:
             raise VerificationError("rank 0 waits for ever")
@@ -73,9 +66,7 @@ class Spy:
         return CheckedExport("text", "broadcast", 5, None, {})
 
     def record(self, *, folder: bool = False) -> ExporterRecord:
-        def counts(
-            request: ExportRequest, options: Mapping[str, OptionValue]
-        ) -> ExportCounts | None:
+        def counts(request: ExportRequest, options: Options) -> ExportCounts | None:
             if self.most is None:
                 return None
             blocks = request.instance.chunks
@@ -132,9 +123,7 @@ def test_ranges_touch(points: list[StoredAlgorithm]) -> None:
     }
 
 
-def test_ranges_without_a_whole_byte_are_not_exported(
-    points: list[StoredAlgorithm],
-) -> None:
+def test_ranges_without_a_whole_byte_are_not_exported(points: list[StoredAlgorithm]) -> None:
     spy = Spy()
     made = export_plan(points, CostModel(Fraction(1), Fraction(1)), spy.record(), {})
     assert [one.algorithm for one in made.plan.ranges] == points

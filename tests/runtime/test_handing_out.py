@@ -17,7 +17,7 @@ from syncoll.plugins import (
     ExporterRecord,
     ExportRequest,
     Option,
-    OptionValue,
+    Options,
 )
 from syncoll.runtime import export_verified
 from syncoll.testing.instances import random_case
@@ -30,15 +30,12 @@ class Spy:
     wrong: bool = False
     seen: list[object] = field(default_factory=list)
 
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    def export(self, request: ExportRequest, options: Options) -> Exported:
         self.seen.append(("export", dict(options)))
         return Exported({"x": b"content"}, ("a note",))
 
     def check(
-        self,
-        files: Mapping[str, bytes],
-        options: Mapping[str, OptionValue],
-        instance: Instance | None = None,
+        self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         self.seen.append(("check", dict(options), dict(files), instance))
         if self.wrong:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
 
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins import Options, Proposal, SeedLimits, SeedRecord
 from syncoll.searching import ChosenSeed
 
 AROUND = [(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2)]
@@ -25,11 +25,7 @@ class Made:
         self._then = then
 
     def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
     ) -> Turns:
         """Yields a broadcast on a line of four nodes, then an invalid one."""
         algorithm = Algorithm((1, 1, 1), np.array(AROUND))
@@ -58,11 +54,7 @@ class _Begun:
         self._seconds = seconds
 
     def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
+        self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
     ) -> Turns:
         """Yields the warm starts."""
         time.sleep(self._seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ from syncoll.ledger.events import Log
 from syncoll.ledger.incumbents import shows_families
 from syncoll.ledger.ledger import Ledger
 from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins import Answer, Options, Proposal, SeedLimits, SeedRecord
 from syncoll.results import Family, Part, Point, Solution
 from syncoll.results.solution import undecided
 from syncoll.scheduling import family_of_waves
@@ -44,11 +44,7 @@ def around(topology: Topology, collective: Collective, limits: SeedLimits) -> It
 def chosen(name: str, propose: Propose, fits: Answer | None = None, **more: Any) -> ChosenSeed:
     class Made:
         def propose(
-            self,
-            topology: Topology,
-            collective: Collective,
-            limits: SeedLimits,
-            options: Mapping[str, OptionValue],
+            self, topology: Topology, collective: Collective, limits: SeedLimits, options: Options
         ) -> Iterator[Proposal]:
             return propose(topology, collective, limits)
 

@@ -7,19 +7,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from syncoll.formula import Assignment, Feature, Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.plugins import Answer, BackendRecord, Option, OptionValue
+from syncoll.plugins import Answer, BackendRecord, Option, Options
 
 
 class Misbehaving:
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         result: Any = getattr(self, str(options["do"]))(formula, limits)
         return result  # type: ignore[no-any-return]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from syncoll.formula import Feature, Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.plugins import Answer, BackendRecord, Option, OptionValue
+from syncoll.plugins import Answer, BackendRecord, Option, Options
 from syncoll.testing import brute_force_models
 
 SECONDS = {"load": 0.0, "solve": 0.0}
@@ -28,9 +28,7 @@ class Enumeration:
         self.too_large = too_large
         self.seconds = seconds
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         try:
             models = brute_force_models(self.change(formula))
         except ValueError:
@@ -68,9 +66,7 @@ class Answering(Enumeration):
         super().__init__()
         self.spoil = spoil
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         return self.spoil(formula, super().solve(formula, limits, options))
 
 
@@ -99,9 +95,7 @@ class Late(Enumeration):
         super().__init__()
         self.late = seconds
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         outcome = super().solve(formula, limits, options)
         if outcome.verdict is Verdict.UNKNOWN:
             time.sleep((limits.seconds or 0.0) + self.late)
@@ -111,9 +105,7 @@ class Late(Enumeration):
 class Scribbling(Enumeration):
     """Writes into the arrays of the formula."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         outcome = super().solve(formula, limits, options)
         for array in (formula.clause_literals, formula.cardinality_literals):
             array.flags.writeable = True
@@ -255,9 +247,7 @@ def load_raising() -> Any:
 
 
 class Choosy(Enumeration):
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         if options["mode"] == "untested":
             raise KeyError("untested")
         if limits.seed > 1 << 31:
@@ -290,9 +280,7 @@ class Claiming(Enumeration):
         super().__init__()
         self.proof = proof
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         if limits.proof is not None and self.proof is not None:
             limits.proof.write_text(self.proof)
         return Outcome(Verdict.UNSAT, seconds=SECONDS, proof=limits.proof)

@@ -1,20 +1,17 @@
 """Unit propagation and backtracking, as in Davis, Logemann and Loveland (1962)."""
 
 import time
-from collections.abc import Mapping
 
 import numpy as np
 
 from syncoll.formula import Assignment, Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.plugins import OptionValue
+from syncoll.plugins import Options
 
 
 class DpllBackend:
     """Decides clauses."""
 
-    def solve(
-        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
-    ) -> Outcome:
+    def solve(self, formula: Formula, limits: Limits, options: Options) -> Outcome:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         clauses = [
