@@ -7,7 +7,7 @@ from fractions import Fraction
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from syncoll import units
 from syncoll.errors import UsageError
@@ -181,3 +181,8 @@ def rounds_of(name: str, value: object) -> int | Fraction:
     if isinstance(found, bool) or not isinstance(found, int | Fraction) or found < 0:
         raise UsageError(f"{name} is {value!r}; expected a number of rounds such as 7 or 23/9")
     return found.numerator if found.denominator == 1 else found
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Attributes of a value by their names, separated by spaces, for a document."""
+    return {name: getattr(value, name) for name in names.split()}

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from syncoll.documents import StoredAlgorithm, StoredFile, algorithm_document, read_file
 from syncoll.errors import FileFormatError, LocatedError, ModelError, UsageError, VerificationError
 from syncoll.importing.fitting import fitted
-from syncoll.model import Collective, Instance, Topology
+from syncoll.model import Collective, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime.exported import VerifiedExports, contents, exporter_of, verify_exports
 from syncoll.runtime.plan_folder import FRONTIER, holds_plan, read_index, verify_plan
 from syncoll.trust import require_valid
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
+from syncoll.values import picked
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.proofs.refutation import CheckedRefutation
 
 Verified: TypeAlias = "VerifiedExports | CheckedRefutation | StoredFile"
+_COSTS = "chunks steps rounds"
+
 Find: TypeAlias = "Callable[[str], Collective]"
 """Returns the collective of a name; raises `LocatedError` without one."""
 
@@ -181,10 +184,7 @@ def verification_document(
             "verified": [
                 {
                     "where": str(where),
-                    "format": one.format,
-                    "collective": one.collective,
-                    "in_place": one.in_place,
-                    "result_checked": one.result_checked,
+                    **picked(one, "format collective in_place result_checked"),
                     "nodes": one.num_nodes,
                     "facts": dict(one.facts),
                     "sums": one.added,
@@ -195,7 +195,9 @@ def verification_document(
             "unchecked": [{"where": str(where), "reason": why} for where, why in found.unchecked],
         }
     if isinstance(found, StoredFile):
-        algorithms = [{"where": one.where, **_costs(one.instance)} for one in found.algorithms]
+        algorithms = [
+            {"where": one.where, **picked(one.instance, _COSTS)} for one in found.algorithms
+        ]
         return {
             **head,
             "kind": found.kind,
@@ -208,10 +210,6 @@ def verification_document(
         "kind": "refutation",
         "topology": found.instance.topology.name,
         "collective": found.instance.collective,
-        "refuted": {**_costs(found.instance), "lemmas": found.proof.lemmas_checked},
+        "refuted": {**picked(found.instance, _COSTS), "lemmas": found.proof.lemmas_checked},
         "verified": [],
     }
-
-
-def _costs(instance: Instance) -> dict[str, int]:
-    return {"chunks": instance.chunks, "steps": instance.steps, "rounds": instance.rounds}

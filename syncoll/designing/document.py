@@ -3,6 +3,7 @@
 from typing import Any
 
 from syncoll.designing.design import Design
+from syncoll.values import picked
 
 
 def design_document(design: Design) -> dict[str, Any]:
@@ -10,16 +11,13 @@ def design_document(design: Design) -> dict[str, Any]:
     ahead = design.behind()
     return {
         **design.question.index(),
-        "complete": design.complete,
-        "interrupted": design.interrupted,
+        **picked(design, "complete interrupted"),
         "candidates": [
             {
                 "topology": one.candidate.name,
                 "same": list(one.candidate.same),
                 "images": one.candidate.images,
-                "nodes": one.candidate.costs.nodes,
-                "ports": one.candidate.costs.ports,
-                "links": one.candidate.costs.links,
+                **picked(one.candidate.costs, "nodes ports links"),
                 "link_bandwidth": str(one.candidate.costs.bandwidth),
                 "bounds": {
                     name: {

@@ -4,6 +4,7 @@ from typing import Any
 
 from syncoll.results import Frontier
 from syncoll.trust.claims import Checked
+from syncoll.values import picked
 
 
 def checked_document(checked: Checked) -> dict[str, Any]:
@@ -15,21 +16,14 @@ def checked_document(checked: Checked) -> dict[str, Any]:
         "topology": frontier.topology.name,
         "collective": frontier.collective,
         "fully_checked": not checked.unchecked,
-        "not_checked": [
-            {"kind": one.kind, "what": one.what, "how": one.how} for one in checked.unchecked
-        ],
+        "not_checked": [picked(one, "kind what how") for one in checked.unchecked],
         "steps": frontier.least_steps,
         "bandwidth": str(frontier.least_bandwidth),
         "max_chunks": frontier.max_chunks,
-        "scales": checked.scales,
-        "compared": checked.compared,
-        "machine": checked.machine,
+        **picked(checked, "scales compared machine"),
         "points": [
             {
-                "steps": point.steps,
-                "rounds": point.rounds,
-                "chunks": point.chunks,
-                "messages": point.messages,
+                **picked(point, "steps rounds chunks messages"),
                 "bandwidth": str(point.bandwidth),
                 "scope": None if proof is None or frontier.is_simple(point) else proof.scope_text,
                 "bound": None if proof is None else str(proof.bound),
@@ -41,8 +35,7 @@ def checked_document(checked: Checked) -> dict[str, Any]:
         "certificates": 0 if evidence is None else len(evidence.certificates),
         "refutations_checked": len(checked.proved_by_file),
         "refutations_on_word": [
-            {"steps": r.steps, "rounds": r.rounds, "chunks": r.chunks, "backend": r.backend}
-            for r in checked.on_word
+            picked(one, "steps rounds chunks backend") for one in checked.on_word
         ],
     }
 

@@ -11,6 +11,7 @@ from syncoll.plugins.guard import Answer
 from syncoll.plugins.manager import PluginManager
 from syncoll.plugins.records import SpecLibraryRecord
 from syncoll.spec import SpecLibrary
+from syncoll.values import picked
 
 _REGISTRIES = {
     "encoding": "encodings",
@@ -53,10 +54,8 @@ def _record(plugins: PluginManager, point: str, record: Any) -> dict[str, Any]:
         found["problem"] = _problem(lambda: record.recognises(""))
     elif point == "exporter":
         found["problem"] = _problem(lambda: record.recognises(Path("nothing"), b""))
-    found["options"] = [
-        {"name": o.name, "default": o.default, "kind": o.kind, "summary": o.summary}
-        for o in getattr(record, "options", ())
-    ]
+    options = getattr(record, "options", ())
+    found["options"] = [picked(one, "name default kind summary") for one in options]
     return found
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from syncoll.repairing.cost_delta import Loss, Repair
 from syncoll.repairing.survey import FailureKind, Survey
 from syncoll.results import Frontier
+from syncoll.values import picked
 
 
 def repair_document(repair: Repair) -> dict[str, Any]:
@@ -20,8 +21,7 @@ def repair_document(repair: Repair) -> dict[str, Any]:
         "damaged": {"topology": machine.topology.name, "collective": frontier.collective},
         "least_steps": {"whole": repair.whole.least_steps, "now": frontier.least_steps},
         "losses": [loss_entry(one) for one in repair.losses],
-        "complete": frontier.complete,
-        "interrupted": frontier.interrupted,
+        **picked(frontier, "complete interrupted"),
         "seconds": round(frontier.seconds, 6),
     }
 
@@ -54,8 +54,7 @@ def survey_document(survey: Survey) -> dict[str, Any]:
             }
             for one, repair in each
         ],
-        "complete": survey.complete,
-        "interrupted": survey.interrupted,
+        **picked(survey, "complete interrupted"),
         "seconds": round(survey.seconds, 6),
     }
 

@@ -15,6 +15,7 @@ from syncoll.reporting.switches import cabled, cables_entry
 from syncoll.reporting.times import Times
 from syncoll.reporting.traffic import traffic
 from syncoll.results import Frontier
+from syncoll.values import picked
 from syncoll.wording import counted
 
 _ROOM = 1_500_000
@@ -107,9 +108,7 @@ def _algorithm(entry: ReportEntry) -> dict[str, Any]:
         "chunks": stored.chunks,
         "cost": str(stored.bandwidth),
         "bound": None if entry.bound is None else str(entry.bound),
-        "state": entry.state,
-        "scope": entry.scope,
-        "found_by": entry.found_by,
+        **picked(entry, "state scope found_by"),
         "sends": stored.algorithm.num_sends,
         "rounds_per_step": list(map(_number, stored.algorithm.rounds_per_step)),
     }

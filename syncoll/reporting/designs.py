@@ -21,6 +21,7 @@ from syncoll.reporting.sections import naming_note
 from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
 from syncoll.simulating import bus_factor, physical_network
+from syncoll.values import picked
 from syncoll.version import __version__
 from syncoll.wording import counted
 
@@ -160,9 +161,7 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
         "machines": [
             {
                 "name": one.candidate.name,
-                "nodes": one.candidate.costs.nodes,
-                "ports": one.candidate.costs.ports,
-                "links": one.candidate.costs.links,
+                **picked(one.candidate.costs, "nodes ports links"),
                 "bandwidth": str(one.candidate.costs.bandwidth),
                 "rate": one.candidate.rate and float(one.candidate.rate),
                 "alphas": _latencies(one.candidate.topology),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from syncoll import documents
 from syncoll.errors import UsageError
 from syncoll.pages import Page
+from syncoll.values import picked as picked
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -154,8 +155,3 @@ def data_frame(columns: Mapping[str, Any]) -> "DataFrame":
     except ImportError:
         raise UsageError("pandas is not installed; `pip install pandas`") from None
     return pd.DataFrame(dict(columns))
-
-
-def picked(value: object, names: str) -> dict[str, Any]:
-    """Attributes of a value by their names, separated by spaces, for a document."""
-    return {name: getattr(value, name) for name in names.split()}
