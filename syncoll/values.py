@@ -131,6 +131,14 @@ def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4)
     return list(dict.fromkeys(found))
 
 
+def doubled_sizes(name: str, sizes: int | str | Iterable[int | str]) -> list[int]:
+    """As `sizes_of` in ascending order, a range by powers of two with both of its ends."""
+    found = sizes_of(name, sizes, 2)
+    if isinstance(sizes, str) and "," not in sizes:
+        found += size_range(name, sizes) or ()
+    return sorted(set(found))
+
+
 def swept_sizes(begin: int | None, end: int | None, factor: int | None) -> list[int]:
     """The sizes of the options -b, -e and -f of nccl-tests; an empty list without options.  Raises
     `UsageError` if the range is empty, or has too many sizes."""

@@ -6,21 +6,34 @@ classics are compared for each size.  Then they are cut into smaller chunks, and
 fastest are ordered anew (`syncoll.simulating.dispatch`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 
-from syncoll.clock import took
+from syncoll.clock import is_counted, took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError, UsageError
-from syncoll.model import Collective, OrbitAlgorithm, refine
-from syncoll.planning import members_for, message_of
+from syncoll.ledger import Aim, SearchRequest
+from syncoll.model import Collective, OrbitAlgorithm, Topology, refine
+from syncoll.planning import members_for, message_of, message_of_collective
 from syncoll.results import Frontier, Part
 from syncoll.searching.arrival_trees import all_by_arrival
-from syncoll.simulating import PhysicalNetwork, Runtime, Semantics, SimulatedSeconds, dispatched
+from syncoll.searching.box_trees import box_algorithms
+from syncoll.simulating import (
+    WIRE,
+    PhysicalNetwork,
+    Runtime,
+    Semantics,
+    SimulatedSeconds,
+    dispatched,
+    given_network,
+    runtime as runtime_of,
+)
+from syncoll.simulating.urgency import points_by_urgency
 from syncoll.trust import require_valid
 
 _MOST_SENDS, _MOST_ORDERED = 1 << 14, 7 << 11
@@ -43,6 +56,13 @@ _ORDERED = 3
 
 _UNITS_PER_SEND, _UNITS_PER_ORDERED = 2e-7, 4e-5
 
+_SHARE_OF_ORDER, _SHARE_BY_TIME, _SECONDS = 0.25, 0.7, 20.0
+"""Parts of the time, first for ordering chunks, then for the comparison, which has these seconds
+without a limit.  The remainder is for simulating the points."""
+
+_UNITS, _PART = 3.0, 0.4
+"""Units of work for the comparison, and part of all the work, at least."""
+
 
 @dataclass(frozen=True, eq=False)
 class TimeGoal:
@@ -52,6 +72,53 @@ class TimeGoal:
     network: PhysicalNetwork
     runtime: Runtime
     sizes: tuple[Fraction, ...]
+
+
+def aimed(
+    topology: Topology,
+    collective: Collective,
+    sizes: Sequence[int],
+    alpha: float | str | None = None,
+    beta: float | str | None = None,
+    runtime: str | Path | Runtime | None = None,
+) -> tuple[TimeGoal, Aim]:
+    """The goal and the aim of a search for messages of some sizes."""
+    network, library = given_network(topology, alpha, beta), runtime_of(runtime or WIRE)
+    message = message_of_collective(collective, topology.num_nodes)
+    node = tuple(map(message.node_bytes, sizes))
+    # Each protocol has its latencies, and its shares of the bandwidth.
+    settings = library.settings(network, kind=message.kind)
+    shares = [hop.share for one in settings for hop in one.protocol.hops.values()]
+    low, high = min(node) / max(shares), max(node) / min(shares)
+    most = max(one.network.greatest_latency for one in settings)
+    least = min(one.network.least_latency for one in settings)
+    stated = min(node), max(node)
+    aim = Aim(most, network.unit, low, high, 1, least, message.per_node, stated)
+    return TimeGoal(collective, network, library, node), aim
+
+
+def by_time(
+    frontier: Frontier,
+    request: SearchRequest,
+    goal: TimeGoal,
+    until: Deadline,
+    classics: Callable[[Deadline], Iterable[StoredAlgorithm]],
+) -> Frontier:
+    """The frontier of a request with its chunks in the best order, and with faster algorithms.
+
+    Args:
+        classics: constructs verified rivals until a deadline.
+    """
+    low, high = (max(int(one), 1) for one in (min(goal.sizes), max(goal.sizes)))
+    limits = until.share(_SHARE_OF_ORDER), request.tolerance, request.max_messages
+    frontier = points_by_urgency(frontier, goal.network, low, high, *limits)
+    until = (until.sooner(_SECONDS) if until.is_never else until).share(_SHARE_BY_TIME)
+    if is_counted():  # a search may exceed its part of the work
+        until = until.granting(max(_UNITS, _PART * (request.work or 0)))
+    rivals = list[StoredAlgorithm]()
+    if request.collective.plain is None:  # they are not reproducible
+        rivals += [*box_algorithms(request.collective, goal.network), *classics(until)]
+    return timed(frontier, goal, rivals, until)
 
 
 def timed(

@@ -33,8 +33,8 @@ from syncoll.simulating import (
     simulate_algorithm,
 )
 from syncoll.simulating.boxes import between_boxes
+from syncoll.values import doubled_sizes
 from syncoll.verbs.frontier import algorithms_of
-from syncoll.verbs.pareto.searching import goal_sizes
 from tests.bounds.test_flows_over_time import BYTES, tiny
 from tests.oracles.timed_schedules import least_time
 
@@ -225,9 +225,9 @@ def test_one_box_has_no_stages() -> None:
 
 
 def test_sizes_of_a_goal() -> None:
-    assert goal_sizes("1KiB:5KiB") == [1024, 2048, 4096, 5120]
-    assert goal_sizes("4KiB,1KiB") == [1024, 4096]
-    assert goal_sizes(7) == [7]
+    assert doubled_sizes("sizes", "1KiB:5KiB") == [1024, 2048, 4096, 5120]
+    assert doubled_sizes("sizes", "4KiB,1KiB") == [1024, 4096]
+    assert doubled_sizes("sizes", 7) == [7]
     assert WIRE.name == "wire"
     with pytest.raises(UsageError, match="runtime"):
         syncoll.pareto("ring(4)", "allgather", runtime="mscclpp", progress="none")

@@ -23,18 +23,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from syncoll.errors import UsageError
 from syncoll.verbs.asking import What, Where, deadline_of, reading, session_for, verb
 from syncoll.verbs.search_options import SEARCH, SearchOptions, limits_of
+from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from syncoll.ledger import Observer, SearchRequest, Strategy
+    from syncoll.searching.by_time import aimed
     from syncoll.simulating import Runtime
-    from syncoll.values import choice_of
+    from syncoll.values import choice_of, doubled_sizes
     from syncoll.verbs.frontier import FrontierResult
-    from syncoll.verbs.pareto.searching import aimed, require_possible, searched
+    from syncoll.verbs.pareto.searching import require_possible, searched
 
 __all__ = ["pareto"]
 
@@ -97,7 +100,15 @@ def pareto(
     until = deadline_of(limits["time_limit"], work=limits["work"])
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
-    goal, aim = aimed(where, what, optimise_for, alpha, beta, runtime)
+    goal = aim = None
+    if optimise_for is not None:
+        sizes = doubled_sizes("optimise_for", optimise_for)
+        goal, aim = aimed(where, what, sizes, alpha, beta, runtime)
+    elif (alpha, beta, runtime) != (None, None, None):
+        raise UsageError(
+            f"{argument('alpha')}, {argument('beta')} and {argument('runtime')} need the sizes of "
+            f"{argument('optimise_for')}, which is missing"
+        )
     how = choice_of("strategy", strategy, Strategy)
     request = SearchRequest(where, what, how, symmetric=symmetric, aim=aim, **limits)
     return searched(session, request, until, output, proofs, progress, goal=goal)

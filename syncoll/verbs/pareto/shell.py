@@ -12,6 +12,7 @@ import syncoll
 from syncoll.cli import Exit, ask, json_for_dash, note, print_json, print_page
 from syncoll.deadline import interrupted_at
 from syncoll.errors import OutOfTimeError
+from syncoll.values import doubled_sizes
 from syncoll.verbs.asking import deadline_of
 from syncoll.verbs.result import picked
 
@@ -28,13 +29,11 @@ def _show_times(frontier: FrontierResult, arguments: argparse.Namespace) -> None
     """Prints the fastest point for each of the sizes of --optimise-for."""
     if arguments.optimise_for is None or not frontier:
         return
-    from syncoll.verbs.pareto.searching import goal_sizes
-
-    sizes, how = goal_sizes(arguments.optimise_for), picked(arguments, "alpha beta")
-    how["runtime"] = arguments.runtime or "wire"
+    how = picked(arguments, "alpha beta") | {"runtime": arguments.runtime or "wire"}
+    how["sizes"] = doubled_sizes("optimise_for", arguments.optimise_for)
     try:
         with interrupted_at(deadline_of(arguments.time_limit)):
-            page = syncoll.simulate(frontier, sizes=sizes, classics=False, **how).fastest_page()
+            page = syncoll.simulate(frontier, classics=False, **how).fastest_page()
     except OutOfTimeError:
         note("syncoll: no time was left to simulate the points; `syncoll simulate` does that")
         return
