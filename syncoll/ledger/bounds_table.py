@@ -48,6 +48,9 @@ time and memory.  The first number is for collectives that move data, the second
 _FEWEST = 6
 """The first S are bounded in ascending order; a frontier has its most useful points there."""
 
+_MANY_SETS = 1 << 14
+"""With more different sets of destinations the first points come sooner than a cut."""
+
 
 @dataclass(eq=False)
 class BoundsTable:
@@ -150,6 +153,11 @@ class BoundsTable:
     def table(self) -> RelationTable:
         """Pre and post, for the C that certificates refer to."""
         return self.collective.table_on(self.topology, self._chunks)
+
+    @property
+    def has_many_sets(self) -> bool:
+        """Whether bounds and reports take seconds, for many different sets of destinations."""
+        return len(self.table.ends.sets) > _MANY_SETS
 
     @cached_property
     def reach(self) -> Reach:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -64,6 +65,8 @@ class Instance:
     origin: Origin | None = field(default=None, repr=False)
     reproducible: bool = False
 
+    _last: ClassVar[tuple[BoolArray, BoolArray, RelationTable] | None] = None
+
     def __repr__(self) -> str:
         return (
             f"<instance {self.collective} on {self.topology.name}: C = {self.chunks}, "
@@ -115,11 +118,15 @@ class Instance:
     @cached_property
     def table(self) -> RelationTable:
         """Pre and post."""
-        return RelationTable(self.pre, self.post)
+        pre, post, table = Instance._last or (None, None, None)
+        if table is None or pre is not self.pre or post is not self.post:
+            table = RelationTable(self.pre, self.post)
+            Instance._last = self.pre, self.post, table  # instances are often restated
+        return table
 
     @cached_property
     def _reach(self) -> Reach:
-        return Reach(self.topology, self.table, self.combining)
+        return Reach.of(self.topology, self.table, self.combining)
 
     @property
     def num_chunks(self) -> int:

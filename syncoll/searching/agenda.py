@@ -92,6 +92,7 @@ class Agenda:
 
     Attributes:
         table: all rows that were ever on the agenda, with their gain.
+        next_report: when points of an engine that has its turn are reported again.
     """
 
     ledger: Ledger
@@ -102,7 +103,7 @@ class Agenda:
     table: list[Work] = field(default_factory=list)
     _rows: Sequence[Work] = ()
     _unreported: bool = False
-    _save: Deadline = field(default_factory=partial(Deadline.after, SAVE_SECONDS))
+    next_report: Deadline = field(default_factory=partial(Deadline.after, SAVE_SECONDS))
 
     def spent(self, *names: str) -> float:
         """Seconds that these engines have used so far."""
@@ -202,7 +203,7 @@ class Agenda:
             return False
         self._unreported = True
         self.on_point()
-        if work.solves or (self.ledger.on_points and self._save.passed):
+        if work.solves or (self.ledger.on_points and self.next_report.passed):
             self.report(at_once=True)
         return work.enough(event)
 
@@ -212,4 +213,4 @@ class Agenda:
         with self.ledger.bounds.at_once() if at_once else nullcontext():
             self.ledger.report()
         self._unreported = False
-        self._save = Deadline.after(max(SAVE_SECONDS, SELDOM * (now() - began)))
+        self.next_report = Deadline.after(max(SAVE_SECONDS, SELDOM * (now() - began)))

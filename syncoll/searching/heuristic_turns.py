@@ -102,6 +102,8 @@ class HeuristicTurns:
                 wait = min(most, until.left(), ends.left() * shares.waiting)
         limits = self._limits(ledger, work, within)
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
+        if background is not None and ledger.bounds.has_many_sets:  # even quick seeds take seconds
+            seeds.go_to_background(limits, background)
         return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
     def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:

@@ -31,11 +31,11 @@ _NEIGHBOUR_SECONDS = 120.0
 """The most for symmetric algorithms and for large neighbourhoods, before the solver is asked for
 all algorithms (torus(8,8) alltoall in `benchmarks/scale.py`)."""
 
+_FIRST_SECONDS = 30.0
+"""Until the first report of points with many sets of destinations."""
+
 _SLOW_SENDS = 1 << 20
 """A point of more sends takes seconds to verify on a busy machine."""
-
-_MANY_SETS = 1 << 14
-"""With more different sets of destinations the first points come sooner than a cut."""
 
 
 class Search:
@@ -65,6 +65,8 @@ class Search:
         self.agenda = Agenda(ledger, deadline, answers.begin, answers.cancel_all, answers.lost)
         self.bounds, self._claimed = PointBounds(ledger), 0
         ledger.bounds.again(deadline)
+        if ledger.bounds.has_many_sets:  # reports would take the time of better points
+            self.agenda.next_report = Deadline.after(_FIRST_SECONDS)
         seeds.log_turn = ledger.log.turn
 
     def frontier(self, rows: Sequence[Work]) -> Frontier:
@@ -126,6 +128,8 @@ class Search:
             """Whether no point is better in either cost within the limits, or the solver soon finds
             it."""
             fewest, bounds = ledger.best(source.least_steps), ledger.bounds
+            if bounds.has_many_sets:  # a cut takes the time of better points
+                return False
             if (
                 fewest is not None
                 and fewest <= (1 if solving.had or not soon else FAR) * bounds.cut
@@ -141,8 +145,7 @@ class Search:
         # Points of sub-networks may already meet all bounds.
         rows.append(of_seeds(first, lambda: not ledger.points or wanted()))
         if not self.small:  # claims rest on this bound, so it must come early
-            slow = len(ledger.bounds.table.ends.sets) > _MANY_SETS
-            rows.insert(2 if slow else 1, Work(BOUNDS, _cut))
+            rows.insert(2 if ledger.bounds.has_many_sets else 1, Work(BOUNDS, _cut))
         if self.alone:
             rows.append(Work(BOUNDS, self.limit_bounds))
         rows += [*self._claim_rows(solving), Work(BOUNDS, self.any_steps)]
