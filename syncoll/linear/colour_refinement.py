@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import FloatArray, IntArray
 
 WordArray = npt.NDArray[np.uint64]
 
@@ -118,8 +118,8 @@ def hashes(kinds: Sequence[object]) -> WordArray:
     return np.array([words[kind] for kind in kinds], dtype=np.uint64)
 
 
-def numbered(words: WordArray) -> IntArray:
-    """Numbers for words, from 0 without gaps."""
+def numbered(words: WordArray | IntArray | FloatArray) -> IntArray:
+    """Numbers for words, in their order from 0 without gaps."""
     return np.unique(words, return_inverse=True)[1].astype(np.int64)
 
 
