@@ -33,8 +33,8 @@ OPTIONS = (
     Option(
         "packets",
         "auto",
-        "protocol LL, data with flags instead of signals: auto for plans of at most 64 KiB, but "
-        "not through switches",
+        "protocol LL, data with flags instead of signals: auto for plans of at most 64 KiB, and "
+        "of `syncoll plan` for sizes at which it is the fastest; not through switches",
         choices=("auto", "yes", "no"),
     ),
 )

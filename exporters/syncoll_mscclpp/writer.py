@@ -60,7 +60,9 @@ def _program(request: ExportRequest, options: Options) -> PlanProgram:
         )
     _require_options(options)
     channels = Channels(request, kind)
-    if kind != "switch" and (kind != "auto" or not counts_on_switches(request)):
+    if kind != "switch" and (
+        kind != "auto" or not counts_on_switches(request.instance, request.algorithm)
+    ):
         return _by_channels(request, channels, options)
     try:
         return _through_switches(request, options)
@@ -148,7 +150,8 @@ def _by_channels(request: ExportRequest, channels: Channels, options: Options) -
         lowered = lower(cut.streams.request, layout=cut.streams.layout, zero_copy=True)
         return program_of(lowered, cut, channels.kind, most)
 
-    if wanted == "yes" or (wanted == "auto" and request.max_bytes <= SMALL):
+    small = SMALL if request.small is None else request.small
+    if wanted == "yes" or (wanted == "auto" and request.max_bytes <= small):
         try:
             return first_that_fits(cuts_of(streams, alignment), by_packets)
         except ExportError:

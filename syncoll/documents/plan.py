@@ -205,6 +205,8 @@ class PlanRecord(ClosedRecord, frozen=True):
         ranges: by size, from 0 to no end; each begins where the one before ends.  An algorithm may
             have several.
         never_best: algorithms that are the fastest for no range of messages.
+        left_out: algorithms in whose place others of fewer chunks are planned, which take nearly as
+            long.
         exports: of a plan that was exported.
         association: of all algorithms of the ranges, in words, if sums are reproducible.
     """
@@ -221,3 +223,4 @@ class PlanRecord(ClosedRecord, frozen=True):
     never_best: tuple[NeverBestRecord, ...]
     exports: ExportsRecord | UnsetType = UNSET
     association: str | UnsetType = UNSET
+    left_out: tuple[str, ...] | UnsetType = UNSET

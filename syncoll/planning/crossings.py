@@ -6,7 +6,7 @@ fastest are also timed between two such sizes.  If the fastest changes between t
 finds the crossover, to the byte.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -128,6 +128,24 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
     starts = tuple((best[size], size) for size in sorted(edges))
     rest = {*range(len(algorithms))}.difference(number for number, _ in starts)
     return Envelope(starts, {number: _nearest(number, known) for number in sorted(rest)})
+
+
+def enough(times: Iterable[Sequence[Fraction]], tolerance: Fraction) -> list[int]:
+    """Algorithms, by number, that are enough: at each size one of them is slower than the fastest
+    by at most a share.  The others are left out, the last ones first.
+
+    Args:
+        times: of the algorithms, for each size.
+
+    >>> enough([[Fraction(101), Fraction(100)]], Fraction(1, 50))
+    [0]
+    """
+    near = [{i for i, x in enumerate(row) if x <= min(row) * (1 + tolerance)} for row in times]
+    kept = set().union(*near)
+    for number in sorted(kept, reverse=True):
+        if all(len(others & kept) > (number in others) for others in near):
+            kept.remove(number)
+    return sorted(kept)
 
 
 def _nearest(number: int, known: Mapping[int, Mapping[int, Fraction]]) -> Nearest:

@@ -4,12 +4,13 @@ The size ranges of the exports touch.  The exports are in a folder of their own,
 since some runtimes load every file of a folder, and would fail on the index.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -25,6 +26,11 @@ from syncoll.results import Frontier
 from syncoll.runtime import HandedOut, counts_of, export_verified, label, request_of
 from syncoll.version import __version__
 from syncoll.wording import argument, counted
+
+_IsSmall: TypeAlias = Callable[[StoredAlgorithm, int], bool]
+
+_MOST_SMALL = 1 << 30
+"""Messages of more bytes are not in the protocol for small ones."""
 
 ALGORITHMS = "algorithms"
 """The folder with the exports, next to the index."""
@@ -99,14 +105,20 @@ def export_plan(
     skip_refused: bool = False,
     simulated: Seconds | None = None,
     sizes: Sequence[int] = PLANNED_SIZES,
+    tolerance: Fraction = Fraction(0),
+    small: _IsSmall | None = None,
     optional: Collection[StoredAlgorithm] = (),
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
     The best algorithms are counted first.  One that the runtime cannot carry is left out, and so is
     one with too large files, unless no other is left.  With `skip_refused`, so are others that the
-    format cannot express; `optional` algorithms always are.  For `simulated` and `sizes` see
-    `plan_sizes`.  Ctrl-C ends it with the exports so far.
+    format cannot express; `optional` algorithms always are.  For `simulated`, `sizes` and
+    `tolerance` see `plan_sizes`.  Ctrl-C ends it with the exports so far.
+
+    Args:
+        small: whether a message of some bytes is the fastest in the format's protocol for small
+            messages; None if it is not known.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -120,7 +132,7 @@ def export_plan(
     counts, large = dict[int, ExportCounts | None](), False
     done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
-        plan = plan_sizes(left, model, simulated, sizes)
+        plan = plan_sizes(left, model, simulated, sizes, tolerance)
         new = {id(one): one for one, _, _ in _chosen(plan) if id(one) not in counts}
         _, out, found = carried([*new.values()], record, options, in_place=in_place, large=large)
         if out:
@@ -138,7 +150,7 @@ def export_plan(
         limits = [one.max_bytes for one in counts.values() if one is not None]
         chosen, beyond = _up_to(_chosen(plan), max(limits, default=UNLIMITED))
         usable = _usable(chosen, counts)
-        chosen = [part for one in usable for part in _parts(one, counts[id(one[0])])]
+        chosen = [part for one in usable for part in _parts(one, counts[id(one[0])], small)]
         ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
         interrupted = False
         try:
@@ -148,9 +160,11 @@ def export_plan(
                     name = f"{name}-from-{least}"
                 key = (id(one), least, name, most)
                 if key not in done:
-                    request = request_of(
-                        one, in_place=in_place, min_bytes=least, max_bytes=most, name=name
-                    )
+                    until = None
+                    if small is not None:
+                        until = most if most is not None and small(one, most) else 0
+                    about: dict[str, Any] = {"min_bytes": least, "max_bytes": most, "small": until}
+                    request = request_of(one, in_place=in_place, name=name, **about)
                     handed = export_verified(record, request, options)
                     folder = PurePosixPath(ALGORITHMS, *([name] if record.folder else []))
                     files = tuple(str(folder / file) for file in handed.exported.files)
@@ -216,7 +230,7 @@ def carried(
     return left, refused, found
 
 
-_Chosen = tuple[StoredAlgorithm, int, int | None]
+_Chosen: TypeAlias = tuple[StoredAlgorithm, int, int | None]
 
 
 def _usable(
@@ -239,14 +253,18 @@ def _usable(
     return kept or chosen
 
 
-def _parts(chosen: _Chosen, counts: ExportCounts | None) -> list[_Chosen]:
+def _parts(chosen: _Chosen, counts: ExportCounts | None, small: _IsSmall | None) -> list[_Chosen]:
     """A range, divided if small messages in it have a file of their own."""
     one, least, most = chosen
-    if counts is None or max(least, counts.multiple_of, counts.min_bytes) > counts.small:
+    if counts is None or not counts.small:
         return [chosen]
-    if most is not None and most <= counts.small:
+    until = counts.small
+    if small is not None:
+        every = range(least, _MOST_SMALL if most is None else most + 1)
+        until = least - 1 + bisect_left(every, True, key=lambda size: not small(one, size))
+    if max(least, counts.multiple_of, counts.min_bytes) > until or (most or until + 1) <= until:
         return [chosen]
-    return [(one, least, counts.small), (one, counts.small + 1, most)]
+    return [(one, least, until), (one, until + 1, most)]
 
 
 def _up_to(
@@ -318,6 +336,7 @@ def plan_document(
             tuple(_range(plan, one, sizes) for one in plan.ranges),
             tuple(_never_best(one) for one in plan.never_best),
             association=plan.association or UNSET,
+            left_out=tuple(one.where for one in plan.left_out) or UNSET,
         )
     )
     if made is not None:

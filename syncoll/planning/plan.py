@@ -22,9 +22,10 @@ messages and L; the factor follows from pre and post.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from math import ceil
 from typing import Literal
 
@@ -33,12 +34,16 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.planning.associations import in_one_association
-from syncoll.planning.crossings import FAR, Envelope, Seconds, envelope
+from syncoll.planning.crossings import FAR, Envelope, Seconds, enough, envelope
 from syncoll.runtime import Kind, StandardCollective, kind_of
 from syncoll.runtime.layout import kind_of_tables
 
 PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
 """Sizes of messages that every plan has the fastest members for."""
+
+NEARLY = Fraction(1, 50)
+"""The share by which an algorithm of fewer chunks may be slower than the fastest.  Runtimes need
+thread blocks and messages for chunks, and simulated times do not count them."""
 
 _WORDS = {
     Kind.ALLGATHER: "the output of one node",
@@ -249,6 +254,7 @@ class Plan:
         never_best: the others, by steps.
         simulated: times by L; None for times of the model, in lockstep.
         association: of all ranges, in words; empty unless sums are reproducible.
+        left_out: algorithms in whose place simpler ones take part, slower by at most a tolerance.
     """
 
     model: CostModel
@@ -257,6 +263,7 @@ class Plan:
     never_best: tuple[NeverBest, ...]
     simulated: Seconds | None
     association: str
+    left_out: tuple[StoredAlgorithm, ...] = field(default=(), kw_only=True)
 
     @property
     def timing(self) -> Literal["asynchronous", "lockstep"]:
@@ -310,31 +317,50 @@ def plan_sizes(
     model: CostModel,
     simulated: Seconds | None = None,
     sizes: Sequence[int] = PLANNED_SIZES,
+    tolerance: Fraction = Fraction(0),
 ) -> Plan:
     """Chooses the fastest algorithm for each size of a message, by `simulated` times for some L or
     by the model.  Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
-    Reproducible algorithms have one association, chosen for some `sizes` of messages.  Raises
-    `UsageError` if there are no algorithms."""
+    Reproducible algorithms have one association, chosen for some `sizes` of messages.  Algorithms
+    are left out, the ones of most chunks first, as long as no size takes longer by more than a
+    share `tolerance`.  Raises `UsageError` if there are no algorithms."""
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
+    if tolerance:
+        again = partial(plan_sizes, model=model, simulated=simulated, sizes=sizes)
+        return _enough(again(algorithms), again, tolerance)
     ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, one.bandwidth))
     message = message_of(one.instance for one in ordered)
     every = Plan(model, message, (), (), simulated, "")
     ordered, words = in_one_association(ordered, lambda one: every.curve(one, sizes))
+    scaled = replace(model, bandwidth=model.bandwidth * message.per_node)  # of messages
     if simulated is None:
-        scaled = replace(model, bandwidth=model.bandwidth * message.per_node)  # of messages
         ranges = _ranges(_lines(ordered, scaled))
         chosen = {id(one.algorithm) for one in ranges}
         rest = tuple(_never_best(one, ranges, scaled) for one in ordered if id(one) not in chosen)
         return Plan(model, message, ranges, rest, None, words)
-
-    def timed(one: StoredAlgorithm, sizes: Sequence[Fraction | int]) -> Sequence[Fraction]:
-        return simulated(one, [message.node_bytes(size) for size in sizes])
-
-    found = envelope(ordered, timed)
+    found = envelope(ordered, every.curve)
     ranges = _ranges([(ordered[number], Fraction(low)) for number, low in found.starts])
     rest = tuple(_apart(ordered, number, found) for number in found.others)
     return Plan(model, message, ranges, rest, simulated, words)
+
+
+def _enough(plan: Plan, again: Callable[..., Plan], tolerance: Fraction) -> Plan:
+    """A plan without the algorithms that it can do without; sizes at which the fastest changes are
+    looked at, since times are nearly straight lines between them."""
+    best = dict.fromkeys(one.algorithm for one in plan.ranges)
+    far = [one for one in plan.never_best if not one.slower or one.slower > 1 + tolerance]
+    near = [*best, *(one.algorithm for one in plan.never_best if one not in far)]
+    near.sort(key=lambda one: (one.chunks, one.algorithm.num_sends))
+    times: dict[Fraction, tuple[Fraction, ...]] = {}
+    kept = plan
+    while new := [x for x in (Fraction(1), *kept.crossovers, Fraction(FAR)) if x not in times]:
+        rows = zip(*(plan.curve(one, new) for one in near), strict=True)
+        times |= zip(new, rows, strict=True)
+        numbers = enough(times.values(), tolerance)
+        kept = again([*(near[i] for i in numbers), *(one.algorithm for one in far)])
+    left_out = tuple(one for i, one in enumerate(near) if i not in numbers)
+    return replace(kept, left_out=left_out)
 
 
 def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> NeverBest:

@@ -72,6 +72,8 @@ class ExportRequest:
             the larger of a rank's input and output.  If only one rank has all of it, the ranks'
             sizes are added.  For a collective unknown to runtimes, the size of the largest input.
         max_bytes: the largest such message.
+        small: the largest message for which the format's protocol for small messages is the
+            fastest; None if it is not known.
         claims: sentences with the proved bounds on its cost.
     """
 
@@ -82,6 +84,7 @@ class ExportRequest:
     in_place: bool = False
     min_bytes: int = 0
     max_bytes: int = UNLIMITED
+    small: int | None = None
     claims: tuple[str, ...] = ()
 
     def require_multiple(self, unit: int, most: int = UNLIMITED) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
 from syncoll.errors import ExportError, UsageError, VerificationError
+from syncoll.model import Algorithm, Instance
 from syncoll.plugins import (
     CheckedExport,
     ExportCounts,
@@ -93,7 +94,7 @@ def export_verified(
             f"the files of exporter {record.name} for {request.name} do not pass its checker, so "
             f"they are not written: {error}"
         ) from error
-    if not exported.in_switches and counts_on_switches(request):
+    if not exported.in_switches and counts_on_switches(request.instance, request.algorithm):
         text = (
             "every send is separate, even if switches could copy or reduce, so the algorithm "
             "takes longer than R"
@@ -105,9 +106,9 @@ def export_verified(
     return HandedOut(exported, checked)
 
 
-def counts_on_switches(request: ExportRequest) -> bool:
+def counts_on_switches(instance: Instance, algorithm: Algorithm) -> bool:
     """Whether an algorithm has fewer rounds than it would have if every send counted."""
-    topology, algorithm = request.instance.topology, request.algorithm
+    topology = instance.topology
     if not topology.counts_copies:
         return False
     needed = algorithm.least_rounds(topology.conservative)
@@ -140,12 +141,13 @@ def request_of(
     in_place: bool,
     min_bytes: int = 0,
     max_bytes: int | None = None,
+    small: int | None = None,
     name: str = "",
 ) -> ExportRequest:
     """The export of an algorithm with its claim, without a `name` by its `label`."""
     collective, most = one.instance.collective, UNLIMITED if max_bytes is None else max_bytes
     name = name or label(one, collective, in_place=in_place)
-    what = name, collective, one.instance, one.algorithm, in_place, min_bytes, most
+    what = name, collective, one.instance, one.algorithm, in_place, min_bytes, most, small
     return ExportRequest(*what, claims=(one.claim,) if one.claim else ())
 
 

@@ -9,16 +9,13 @@ from msgspec import UNSET, UnsetType
 from syncoll.documents import recommendation as answers, simulation as records
 from syncoll.documents.plan import MessageRecord, RuntimeRecord
 from syncoll.documents.record import rounded, written
+from syncoll.planning import NEARLY
 from syncoll.simulating.comparison import Comparison, Timed
 from syncoll.simulating.runtimes import Runtime
 from syncoll.version import __version__
 
 _SAME = 1.001
 """Times that differ by at most this factor count as equal."""
-
-_NEARLY = 1.02
-"""The factor by which an algorithm of fewer chunks may be slower than the fastest.  Runtimes need
-thread blocks and messages for chunks, and simulated times do not count them."""
 
 
 def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]:
@@ -106,7 +103,7 @@ def recommended(
         first = next((one for one in every if fits(size, one)), None)
         fitting = fits if first is not None else lambda *_: True
         least = (first or every[0]).seconds[number]
-        near = [one for one in every if one.seconds[number] <= least * Fraction(_NEARLY)]
+        near = [one for one in every if one.seconds[number] <= least * (1 + NEARLY)]
         near = [one for one in near if fitting(size, one)]
         fastest = [x for x in near if x.seconds[number] <= least * Fraction(_SAME)]
         is_classic = all(one.classic for one in fastest)

@@ -44,6 +44,9 @@ class Hop:
 
 _PLAIN = dict.fromkeys(Reach, Hop())
 
+PACKETS = "LL"
+"""The protocol of packets that have flags among their data."""
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -58,7 +61,8 @@ class Protocol:
         summing: seconds of each step that reduces.
         reduction: seconds for each byte that a node reduces.
         collectives: for which this protocol replaces the protocols without collectives.
-        in_switches: whether switches copy and add up in it; otherwise each send counts.
+        in_switches: whether switches copy and add up in it; otherwise each send counts, and
+            algorithms that count on switches take another protocol if there is one.
         only: classics that run in it; none for all algorithms.
         without: classics that do not run in it.
     """
@@ -214,7 +218,7 @@ class Runtime:
         """The runtime with the protocol that options of an exporter name, or its `known` options by
         default; itself without one."""
         options = {**{one.name: one.default for one in known}, **options}
-        packets = {"yes": "LL", "no": "Simple"}.get(str(options.get("packets")))
+        packets = {"yes": PACKETS, "no": "Simple"}.get(str(options.get("packets")))
         name = options.get("proto", packets)
         chosen = tuple(one for one in self.protocols if one.name == name)
         return replace(self, protocols=chosen) if chosen else self

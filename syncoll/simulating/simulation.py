@@ -21,7 +21,7 @@ import numpy.typing as npt
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import OrbitAlgorithm
 from syncoll.progress import report
-from syncoll.runtime import Kind, kind_of
+from syncoll.runtime import Kind, counts_on_switches, kind_of
 from syncoll.simulating.arrivals import by_arrival
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.fair import fair
@@ -101,6 +101,7 @@ class SimulatedSeconds:
         self._settings: dict[Kind | None, list[Setting]] = {}
         self._known: dict[StoredAlgorithm, dict[Fraction | int, tuple[Fraction, Setting]]] = {}
         self._work: dict[StoredAlgorithm, list[Workload]] = {}
+        self._in_switches: dict[StoredAlgorithm, bool] = {}
 
     @property
     def lockstep(self) -> bool:
@@ -154,7 +155,15 @@ class SimulatedSeconds:
                 found += [replace(x, semantics=y) for x, y in zip(found, arriving, strict=True)]
             self._settings[kind] = found
         classic = stored.where.partition("[")[0]
-        return [one for one in found if one.protocol.runs(classic)] or found
+        found = [one for one in found if one.protocol.runs(classic)] or found
+        if all(one.protocol.in_switches for one in found):
+            return found
+        if stored not in self._in_switches:
+            counts = counts_on_switches(stored.instance, stored.algorithm)
+            self._in_switches[stored] = counts
+        if not self._in_switches[stored]:
+            return found
+        return [one for one in found if one.protocol.in_switches] or found
 
     def _computed(
         self, stored: StoredAlgorithm, work: Workload, semantics: Semantics, sizes: Sizes

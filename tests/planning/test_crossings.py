@@ -130,6 +130,45 @@ def test_an_interrupted_export_lists_no_algorithm_twice(
     assert made.refused == ()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_algorithms_of_many_chunks_are_left_out(make: Make, seed: int) -> None:
+    rng, tolerance, model = (
+        random.Random(seed),
+        Fraction(1, 20),
+        CostModel(Fraction(7), Fraction(9)),
+    )
+    algorithms = make([(s, rng.randint(1, 4) * (9 - s), rng.randint(1, 4)) for s in range(1, 8)])
+    curves = None
+    if seed % 2:
+        lines = [[(10 + s + rng.random(), Fraction(10 - s, 2**9))] for s in range(7)]
+        curves = Curves(algorithms, [[(int(a), b)] for ((a, b),) in lines])
+    exact, few = (
+        plan_sizes(algorithms, model, curves, tolerance=x) for x in (Fraction(0), tolerance)
+    )
+    assert not exact.left_out
+    rest = [one for one in algorithms if one not in few.left_out]
+    for size in [1 << bits for bits in range(10, 31, 2)]:
+        least = min(exact.seconds(one, size) for one in algorithms)
+        assert few.seconds(few.best(size).algorithm, size) <= (1 + tolerance) * least
+    assert {one.algorithm for one in few.ranges} <= set(rest)
+
+
+def test_the_simpler_of_two_takes_part(make: Make) -> None:
+    """Fewer chunks count, not fewer steps."""
+    algorithms, model = (
+        make([(1, 60, 6), (2, 9, 1), (3, 8, 2)]),
+        CostModel(Fraction(1), Fraction(1)),
+    )
+    curves = Curves(
+        algorithms, [[(100, Fraction(1))], [(101, Fraction(1))], [(500, Fraction(1, 2))]]
+    )
+    plan = plan_sizes(algorithms, model, curves, tolerance=Fraction(1, 50))
+    assert [one.algorithm for one in plan.ranges] == algorithms[1:]
+    assert plan.left_out == (algorithms[0],)
+    plan = plan_sizes(algorithms, model, curves, tolerance=Fraction(1, 200))
+    assert [one.algorithm for one in plan.ranges] == [algorithms[0], algorithms[2]]
+
+
 def test_slow_algorithms_are_not_timed_again(make: Make) -> None:
     algorithms = make([(1, 9, 1), (2, 5, 1), (3, 1, 1)])
     curves = Curves(

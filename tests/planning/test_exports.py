@@ -212,6 +212,13 @@ def test_small_messages_have_files_of_their_own(points: list[StoredAlgorithm]) -
         f"{name(5, 2)}-from-{small + 1}",
     ]
     assert len(made.files) == 4
+    end, spy = least + 16, Spy(most=4, small=small)  # the times are known
+    export_plan(points, MODEL, spy.record(), {}, small=lambda _, size: size <= end)
+    assert [(one.min_bytes, one.max_bytes) for one in spy.asked][1:3] == [
+        (least, end),
+        (end + 1, most),
+    ]
+    assert [one.small for one in spy.asked] == [first[1], end, 0, 0]
     spy = Spy(most=4, small=4)  # no multiple of 8
     export_plan(points, MODEL, spy.record(), {})
     assert [(one.min_bytes, one.max_bytes) for one in spy.asked] == whole

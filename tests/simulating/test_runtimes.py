@@ -193,6 +193,11 @@ def test_sums_in_switches_have_a_protocol_in_nccl():
     assert {one.protocol.name for one in times.settings(nvls)} == {"NVLS"}
     found = times.settings(replace(nvls, where="points[0]"))
     assert {one.protocol.name for one in found} == {"LL", "LL128", "Simple"}
+    found, _ = Session().classics(
+        nvls.instance.topology, Session().collective("allreduce"), ["nvls"]
+    )
+    pipeline = StoredAlgorithm(*found["nvls"][-1], "points[0]")
+    assert {one.protocol.name for one in times.settings(pipeline)} == {"Simple"}
     # A protocol that a person chooses runs it nevertheless.
     assert [one.name for one in runtime("nccl:LL").protocols_for(None, "nvls")] == ["LL"]
 

@@ -24,10 +24,11 @@ the message in algbw, message over time.  L is the data of one node, C chunks of
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --to msccl-xml --dialect rccl -o planned
 
 -o makes a folder: index.json, and in algorithms/ an export of each algorithm that is the best for
-some message, for these sizes and no others.  Ranges touch, the first begins at 0 and the last has
-no end, or ends at the runtime's own limit, as a note then says.  Each export is verified, written,
-read back by the checker of the format and executed; the folder appears with all of them or not at
-all.  After Ctrl-C the folder has the finished exports.
+some message, for these sizes and no others.  Algorithms of many chunks are left out as long as no
+message takes over 2 % longer.  Ranges touch, the first begins at 0 and the last has no end, or ends
+at the runtime's own limit, as a note then says.  Each export is verified, written, read back by the
+checker of the format and executed; the folder appears with all of them or not at all.  After Ctrl-C
+the folder has the finished exports.
 """
 
 from __future__ import annotations
@@ -46,14 +47,17 @@ if TYPE_CHECKING:
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
     from syncoll.planning import (
+        NEARLY,
         PLANNED_SIZES,
         CostModel,
         carried,
         export_plan,
         members_for,
+        message_of,
         plan_sizes,
     )
     from syncoll.simulating import (
+        PACKETS,
         Runtime,
         Semantics,
         SimulatedSeconds,
@@ -97,6 +101,7 @@ def plan(
     to: str | None = None,
     in_place: bool = False,
     skip_refused: bool = False,
+    tolerance: float | str | None = None,
     options: Mapping[str, object] | None = None,
     algorithms: Sequence[StoredAlgorithm] | None = None,
 ) -> PlanResult:
@@ -124,6 +129,8 @@ def plan(
         to: format of the exports, such as ``mscclpp`` or ``msccl-xml``; None for no exports.
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
+        tolerance: algorithms are left out, the ones of most chunks first, as long as no message
+            takes longer by more than this share; None for 2 % with exports, and else 0.
         options: of the exporter, by name.
         algorithms: verified algorithms to choose from, without others; None for the frontier's and
             classics.
@@ -150,6 +157,9 @@ def plan(
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(values.bytes_of, asked))
     sizes = wanted or PLANNED_SIZES
+    share = NEARLY * (to is not None)
+    if tolerance is not None:
+        share = values.share_of("tolerance", tolerance)
     if algorithms is None:
         models = runs.models(network, semantics)
         members = members_for(frontier, models, [*PLANNED_SIZES, *wanted])
@@ -178,8 +188,14 @@ def plan(
     algorithms = [*algorithms, *won]
     if record is not None:
         given |= {"skip_refused": skip_refused, "simulated": times, "sizes": sizes, "optional": won}
+        given |= {"tolerance": share}
+        if times is not None and len(runs.protocols) > 1:
+            measure, timed = message_of(one.instance for one in algorithms), times.chosen
+            given["small"] = lambda one, size: (
+                timed(one, [measure.node_bytes(max(1, size))])[0][1].protocol.name == PACKETS
+            )
         made = export_plan(algorithms, model, record, **given)
-    chosen = plan_sizes(algorithms, model, times, sizes) if made is None else made.plan
+    chosen = made.plan if made else plan_sizes(algorithms, model, times, sizes, share)
     from_user: dict[str, Any] = {"given": beta is not None, "alpha_given": alpha is not None}
     about = {"frontier": frontier, "made": made, "wanted": wanted, "runtime": runs}
     result = PlanResult.of(chosen, **about, **from_user)

@@ -83,6 +83,9 @@ class PlanResult(Tabular, Plan):
         if self.association:
             yield f"Sums are reproducible for all sizes: {self.association}."
         yield from (f"Never the best: {_never_best(one)}." for one in self.never_best)
+        if self.left_out:
+            names = ", ".join(one.where for one in self.left_out)
+            yield f"Left out, as messages take nearly as long without them: {names}."
         if self.frontier.open:
             yield (
                 f"The frontier leaves {counted(len(self.frontier.open), 'region')} of costs "

@@ -195,6 +195,7 @@ class RecommendationResult(Tabular):
                 to=to,
                 in_place=in_place,
                 skip_refused=True,
+                tolerance=0,
                 options=options,
                 progress=style_after(progress),
                 algorithms=chosen,
