@@ -104,6 +104,7 @@ class HeuristicTurns:
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
         if background is not None and ledger.bounds.has_many_sets:  # even quick seeds take seconds
             seeds.go_to_background(limits, background)
+            slowest = 0.0 if seeds.in_background else slowest
         return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
     def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
