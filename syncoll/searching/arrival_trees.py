@@ -25,10 +25,10 @@ from syncoll.model import Collective, Instance, Topology
 from syncoll.searching.decompose import derived
 from syncoll.simulating import Setting, TimedLanes, stepped, with_sends
 
-_MOST_OPTIONS, _UNITS_PER_OPTION = 20_000, 5e-6
-"""Sends that are considered; limits work."""
+_MOST_OPTIONS, _UNITS_PER_OPTION, _UNITS_PER_OFFER = 20_000, 5e-6, 1e-5
+"""Sends that are considered in lists of schedules, and in trees that grow; limit work."""
 
-_MOST_ARRIVALS, _MOST_GROWN = 16, 1 << 10
+_MOST_ARRIVALS, _MOST_GROWN = 16, 1 << 13
 """Most arrivals in schedules that are listed, and in trees that grow; limit work."""
 
 _OCCUPIED = 0.5
@@ -38,6 +38,12 @@ _EQUAL = 1 - 1e-9
 
 Sent = tuple[int, int, float]
 """Link, chunk and departure."""
+
+Offer = tuple[float, float, int, int, int]
+"""A send that may be the next one: its arrival and the part of its time on lanes, how far its chunk
+is from its destinations (negative), chunks at its end, link and chunk."""
+
+_NO_OFFER: Offer = np.inf, 0.0, 0, -1, -1
 
 
 class _Search:
@@ -69,13 +75,37 @@ class _Search:
         near = np.full(needs.shape, self.way[np.isfinite(self.way)].max(initial=0.0))
         has, missing, sends = dict[tuple[int, int], float](), {*self.wanted}, list[Sent]()
         occupied = [_OCCUPIED * sum(x[1] for hops in one for x in hops) for one in lanes.ways]
-        far, queue = [0.0] * len(needs), list[tuple[float, float, int, int, int]]()
-        got = [0] * needs.shape[1]
+        far, got = [0.0] * len(needs), [0] * needs.shape[1]
+        # The chunks at the source of each link: by the time at which they came, until that time
+        # does not delay their arrival any more; then the most urgent first.
+        coming, waiting = ([list[tuple[float, int]]() for _ in self.links] for _ in range(2))
+        queue, known = list[Offer](), [_NO_OFFER] * len(self.links)
 
-        def offer(chunk: int, link: int) -> tuple[float, float, int, int, int]:
-            source, node = self.links[link]
-            _, arrived = lanes.pass_over(link, has[chunk, source], take=False)
+        def offer(link: int) -> Offer:
+            """The next send of a link."""
+            node, late, some = self.links[link][1], coming[link], waiting[link]
+            left, arrived = lanes.pass_over(link, 0.0, take=False)
+            while late and late[0][0] <= left:
+                _, chunk = heapq.heappop(late)
+                if (chunk, node) in missing:
+                    heapq.heappush(some, (far[chunk], chunk))
+            while some and (some[0][0] != far[some[0][1]] or (some[0][1], node) not in missing):
+                _, chunk = heapq.heappop(some)
+                if (chunk, node) in missing:
+                    heapq.heappush(some, (far[chunk], chunk))
+            while late and not some and (late[0][1], node) not in missing:
+                heapq.heappop(late)
+            if not some and not late:
+                return _NO_OFFER
+            if not some:
+                arrived = lanes.pass_over(link, late[0][0], take=False)[1]
+            chunk = (some or late)[0][1]
             return round(arrived + occupied[link], 15), far[chunk], got[node], link, chunk
+
+        def enter(link: int, entry: Offer) -> None:
+            known[link] = entry
+            if entry != _NO_OFFER:
+                heapq.heappush(queue, entry)
 
         def arrive(chunk: int, node: int, time: float) -> None:
             has[chunk, node] = time
@@ -85,24 +115,31 @@ class _Search:
             far[chunk] = -round(float(near[chunk] @ needs[chunk]), 12)
             for link in self.out[node]:
                 if (chunk, self.links[link][1]) in missing:
-                    heapq.heappush(queue, offer(chunk, link))
+                    heapq.heappush(coming[link], (time, chunk))
+                    if waiting[link]:
+                        first = far[chunk] < known[link][1]
+                    else:
+                        first = coming[link][0][1] == chunk
+                    if first or known[link] == _NO_OFFER:
+                        enter(link, offer(link))
 
         for chunk, node in sorted(self.begin):
             arrive(chunk, node, 0.0)
-        pops = 0
+        offers = len(queue)
         while queue and missing:
-            before, pops = heapq.heappop(queue), pops + 1
-            *_, link, chunk = before
+            *_, link, chunk = before = heapq.heappop(queue)
+            if before != known[link]:
+                continue
+            offers += 1
+            if (now := offer(link)) != before:
+                enter(link, now)
+                continue
             source, node = self.links[link]
-            if (chunk, node) not in missing:
-                continue
-            if (now := offer(chunk, link)) > before:
-                heapq.heappush(queue, now)
-                continue
             left, arrived = lanes.pass_over(link, has[chunk, source])
             sends.append((link, chunk, left))
             arrive(chunk, node, arrived)
-        took(pops * _UNITS_PER_OPTION)
+            enter(link, offer(link))
+        took(offers * _UNITS_PER_OFFER)
         if not missing:
             self.least, self.sends = max(has.values()), sends
 

@@ -36,7 +36,7 @@ from syncoll.simulating import (
 from syncoll.simulating.urgency import points_by_urgency
 from syncoll.trust import require_valid
 
-_MOST_SENDS, _MOST_ORDERED = 1 << 14, 7 << 11
+_MOST_SENDS = _MOST_ORDERED = 1 << 14
 """Most sends of an algorithm that is cut, and of one whose sends are ordered; limit work."""
 
 _NEAR = 2.5
@@ -51,6 +51,9 @@ _LEAST_BYTES = 128
 _PARTS = 1, 2, 4, 8, 16
 """Multiples of the fewest chunks for which trees grow by arrival time."""
 
+_SHARE_GROWN = 0.7
+"""Part of the time after which no more trees grow by arrival time."""
+
 _ORDERED = 3
 """Algorithms that are ordered for each size."""
 
@@ -60,7 +63,7 @@ _SHARE_OF_ORDER, _SHARE_BY_TIME, _SECONDS = 0.25, 0.7, 20.0
 """Parts of the time, first for ordering chunks, then for the comparison, which has these seconds
 without a limit.  The remainder is for simulating the points."""
 
-_UNITS, _PART = 3.0, 0.4
+_UNITS, _PART = 3.0, 0.5
 """Units of work for the comparison, and part of all the work, at least."""
 
 
@@ -153,8 +156,14 @@ def timed(
                 race.enter(one)
             for one in sorted(some, key=race.nearness):
                 race.cut(one)
-            for number in () if large else middle:  # there latencies and bytes both count
-                race.arrive(goal.collective, number)
+            growing, best = until.share(_SHARE_GROWN), dict.fromkeys(middle, 1)
+            for again in () if large else (False, True):
+                for number in middle:  # there latencies and bytes both count
+                    if growing.left() > 0:
+                        # A larger size needs as many chunks as a smaller one, or more.
+                        least = max(2, best.get(number - 1, 1))
+                        tried = [one for one in _PARTS if one >= least] if again else [1]
+                        best[number] = race.arrive(goal.collective, number, tried)
             for rank in range(_ORDERED if large else 1):
                 for number in middle:
                     race.order(number, rank)
@@ -221,19 +230,25 @@ class _Race:
                 break
             parts, before = 2 * parts, times
 
-    def arrive(self, collective: Collective, number: int) -> None:
-        """Tries trees by arrival time for a size, in smaller and smaller chunks."""
-        best, size, before = self.best[number], self._sizes[number], inf
+    def arrive(self, collective: Collective, number: int, tried: Sequence[int]) -> int:
+        """Tries trees by arrival time for a size, in smaller and smaller chunks, and returns the
+        multiple of the fewest chunks for the fastest ones.
+
+        Args:
+            tried: such multiples, ascending; after one that gains nothing no more are tried.
+        """
+        best, size, before, fastest = self.best[number], self._sizes[number], inf, tried[0]
         if best is None or collective.plain is not None:  # sums in one order
-            return
-        for parts in _PARTS:
+            return fastest
+        for parts in tried:
             _, setting = self._seconds.chosen(best, [size])[0]
             made = list(all_by_arrival(collective, parts, setting, size, self._until))
             fits = (one for one in made if parts == 1 or size >= one.chunks * _LEAST_BYTES)
             least = min((self.enter(one)[number] for one in fits), default=inf)
             if least > before * _WORTH or least == inf:
                 break
-            before = least
+            before, fastest = least, parts
+        return fastest
 
     def order(self, number: int, rank: int) -> None:
         """Tries other orders of the sends of an algorithm, in ever smaller chunks, first in those

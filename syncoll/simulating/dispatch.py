@@ -182,7 +182,7 @@ def dispatched(
         lanes = TimedLanes(network, semantics, chunk, backward=backward)
         return _Run(lanes, links, needs, backward=backward).times(urgency, sums)
 
-    urgency, best, least = [0.0] * len(needs), list[int](), float("inf")
+    urgency, best, least = work.sends[:, 3].astype(float).tolist(), list[int](), float("inf")
     for _ in range(_TURNS):
         _, urgency = run(urgency, backward=True)
         order, arrived = run(urgency, backward=False)
