@@ -174,17 +174,17 @@ def _sums_once(nodes: int, order: Sequence[IntArray]) -> bool:
 def _doubled(
     topology: Topology, one: Core, by_node: dict[int, list[Core]], both: list[set[int]], steps: int
 ) -> Iterator[Core]:
-    number = topology.link_index
-    for partner in both[one.nodes[0]]:
-        for other in by_node.get(partner, []):
-            if set(one.nodes) & set(other.nodes):
-                continue
-            matched = _matched(list(one.nodes), set(other.nodes), both)
-            if matched is None:
-                continue
-            last = [(steps - 1, number[p]) for a, b in matched for p in ((a, b), (b, a))]
-            nodes = tuple(sorted((*one.nodes, *other.nodes)))
-            yield Core(nodes, tuple(sorted((*one.sends, *other.sends, *last))), steps)
+    number, near = topology.link_index, both[one.nodes[0]]
+    others = {id(other): other for v in near for other in by_node.get(v, [])}  # each once
+    for other in others.values():
+        if not set(one.nodes).isdisjoint(other.nodes):
+            continue
+        matched = _matched(list(one.nodes), set(other.nodes), both)
+        if matched is None:
+            continue
+        last = [(steps - 1, number[p]) for a, b in matched for p in ((a, b), (b, a))]
+        nodes = tuple(sorted((*one.nodes, *other.nodes)))
+        yield Core(nodes, tuple(sorted((*one.sends, *other.sends, *last))), steps)
 
 
 def _matched(
