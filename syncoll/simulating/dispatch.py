@@ -67,12 +67,19 @@ class TimedLanes:
         self._added = list(map(float, network.added))
         self._free = [[0.0] * lane.cables for lane in network.lanes]
         self._turn = [0] * len(network.lanes)
+        self.first = [tuple(hops[0][0] for hops in strands) for strands in self.ways]
+        self._next = [0.0] * len(network.lanes)
 
     def copied(self) -> "TimedLanes":
         """The same lanes, which others may take without an effect on these."""
         twin = copy(self)
         twin._free, twin._turn = [[*one] for one in self._free], [*self._turn]
+        twin._next = [*self._next]
         return twin
+
+    def leaves(self, link: int, ready: float) -> float:
+        """When a send leaves, as `pass_over` without looking at its way."""
+        return max(ready, min([self._next[lane] for lane in self.first[link]]))
 
     def pass_over(self, link: int, ready: float, *, take: bool = True) -> tuple[float, float]:
         """When a send leaves and arrives; with `take` it occupies its lanes."""
@@ -87,6 +94,7 @@ class TimedLanes:
                 if take:
                     cables[cable] = end
                     self._turn[lane] += 1
+                    self._next[lane] = cables[self._turn[lane] % len(cables)]
                 if not place:
                     left = min(left, begin)
                 head, tail = begin + latency, end + latency
@@ -125,14 +133,14 @@ class _Run:
         order, arrived = list[int](), [0.0] * len(before)
         # Sends that found their lanes taken; only the most urgent one of them is in the queue.
         taken = defaultdict[tuple[int, ...], list[tuple[float, int]]](list)
-        lines = [taken[tuple(hops[0][0] for hops in strands)] for strands in lanes.ways]
+        lines = [taken[first] for first in lanes.first]
         waits, gone = bytearray(len(before)), bytearray(len(before))
         while queue:
             start, urgent, send = heapq.heappop(queue)
             line = lines[links[send]]
             if gone[send] or (waits[send] and line[0][1] != send):
                 continue
-            left, _ = lanes.pass_over(links[send], ready[send], take=False)
+            left = lanes.leaves(links[send], ready[send])
             if left > start:
                 if not waits[send]:
                     waits[send] = True
@@ -145,8 +153,7 @@ class _Run:
             arrived[send] = lanes.pass_over(links[send], ready[send])[1] + sums[send]
             if waits[send] and heapq.heappop(line) and line:
                 urgent, other = line[0]
-                left, _ = lanes.pass_over(links[other], ready[other], take=False)
-                heapq.heappush(queue, (left, urgent, other))
+                heapq.heappush(queue, (lanes.leaves(links[other], ready[other]), urgent, other))
             order.append(send)
             for one in self.after[send]:
                 missing[one] -= 1
