@@ -137,7 +137,7 @@ def _value(value: object, span: Span) -> Expr:
     if isinstance(value, str | PurePath):
         return MatrixFile(str(value), span=span)
     if is_layout(value):
-        value = layout_rows(layout_of(value), "the layout", span.error)
+        value = layout_rows(layout_of(value), lambda *why: span.error(*why[:2]))
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and len(shape) > 2:
         raise span.error(f"an argument of shape {shape}", "a list of numbers, or a matrix")

@@ -20,57 +20,62 @@ from syncoll.spec.source import Span
 from syncoll.spec.values import ListedRelation, Matrix, is_list, written
 
 Document = dict[str, Any]
-Fail = Callable[[str, str], Exception]
+Fail = Callable[[str, str, str | int], Exception]
 
 _FORM = 'such as {"shape": [8, 4], "mesh": {"names": ["x"], "shape": [2]}, "spec": ["x", null]}'
 
 
 def parsed_layout(text: str, name: str, fail: Fail) -> Matrix:
-    """The layout in a JSON text; `fail` makes the error of a mistake and its remedy."""
+    """The layout in a JSON text; `fail` makes the error of a mistake, its remedy, and the key or
+    the position of it."""
     try:
         document = json.loads(text)
-    except ValueError as error:
-        raise fail(f"{name} is no JSON: {error}", f"a layout, {_FORM}") from None
-    return Matrix.of(layout_rows(document, name, fail), f'"{name}"')
+    except json.JSONDecodeError as error:
+        raise fail(f"not JSON: {error.msg}", f"a layout, {_FORM}", error.pos) from None
+    return Matrix.of(layout_rows(document, fail), f'"{name}"')
 
 
-def layout_rows(document: object, name: str, fail: Fail) -> list[tuple[int, ...]]:
+def layout_rows(document: object, fail: Fail) -> list[tuple[int, ...]]:
     """The rows of a layout as in a file; raises the error that `fail` makes."""
     if not isinstance(document, Mapping):
-        raise fail(f"{name} holds no object", f"a layout, {_FORM}")
+        raise fail("the layout is no object", f"a layout, {_FORM}", 0)
     for key in document.keys() - {"shape", "mesh", "spec", "partial"}:
-        raise fail(f"{name} has an unknown key {key!r}", "shape, mesh, spec and partial")
+        raise fail(f"the layout has an unknown key {key!r}", "shape, mesh, spec and partial", key)
     shape: Any = document.get("shape")
     mesh: Any = document.get("mesh")
     spec, partial = document.get("spec", []), document.get("partial", [])
     if not isinstance(mesh, Mapping) or not {*mesh} <= {"names", "shape", "ranks"}:
-        raise fail(f"{name} has no mesh of names, shape and ranks", f"a layout, {_FORM}")
+        raise fail("the layout has no mesh of names, shape and ranks", f"one {_FORM}", "mesh")
     names: Any = mesh.get("names")
     sizes: Any = mesh.get("shape")
-    for key, one in (("shape", shape), ("shape of the mesh", sizes)):
+    for key, of, one in (("shape", "array", shape), ("mesh", "mesh", sizes)):
         if not _wholes(one, 1) or not one or prod(one) >= MAX_NUMBER:
-            raise fail(f"{name}: the {key} is {one!r}", "whole numbers from 1")
+            where = 0 if one is None else key
+            raise fail(f"the shape of the {of} is {one!r}", "whole numbers from 1", where)
     if not _names(names) or len(names) != len(sizes):
-        raise fail(f"{name}: the names of the mesh are {names!r}", "a different one for each axis")
+        wanted = "a different one for each axis"
+        raise fail(f"the names of the mesh are {names!r}", wanted, "names")
     if prod(sizes) > MAX_NODES:
-        raise fail(f"{name}: a mesh of {prod(sizes)} ranks", f"at most {MAX_NODES}")
+        raise fail(f"a mesh of {prod(sizes)} ranks", f"at most {MAX_NODES}", "mesh")
     ranks = mesh.get("ranks")
     if ranks is None:
         ranks = list(range(prod(sizes)))
     ranks = np.array(ranks, dtype=object).ravel().tolist()
     if not _wholes(ranks, 0) or len(set(ranks)) != len(ranks) or len(ranks) != prod(sizes):
-        raise fail(f"{name}: the ranks of the mesh are {ranks!r}"[:200], "a rank for each place")
+        wanted = f"{prod(sizes)} different ranks, one for each place"
+        raise fail(f"the ranks of the mesh are {ranks!r}"[:200], wanted, "ranks")
     if not isinstance(spec, list | tuple) or len(spec) > len(shape):
-        raise fail(f"{name}: the spec is {spec!r}", f"axes for at most {len(shape)} dimensions")
+        raise fail(f"the spec is {spec!r}", f"axes for at most {len(shape)} dimensions", "spec")
     axes = [[] if one is None else [one] if isinstance(one, str) else one for one in spec]
     axes += [[]] * (len(shape) - len(axes))
     if not all(isinstance(one, list | tuple) for one in (*axes, partial)):
-        raise fail(f"{name}: the spec is {spec!r}", "an axis, null or a list of axes each")
+        raise fail(f"the spec is {spec!r}", "an axis, null or a list of axes each", "spec")
     used = [axis for one in (*axes, partial) for axis in one]
     for axis in used:
         if axis not in names or used.count(axis) > 1:
             why = "is used twice" if axis in names else f"is not one of {', '.join(names)}"
-            raise fail(f"{name}: the axis {axis!r} {why}", "each axis of the mesh once at most")
+            where = "partial" if axis in partial else "spec"
+            raise fail(f"the axis {axis!r} {why}", "each axis of the mesh once at most", where)
     rows: list[tuple[int, ...]] = []
     for rank, place in zip(ranks, product(*map(range, sizes)), strict=True):
         at = dict(zip(names, zip(place, sizes, strict=True), strict=True))

@@ -23,6 +23,7 @@ _NUMBER = re.compile(r"[0-9]+")
 _COMMENT = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
 _DIGITS = re.compile(r"[0-9,\s]*")
 _EXPECTED = "a whole number from 0"
+_WANTED = "a CSV file of whole numbers", "a layout in JSON"
 
 
 def read_matrix(path: str, span: Span) -> Matrix:
@@ -33,14 +34,15 @@ def read_matrix(path: str, span: Span) -> Matrix:
     if not path or "\0" in path:
         raise span.error("a matrix without a file", "the path of a CSV file")
     place = Path(path) if source.is_typed else Path(source.label).parent / path
+    wanted = _WANTED[place.suffix.lower() == ".json"]
     try:
         found = place.stat()
     except FileNotFoundError:
-        raise span.error(f"file {place} does not exist", "a CSV file of whole numbers") from None
+        raise span.error(f"file {place} does not exist", wanted) from None
     except (OSError, ValueError) as error:
-        raise span.error(f"cannot read {place}: {error}", "a CSV file of whole numbers") from None
+        raise span.error(f"cannot read {place}: {error}", wanted) from None
     if not place.is_file():
-        raise span.error(f"{place} is not a regular file", "a CSV file of whole numbers")
+        raise span.error(f"{place} is not a regular file", wanted)
     if found.st_size > MAX_DATA_BYTES:
         raise span.error(
             f"{place} is larger than {MAX_DATA_BYTES >> 20} MiB", "a matrix of fewer numbers"
@@ -48,7 +50,7 @@ def read_matrix(path: str, span: Span) -> Matrix:
     try:
         return _read(place, found.st_mtime_ns, found.st_size)
     except OSError as error:
-        raise span.error(f"cannot read {place}: {error}", "a CSV file of whole numbers") from None
+        raise span.error(f"cannot read {place}: {error}", wanted) from None
 
 
 @lru_cache(maxsize=8)
@@ -64,7 +66,7 @@ def _read(place: Path, _changed: int, _size: int) -> Matrix:
         ) from None
     source = Source(str(place), text.replace("\r\n", "\n").replace("\r", "\n"))
     if place.suffix.lower() == ".json":
-        return parsed_layout(text, str(place), partial(_wrong, source.span(0, 0)))
+        return parsed_layout(source.text, str(place), partial(_wrong_layout, source))
     rows = _plain(source.text)
     for number, start in enumerate(() if rows else source.line_starts, start=1):
         line = source.line(number)
@@ -136,3 +138,12 @@ def _what(text: str) -> str:
 
 def _wrong(span: Span, message: str, expected: str) -> DataError:
     return DataError(message, span.origin, expected)
+
+
+def _wrong_layout(source: Source, message: str, expected: str, where: str | int) -> DataError:
+    """An error at a key of a layout, or at a position."""
+    text, at = source.text, where
+    if isinstance(at, str):  # a mesh has a shape too
+        at = text.find(f'"{where}"')
+        at = at if at < text.find('"mesh"') else text.rfind(f'"{where}"')
+    return _wrong(source.span(max(at, 0), max(at, 0) + 1), message, expected)

@@ -21,7 +21,7 @@ from .conftest import SpecFile
 X_Y = {"names": ["x", "y"], "shape": [2, 2]}
 
 
-def fail(text: str, hint: str) -> Exception:
+def fail(text: str, hint: str, _: str | int) -> Exception:
     return ValueError(f"{text}; expected {hint}")
 
 
@@ -133,7 +133,7 @@ def test_an_allreduce_is_a_resharding_of_partial_sums(
     ("change", "message"),
     [
         ({"mesh": None}, "no mesh of names, shape and ranks"),
-        ({"shape": [0, 4]}, "the shape is"),
+        ({"shape": [0, 4]}, "the shape of the array is"),
         ({"more": 1}, "unknown key 'more'"),
         ({"spec": ["z"]}, "the axis 'z' is not one of x, y"),
         ({"spec": ["x", "x"]}, "the axis 'x' is used twice"),
@@ -146,9 +146,9 @@ def test_an_allreduce_is_a_resharding_of_partial_sums(
 )
 def test_invalid_layouts_are_errors(change: dict, message: str) -> None:
     good = {"shape": [8, 4], "mesh": X_Y, "spec": ["x"]}
-    assert len(layout_rows(good, "it", fail)) == 4
+    assert len(layout_rows(good, fail)) == 4
     with pytest.raises(ValueError, match=message):
-        layout_rows({**good, **change}, "it", fail)
+        layout_rows({**good, **change}, fail)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,19 @@ def test_layouts_that_do_not_fit_are_errors(
 
 
 def test_a_text_that_is_no_json_is_an_error(library: SpecLibrary, spec_file: SpecFile) -> None:
-    spec_file("{", "from.json")
-    with pytest.raises(LocatedError, match=r"from\.json is no JSON"):
+    spec_file("{\n", "from.json")
+    with pytest.raises(LocatedError, match=r"from\.json:2:1: not JSON"):
         library.collective('reshard("from.json", "from.json")')
+
+
+def test_an_error_is_at_its_key(library: SpecLibrary, spec_file: SpecFile) -> None:
+    spec_file(json.dumps({"shape": [8, 4], "mesh": X_Y, "spec": ["x", "x"]}, indent=1), "from.json")
+    with pytest.raises(
+        LocatedError, match=r"from\.json:\d+:2: the axis 'x' is used twice"
+    ) as found:
+        library.collective('reshard("from.json", "from.json")')
+    assert found.value.origin is not None
+    assert '"spec"' in found.value.origin.text
 
 
 def test_layouts_of_frameworks() -> None:
