@@ -51,15 +51,18 @@ def rows(machine: str, collective: str, file: Path, record: ExporterRecord) -> I
     for one in made.exports:
         yield f"| {machine} | {collective} | {' | '.join(measured(one, record))} |"
     for left, reason in made.refused:
-        yield f"| {machine} | {collective} | {left.where}: {reason} ||||||||||"
+        yield f"| {machine} | {collective} | {left.where}: {reason} |||||||||||"
 
 
 def measured(one: PlannedExport, record: ExporterRecord) -> Iterator[str]:
     """The cells of a plan."""
     stored, most = one.algorithm, UNLIMITED if one.max_bytes is None else one.max_bytes
     about = "x", stored.instance.collective, stored.instance, stored.algorithm, False
+    (content,) = one.handed_out.exported.files.values()
+    protocol = json.loads(content)["protocol"]
+    request = ExportRequest(*about, one.min_bytes, most, most if protocol == "LL" else 0)
     began = time.process_time()
-    exported = export_verified(record, ExportRequest(*about, one.min_bytes, most), {}).exported
+    exported = export_verified(record, request, {}).exported
     export = time.process_time() - began
     record.load_checker().check(exported.files, {}, stored.instance)
     check = time.process_time() - began - export
@@ -80,6 +83,7 @@ def measured(one: PlannedExport, record: ExporterRecord) -> Iterator[str]:
     yield f"{counts.multiple_of}"
     yield f"{sum(not size % counts.multiple_of for size in sizes)} of {len(sizes)}"
     yield " and ".join(sorted(kinds))
+    yield protocol
 
 
 def main() -> None:
@@ -104,9 +108,9 @@ def main() -> None:
     page.conditions(arguments.time_limit)
     page.say(
         "| machine | collective | S, R/C, C | messages | thread blocks | operations | KiB a rank "
-        "| export (s) | check (s) | multiple of | sizes | channels |"
+        "| export (s) | check (s) | multiple of | sizes | channels | protocol |"
     )
-    page.say("|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|")
+    page.say("|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.frontiers or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
