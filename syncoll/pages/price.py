@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.results import Frontier
+from syncoll.results.frontier import known_cost
 from syncoll.units import format_size, microseconds
 
 
@@ -13,19 +14,13 @@ def price_page(found: Frontier, plain: Frontier) -> PageParts:
     """Two tables: R/C of at most S steps, and times of the fastest points where they are known."""
     from syncoll.simulating.message_times import SHOWN_SIZES, times_of  # checks load no simulation
 
-    def least(frontier: Frontier, steps: int) -> Fraction | None:
-        """The least R/C of at most some steps."""
-        costs = [one.bandwidth for one in frontier.points if one.steps <= steps]
-        families = [family.cost_within(steps) for family in frontier.families]
-        return min([*costs, *(cost for cost in families if cost is not None)], default=None)
-
     if not found.points or not plain.points:
         return
     yield f"Price of reproducible sums, next to {plain.collective}:"
     every = sorted({one.steps for frontier in (found, plain) for one in frontier.points})
     rows = []
     for steps in every:
-        ours, theirs = least(found, steps), least(plain, steps)
+        ours, theirs = (known_cost(steps, x.points, x.families) for x in (found, plain))
         rows.append(
             {
                 ">steps S": steps,

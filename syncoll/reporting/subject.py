@@ -1,10 +1,11 @@
 """The subject of a report: a frontier, an answer or an algorithm, with its checks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.documents import StoredAlgorithm
-from syncoll.model import Topology
+from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.model import Instance, Topology
 from syncoll.pages.families import optimal_for
 from syncoll.planning import stored_member
 from syncoll.results import Frontier, Point, Scope
@@ -78,6 +79,25 @@ class Subject:
             ]
         topology, collective = frontier.topology, frontier.collective
         return cls(topology, collective, tuple(entries), frontier, checked, "", source, digest)
+
+    @classmethod
+    def of_algorithms(
+        cls, algorithms: Sequence[StoredAlgorithm], file: StoredFile | None, source: str = ""
+    ) -> "Subject":
+        """Algorithms without a frontier, or an answer of a file without any."""
+        if file is not None and not algorithms:
+            asked: Instance = file.instances[0]
+            verdict, reason = (str(file.document.get(key, "")) for key in ("verdict", "reason"))
+            costs = f"C = {asked.chunks}, S = {asked.steps}, R = {asked.rounds}"
+            answer = f"{verdict or 'no algorithm'}: {asked.collective} with {costs}"
+            answer += f" ({reason})." if reason else "."
+        else:
+            first = algorithms[0]
+            asked = first.instance
+            costs = f"C = {first.chunks}, S = {first.steps}, R = {first.rounds}"
+            answer = f"An algorithm of {costs}, replayed send by send.  {first.derived}".rstrip()
+        entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
+        return cls(asked.topology, asked.collective, entries, answer=answer, source=source)
 
     @property
     def stored(self) -> list[StoredAlgorithm]:

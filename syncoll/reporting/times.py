@@ -1,17 +1,20 @@
 """Times for each message size, and the assumptions behind them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from syncoll import values
 from syncoll.documents import StoredAlgorithm
-from syncoll.model import Topology
+from syncoll.errors import UsageError
+from syncoll.model import Instance, Topology
 from syncoll.pages.page import short_fraction
-from syncoll.planning import CostModel, MessageMeasure, message_of, unit_bandwidth
+from syncoll.planning import CostModel, MessageMeasure, members_for, message_of, unit_bandwidth
 from syncoll.reporting.subject import Subject
-from syncoll.simulating import WIRE, Comparison, Runtime, Timed, physical_network
+from syncoll.simulating import WIRE, Comparison, Runtime, Semantics, Timed, physical_network
+from syncoll.simulating.comparison import compare
+from syncoll.simulating.floors import with_floors
 from syncoll.units import format_bandwidth, format_time
 
 ASSUMED_ALPHA = Fraction(1, 10**6)
@@ -152,6 +155,38 @@ class Times:
             "simulated": simulated,
             "runtime": self.runtime.words,
         }
+
+
+def times_of(
+    subject: Subject,
+    alpha: float | str | None,
+    beta: float | str | None,
+    runtime: Runtime,
+    classics: Callable[[Instance], tuple[dict[str, list[StoredAlgorithm]], dict[str, str]]],
+) -> Times:
+    """Times by the formula, and by the simulator if it can simulate the algorithms.
+
+    Args:
+        classics: of an instance's collective by name, and the reasons without others.
+    """
+    how = usual_model(subject.topology, alpha, beta)
+    if not subject.entries:
+        return Times.of(subject, *how)
+    model, stored = how[0], subject.stored
+    try:
+        latency = None if how[1] == DESCRIBED else model.alpha
+        network = physical_network(subject.topology, latency, model.bandwidth)
+        if subject.frontier is not None:
+            shown = {(one.steps, one.bandwidth) for one in stored}
+            models = runtime.models(network, Semantics())
+            members = members_for(subject.frontier, models, MESSAGES)
+            stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
+        found, reasons = classics(stored[0].instance)
+        compared = compare(stored, found, network, Semantics(), MESSAGES, reasons, runtime)
+        compared = with_floors(compared, subject.frontier)
+    except UsageError as error:
+        return Times.of(subject, *how, left_out={"simulated times": str(error)})
+    return Times.of(subject, *how, compared)
 
 
 def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:

@@ -23,16 +23,10 @@ from syncoll.planning import members_for, message_of, message_of_collective
 from syncoll.results import Frontier, Part
 from syncoll.searching.arrival_trees import all_by_arrival
 from syncoll.searching.box_trees import box_algorithms
-from syncoll.simulating import (
-    WIRE,
-    PhysicalNetwork,
-    Runtime,
-    Semantics,
-    SimulatedSeconds,
-    dispatched,
-    given_network,
-    runtime as runtime_of,
-)
+from syncoll.simulating import WIRE, PhysicalNetwork, Runtime, Semantics, SimulatedSeconds
+from syncoll.simulating.dispatch import dispatched
+from syncoll.simulating.network import given_network
+from syncoll.simulating.runtime_files import runtime as runtime_of
 from syncoll.simulating.urgency import points_by_urgency
 from syncoll.trust import require_valid
 

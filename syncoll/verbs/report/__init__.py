@@ -27,23 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile
+    from syncoll.documents import WITH_ALGORITHMS, StoredFile
     from syncoll.errors import UsageError, VerificationError
-    from syncoll.model import Instance
-    from syncoll.planning import members_for
-    from syncoll.reporting import MESSAGES, ReportEntry, Subject, Times
+    from syncoll.reporting import Subject
     from syncoll.reporting.page import page
-    from syncoll.reporting.times import DESCRIBED, usual_model
+    from syncoll.reporting.times import times_of
     from syncoll.results import Frontier, Point
-    from syncoll.session import Session
-    from syncoll.simulating import (
-        Runtime,
-        Semantics,
-        compare,
-        given_runtime,
-        physical_network,
-        with_floors,
-    )
+    from syncoll.simulating import Runtime, given_runtime
     from syncoll.trust import require_valid
     from syncoll.verbs.frontier import (
         AlgorithmVerbs,
@@ -100,45 +90,14 @@ def report(
         VerificationError: if an algorithm or a claim does not hold.
     """
     subject = _subject_of(source, collective, topology)
-    how = given_runtime(runtime)[0]
-    times = _times_of(subject, alpha, beta, how, session_of(source), classics, collective)
+    how, session = given_runtime(runtime)[0], session_of(source)
+    times = times_of(
+        subject, alpha, beta, how, lambda one: classics_of(session, one, classics, collective)
+    )
     found = ReportResult(subject, times, page(subject, times))
     if path is not None:
         found.save(path)
     return found
-
-
-def _times_of(
-    subject: Subject,
-    alpha: float | str | None,
-    beta: float | str | None,
-    runtime: Runtime,
-    session: Session,
-    classics: bool | Sequence[str],
-    collective: What | None,
-) -> Times:
-    """Times by the formula, and by the simulator if it can simulate the algorithms."""
-    how = usual_model(subject.topology, alpha, beta)
-    if not subject.entries:
-        return Times.of(subject, *how)
-    model, stored = how[0], [one.stored for one in subject.entries]
-    try:
-        latency = None if how[1] == DESCRIBED else model.alpha
-        network = physical_network(subject.topology, latency, model.bandwidth)
-    except UsageError as error:
-        return Times.of(subject, *how, left_out={"simulated times": str(error)})
-    if subject.frontier is not None:
-        shown = {(one.steps, one.bandwidth) for one in stored}
-        models = runtime.models(network, Semantics())
-        members = members_for(subject.frontier, models, MESSAGES)
-        stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
-    try:
-        found, reasons = classics_of(session, stored[0].instance, classics, collective)
-        compared = compare(stored, found, network, Semantics(), MESSAGES, reasons, runtime)
-        compared = with_floors(compared, subject.frontier)
-    except UsageError as error:
-        return Times.of(subject, *how, left_out={"simulated times": str(error)})
-    return Times.of(subject, *how, compared)
 
 
 def _subject_of(source: Source, collective: What | None, topology: Where | None) -> Subject:
@@ -162,18 +121,5 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
     elif not isinstance(source, StoredFile):
         raise UsageError(f"{source!r} is not a frontier, an algorithm or a file of one")
     algorithms = algorithms_of(source, "report", topology, collective)
-    if isinstance(source, StoredFile) and not algorithms:
-        asked = source.instances[0]
-        verdict, reason = (str(source.document.get(key, "")) for key in ("verdict", "reason"))
-        answer = f"{verdict or 'no algorithm'}: {asked.collective} with {_costs(asked)}"
-        answer += f" ({reason})." if reason else "."
-    else:
-        asked = algorithms[0].instance
-        answer = f"An algorithm of {_costs(algorithms[0])}, replayed send by send.  "
-        answer = (answer + algorithms[0].derived).rstrip()
-    entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
-    return Subject(asked.topology, asked.collective, entries, answer=answer, source=name)
-
-
-def _costs(one: Instance | StoredAlgorithm) -> str:
-    return f"C = {one.chunks}, S = {one.steps}, R = {one.rounds}"
+    stored = source if isinstance(source, StoredFile) else None
+    return Subject.of_algorithms(algorithms, stored, name)
