@@ -26,7 +26,8 @@ from syncoll.model.node_sets import NodeSets
 from syncoll.version import __version__
 
 _MOST_LISTED = 100_000
-"""Up to this number of sends, or chunks, files list every one, as version 1 needs it."""
+"""Up to this number of sends, or chunks, files list every one, and the nodes of its contributions,
+as version 1 needs it."""
 
 
 def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
@@ -102,10 +103,11 @@ def algorithm_record(algorithm: Algorithm, *, runs: bool = True) -> AlgorithmRec
             carriers = replace(carriers, delays=algorithm.carriers.delays.tolist())
         algorithm = algorithm.representative
     carried = algorithm.contributions
+    short = carriers is not UNSET or len(algorithm.sends) > _MOST_LISTED
     return AlgorithmRecord(
         rounds_per_step=algorithm.rounds_per_step,
         sends=_send_rows(algorithm, runs),
-        contributions=UNSET if carried is None else _lists(carried, carriers is not UNSET),
+        contributions=UNSET if carried is None else _lists(carried, short),
         carriers=carriers,
     )
 

@@ -69,6 +69,20 @@ def test_many_chunks_take_little_space() -> None:
     assert stored.algorithm == algorithm
 
 
+def test_nodes_of_many_contributions_are_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = collective("reduce").instantiate(topology("line(6)"), chunks=1, steps=5, rounds=5)
+    sends = np.array([[0, 5 - step, 4 - step, step] for step in range(5)])
+    carried = np.array([np.arange(6) >= 5 - step for step in range(5)])
+    algorithm = Algorithm((1,) * 5, sends, carried)
+    listed = algorithm_document(sums, algorithm)["algorithm"]["contributions"]
+    monkeypatch.setattr(written_problem, "_MOST_LISTED", 4)
+    document = json.loads(json.dumps(algorithm_document(sums, algorithm)))
+    assert listed[-1] == [1, 2, 3, 4, 5]
+    assert document["algorithm"]["contributions"] == [[5], [4, 5], *([[a, 5]] for a in (3, 2, 1))]
+    assert document["schema"] == "syncoll/algorithm/2"
+    assert read(document)[1] == algorithm
+
+
 @pytest.mark.parametrize(
     ("where", "entry", "message"),
     [
