@@ -21,18 +21,8 @@ from google.protobuf.proto import serialize_length_prefixed
 from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
 from syncoll.protobuf import message_classes
-from syncoll.runtime import (
-    Action,
-    GraphNode,
-    Kind,
-    Layout,
-    LoweredAlgorithm,
-    MessageRuns,
-    MessageSizes,
-    lanes_out,
-    lower,
-    rank_nodes,
-)
+from syncoll.runtime import Action, Kind, Layout, LoweredAlgorithm, lower
+from syncoll.runtime.graphs import GraphNode, MessageRuns, MessageSizes, lanes_out, rank_nodes
 
 
 class NodeType(IntEnum):

@@ -20,16 +20,8 @@ from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
-from syncoll.runtime import (
-    Action,
-    GraphNode,
-    LoweredAlgorithm,
-    MessageRuns,
-    MessageSizes,
-    lanes_out,
-    lower,
-    rank_nodes,
-)
+from syncoll.runtime import Action, LoweredAlgorithm, lower
+from syncoll.runtime.graphs import GraphNode, MessageRuns, MessageSizes, lanes_out, rank_nodes
 from syncoll.wording import runs_in_words
 
 _MOST_NICS = 256

@@ -21,16 +21,8 @@ import numpy as np
 
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import (
-    Buffer,
-    Layout,
-    LoweredAlgorithm,
-    RankOperations,
-    Slot,
-    Streams,
-    lower,
-    streams_of,
-)
+from syncoll.runtime import Buffer, Layout, Slot, Streams, streams_of
+from syncoll.runtime.lowering import LoweredAlgorithm, RankOperations, lower
 from syncoll.runtime.places import Cut, Places, by_weight
 from syncoll_msccl_xml.blocks import ThreadBlock, blocks_of
 from syncoll_msccl_xml.connections import Connection, Place, channels_of, order_of, pairs_of

@@ -15,17 +15,8 @@ import numpy.typing as npt
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    Layout,
-    LoweredAlgorithm,
-    Message,
-    Operation,
-    RankOperations,
-    Slot,
-    lower,
-)
+from syncoll.runtime import Action, LoweredAlgorithm, Message, Operation, RankOperations, lower
+from syncoll.runtime.layout import Buffer, Layout, Slot
 from syncoll.runtime.places import Cut
 from syncoll.wording import counted
 from syncoll_mscclpp.channels import Channels

@@ -15,21 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from msgspec import UNSET, UnsetType, defstruct
 
-from syncoll.certificates import (
-    Argument,
-    Completions,
-    Cut,
-    DemandView,
-    Gossip,
-    Parts,
-    Priced,
-    RoundsBound,
-    Switches,
-    Trees,
-    Ways,
-)
+from syncoll.certificates import Completions, Cut, DemandView, Parts, RoundsBound, Switches, Ways
 from syncoll.certificates.chunk_classes import NodeNumber
 from syncoll.certificates.link_prices import Prices
+from syncoll.certificates.priced import Argument, Priced
+from syncoll.certificates.trees import Gossip, Trees
 from syncoll.documents.record import ClosedRecord, Count, Node, Record
 from syncoll.errors import FileFormatError
 

@@ -25,17 +25,9 @@ from syncoll.documents.record import (
     rounds_of,
 )
 from syncoll.errors import FileFormatError
-from syncoll.model import (
-    Algorithm,
-    BandwidthBound,
-    Carriers,
-    Counting,
-    Fabric,
-    FabricLink,
-    Instance,
-    OrbitAlgorithm,
-    Topology,
-)
+from syncoll.model import Algorithm, Carriers, Instance, OrbitAlgorithm, Topology
+from syncoll.model.bandwidth import BandwidthBound, Counting
+from syncoll.model.fabric import Fabric, FabricLink
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.topology import MOST_GRAINS
 from syncoll.wording import counted

@@ -10,14 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 
-from syncoll.bounding import (
-    BoundsMemory,
-    bound_at_once,
-    combining_rounds_bound,
-    rounds_bound,
-    with_cut,
-    with_trees,
-)
+from syncoll.bounding import bound_at_once, combining_rounds_bound
+from syncoll.bounding.rounds import BoundsMemory, rounds_bound, with_cut, with_trees
 from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline

@@ -8,16 +8,9 @@ from pathlib import Path, PurePath
 from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.model import Algorithm, Instance
-from syncoll.plugins import (
-    CheckedExport,
-    ExportCounts,
-    Exported,
-    ExporterRecord,
-    ExportRequest,
-    Options,
-    resolve_options,
-)
+from syncoll.plugins import CheckedExport, ExportCounts, Exported, ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import PLACE, UNLIMITED
+from syncoll.plugins.options import Options, resolve_options
 from syncoll.runtime.exported import require_in_boxes, require_reproducible
 from syncoll.trust import require_valid
 

@@ -17,14 +17,8 @@ from functools import cache
 from syncoll.clock import is_counted
 from syncoll.errors import OptionError, PluginError, UsageError
 from syncoll.formula import Limits
-from syncoll.plugins import (
-    BackendRecord,
-    EncodingRecord,
-    Options,
-    OptionValue,
-    PluginManager,
-    resolve_options,
-)
+from syncoll.plugins import BackendRecord, EncodingRecord, PluginManager
+from syncoll.plugins.options import Options, OptionValue, resolve_options
 from syncoll.processes import available_cores
 from syncoll.solving.process import SolverProcess
 

@@ -13,15 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
-from syncoll.formula import (
-    Assignment,
-    Feature,
-    Formula,
-    FormulaBuilder,
-    Limits,
-    StopReason,
-    Verdict,
-)
+from syncoll.formula import Assignment, Feature, Formula, FormulaBuilder
+from syncoll.formula.outcome import Limits, StopReason, Verdict
 from syncoll.plugins import Answer, BackendRecord
 from syncoll.plugins.code import NamedCode
 from syncoll.testing import kit

@@ -11,14 +11,8 @@ import numpy as np
 
 from syncoll.formula import Verdict
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
-from syncoll.plugins import (
-    EncodingRecord,
-    EstimatesSize,
-    LabelsVariables,
-    PluginManager,
-    TakesHints,
-    resolve_options,
-)
+from syncoll.plugins import PluginManager, resolve_options
+from syncoll.plugins.records import EncodingRecord, EstimatesSize, LabelsVariables, TakesHints
 from syncoll.solving import Solver
 from syncoll.testing import kit
 from syncoll.testing.brute_force import TooLargeError, has_algorithm

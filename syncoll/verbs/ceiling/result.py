@@ -8,18 +8,8 @@ from typing import Any
 from syncoll.deadline import Deadline
 from syncoll.documents import write_atomically
 from syncoll.ledger.lower_bounds import lower_bounds
-from syncoll.measuring import (
-    GOOD,
-    TUNER_COLUMNS,
-    Ceiling,
-    Measurement,
-    RunCeilings,
-    ceiling_of,
-    common_findings,
-    findings,
-    fit,
-    tuner_rows,
-)
+from syncoll.measuring import GOOD, TUNER_COLUMNS, common_findings, findings, fit, tuner_rows
+from syncoll.measuring.ceilings import Ceiling, Measurement, RunCeilings, ceiling_of
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.session import Session
 from syncoll.simulating import runtime

@@ -46,25 +46,10 @@ if TYPE_CHECKING:
 
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
-    from syncoll.planning import (
-        NEARLY,
-        PLANNED_SIZES,
-        CostModel,
-        carried,
-        export_plan,
-        members_for,
-        message_of,
-        plan_sizes,
-    )
-    from syncoll.simulating import (
-        PACKETS,
-        Runtime,
-        Semantics,
-        SimulatedSeconds,
-        Timing,
-        given_network,
-        given_runtime,
-    )
+    from syncoll.planning import carried, export_plan, members_for
+    from syncoll.planning.plan import NEARLY, PLANNED_SIZES, CostModel, message_of, plan_sizes
+    from syncoll.simulating import PACKETS, Runtime, SimulatedSeconds, given_network, given_runtime
+    from syncoll.simulating.semantics import Semantics, Timing
     from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
     from syncoll.verbs.plan.result import PlanResult
     from syncoll.verbs.simulate.result import classics_of

@@ -9,16 +9,8 @@ from typing import Any, ClassVar, Literal
 from syncoll import values
 from syncoll.documents import StoredAlgorithm, to_text, write_new_folder
 from syncoll.pages.page import PageParts, paged, table
-from syncoll.planning import (
-    NeverBest,
-    Picture,
-    Plan,
-    PlannedExports,
-    SizeRange,
-    draw,
-    ends,
-    plan_document,
-)
+from syncoll.planning import NeverBest, Picture, Plan, SizeRange, draw
+from syncoll.planning.exports import PlannedExports, ends, plan_document
 from syncoll.simulating import WIRE, Runtime, SimulatedSeconds, runtime_record
 from syncoll.units import format_bandwidth, format_size, format_time, gigabytes, microseconds
 from syncoll.verbs.frontier import FrontierResult

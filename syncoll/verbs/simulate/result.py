@@ -16,14 +16,8 @@ from syncoll.model import Instance
 from syncoll.pages.page import Page, PageParts, paged, table
 from syncoll.runtime import kind_of
 from syncoll.session import Session
-from syncoll.simulating import (
-    Comparison,
-    Timed,
-    Timing,
-    floor_proofs,
-    simulation_document,
-    trace_content,
-)
+from syncoll.simulating import Comparison, Timed, Timing, floor_proofs, trace_content
+from syncoll.simulating.document import simulation_document
 from syncoll.units import format_bandwidth, format_size, format_time, microseconds
 from syncoll.verbs.asking import What
 from syncoll.verbs.result import Tabular, columns_of
