@@ -72,24 +72,30 @@ def _trees(network: PhysicalNetwork, apart: Sequence[bool]) -> Trees:
 def _staged(
     boxes: Boxes, trees: Trees, collective: Collective, topology: Topology
 ) -> Iterator[StoredAlgorithm]:
-    """The algorithms in stages for each way to choose the rails."""
+    """The algorithms in stages for each way to choose the rails.  Sums are first at the places that
+    are the nearest to all others of their boxes, then at all."""
     nodes, least = topology.num_nodes, collective.least_chunks(topology.num_nodes) or 1
     rails = len(boxes[0])
-    for way, count in enumerate((1, rails, rails * (len(boxes) - 1))):
+    far = [max(hops for box in boxes for _, hops in trees[box[i]].values()) for i in range(rails)]
+    near = [i for i in range(rails) if far[i] == min(far)]
+    sums = collective.combining
+    counts = len(near) if sums else 1, rails, rails * (len(boxes) - 1)
+    for way, count in enumerate(counts):
         chunks = lcm(least, count)
         try:
             instance = collective.instantiate(topology, chunks=chunks, steps=nodes, rounds=nodes)
-            pre, post, sums = instance.pre, instance.post, instance.combining
-            fits = (way and pre.all() and post.all()) if sums else (pre.sum(axis=1) == 1).all()
+            pre, post = instance.pre, instance.post
+            fits = (pre.all() and post.all()) if sums else (pre.sum(axis=1) == 1).all()
             if not fits or len(pre) * nodes > _MOST_CELLS:
                 continue
-            rows = list[tuple[int, int, int, int]]()
+            rows, places = list[tuple[int, int, int, int]](), range(rails) if way else near
             for chunk, start in enumerate(pre.argmax(axis=1).tolist()):
                 ends = np.flatnonzero(post[chunk]).tolist()
                 spread = partial(_spread, boxes, trees, start, ends)
+                place = places[chunk % len(places)]
                 rows += [
                     (chunk, *one)
-                    for one in (_summed(boxes, trees, chunk) if sums else spread(chunk, way))
+                    for one in (_summed(boxes, trees, place) if sums else spread(chunk, way))
                 ]
             listed = np.array(sorted(rows, key=lambda one: one[3]), dtype=np.int64)
             carried = tree_contributions(pre, listed) if sums else None
@@ -146,9 +152,9 @@ def _within(tree: dict[int, tuple[int, int]], ends: Sequence[int], step: int) ->
     return list(found.values())
 
 
-def _summed(boxes: Boxes, trees: Trees, chunk: int) -> Sends:
+def _summed(boxes: Boxes, trees: Trees, place: int) -> Sends:
     """Sums within boxes at one place, exchanges along its rail, and back."""
-    rail = [box[chunk % len(box)] for box in boxes]
+    rail = [box[place] for box in boxes]
     last = max(hops for root in rail for _, hops in trees[root].values())
     back = [
         one for root, box in zip(rail, boxes, strict=True) for one in _within(trees[root], box, 0)
