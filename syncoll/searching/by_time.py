@@ -45,7 +45,7 @@ _LEAST_BYTES = 128
 _PARTS = 1, 2, 4, 8, 16
 """Multiples of the fewest chunks for which trees grow by arrival time."""
 
-_SHARE_GROWN = 0.7
+_SHARE_GROWN = 0.6
 """Part of the time after which no more trees grow by arrival time."""
 
 _ORDERED = 3
@@ -57,7 +57,7 @@ _SHARE_OF_ORDER, _SHARE_BY_TIME, _SECONDS = 0.25, 0.7, 20.0
 """Parts of the time, first for ordering chunks, then for the comparison, which has these seconds
 without a limit.  The remainder is for simulating the points."""
 
-_UNITS, _PART = 3.0, 0.5
+_UNITS, _PART = 3.0, 0.65
 """Units of work for the comparison, and part of all the work, at least."""
 
 
