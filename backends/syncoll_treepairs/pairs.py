@@ -1,6 +1,6 @@
 """Ways to sum one chunk: a forest into a core, the core's exchange, and a forest out of it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from syncoll.packing.network import Links
 from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.sum_programs import SumPrograms, is_small
 
 TIES = 1000 * TINY
 """Random prices relative to the mean, which break ties and make every send cost something."""
@@ -26,6 +27,10 @@ _MOST_EXCHANGE = 4
 
 _MOST_FIXED = MOST_CELLS >> 4
 """Most sends of all pairs whose core is all nodes; at least one pair is made."""
+
+_PROGRAMS, _FRUITLESS = 4, 4
+"""Programs of sums in a turn, and turns without a gain after which they end; row
+mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
 
 _NOISE = 0.1
 """Mean random change of the estimated costs that rank cores; row a100(boxes=2) of
@@ -82,7 +87,7 @@ class Pair:
             now = np.flatnonzero(steps == step)
             if packed is None or not exchange[now[0]]:
                 carried[now] = held[ends[links[now], 0]]
-            elif step == self.after - self.core.steps:
+            elif not exchange[: now[0]].any():
                 bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=exchange.sum() * nodes)
                 of = bits.reshape(-1, nodes).astype(np.float32)
                 carried[exchange] = of @ held.astype(np.float32) > 0
@@ -98,6 +103,7 @@ class PairFinder:
 
     Attributes:
         fixed: pairs whose core is all nodes; they need no trees.
+        sums_wait: whether programs of sums are worth it and did not begin.
     """
 
     def __init__(self, network: AllreduceNetwork, steps: int, random: np.random.Generator) -> None:
@@ -129,6 +135,10 @@ class PairFinder:
         self._into: dict[int, IntArray] = {}
         self._out: dict[int, IntArray] = {}
         self._turn = 0
+        shallow = steps <= 2 * int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
+        self._sums: SumPrograms | None = None
+        self.sums_wait = shallow and is_small(network.topology, steps)
+        self._sums_left, self._paid = 0, np.inf
 
     @property
     def feasible(self) -> bool:
@@ -155,7 +165,26 @@ class PairFinder:
                 if cost < pays[0] * (1 - TINY):
                     found.append((0, pair))
         self._turn += 1
+        if self._sums_left and shared[0]:
+            self._sums_left -= 1
+            if pays[0] < self._paid * (1 - _TUNING.gain):
+                self._sums_left, self._paid = _FRUITLESS, float(pays[0])
+            found += self._summed(on_links, shared[0], pays[0], until)
         return found, np.array([least])
+
+    def begin_sums(self) -> None:
+        """Programs of sums begin."""
+        self.sums_wait, self._sums_left = False, _FRUITLESS
+
+    def _summed(
+        self, prices: FloatArray, shared: Sequence[Pair], pays: float, until: Deadline
+    ) -> Iterator[tuple[int, Pair]]:
+        """Pairs of all nodes that cost less than a chunk pays, next to some that are in use."""
+        self._sums = self._sums or SumPrograms(self.network.topology, self.steps)
+        for i in self._random.integers(len(shared), size=_PROGRAMS).tolist():
+            core = None if until.passed else self._sums.improved(shared[i], prices, self._random)
+            if core and sum(prices[send] for send in core.sends) < pays * (1 - TINY):
+                yield 0, Pair(core.sends, core, self.steps)
 
     def _looked_at(self, most: int) -> list[IntArray]:
         """The most promising choices, grouped by the start and the duration of their exchange."""
@@ -286,10 +315,21 @@ class PairPacking(AllreducePacking):
     def __init__(self, network: AllreduceNetwork, steps: int, pairs: Iterable[Pair] = ()) -> None:
         finder = PairFinder(network, steps, np.random.default_rng(steps))
         super().__init__(network, steps, finder, _TUNING)
+        self._finder = finder
         for pair in (*finder.fixed, *pairs):
             if pair.sends[-1][0] < steps:
                 self.add(0, pair)
         self.feasible = finder.feasible
+
+    @property
+    def sums_wait(self) -> bool:
+        """See `PairFinder`."""
+        return self._finder.sums_wait
+
+    def begin_sums(self) -> None:
+        """Looks for sums that meet on the way, too; that takes long."""
+        self._finder.begin_sums()
+        self.rested, self._last_fall = False, (self._turn, self.value)
 
     def begin(self, steps: int) -> list[Pair]:
         """Pairs for a packing in more steps: pairs with a share, at several later times."""

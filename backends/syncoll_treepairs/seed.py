@@ -251,6 +251,8 @@ class _Run:
         steps, stride = self.least_steps, 1
         links = len(self.network.topology.links)
         while steps <= self.most_steps and links * steps**2 <= MOST_ENDS:
+            if steps >= 2 * self.least_steps:
+                yield from [s for s, p in self.packings.items() if p.sums_wait]
             yield steps
             if not large and steps == self.least_steps and not self.grid.columns:
                 yield 0
@@ -272,9 +274,12 @@ class _Run:
         """Whether more time may improve a packing or its rounding."""
         packing, known = self.packings[steps], self._known(steps)
         worth = known is None or packing.value < float(known) * (1 - _WORTH)
-        return (worth and self._dealt.get(steps, 0) < _DEALS) or not packing.rested
+        more = packing.sums_wait or not packing.rested
+        return more or (worth and self._dealt.get(steps, 0) < _DEALS)
 
     def _left(self, steps: int) -> float:
+        if self.packings[steps].sums_wait:
+            return np.inf
         known, value = self._known(steps), self.packings[steps].value
         gap = np.inf if known is None or np.isinf(value) else float(known) / value
         return gap / (1 + self._dealt.get(steps, 0))
@@ -295,6 +300,8 @@ class _Run:
             if not packing.feasible:
                 packing.rested = True
                 return
+        elif packing.sums_wait:
+            packing.begin_sums()
         part = self.turn.part(_SHARE, _LEAST_SECONDS)
         while not packing.rested and not part.passed:
             packing.improve(self.turn.until)

@@ -126,20 +126,28 @@ class SendPrograms(ABC, Generic[C]):
         known: Sequence[C],
         seconds: float,
     ) -> tuple[list[C], bool]:
-        from ortools.sat.python import cp_model
-
-        solver = cp_model.CpSolver()
-        limit_cp_sat(solver.parameters, seconds, _SLOWEST)
-        status = solver.solve(model)
-        own = _UNITS_PER_VARIABLE * len(model.proto.variables)
-        took(own + solver.response_proto.deterministic_time / TICKS_PER_UNIT)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return list(known), status == cp_model.INFEASIBLE
+        solver, proved = run_counted(model, seconds)
+        if solver is None:
+            return list(known), proved
         found = [
             chunk.column([send for send, one in chunk.sends.items() if solver.value(one)])
             for chunk in chunks
         ]
-        return found, status == cp_model.OPTIMAL
+        return found, proved
+
+
+def run_counted(model: cp_model.CpModel, seconds: float) -> tuple[cp_model.CpSolver | None, bool]:
+    """A solver with a solution after `seconds` of work at most, or None; and whether it is proved
+    to be the best, or that none exists."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    limit_cp_sat(solver.parameters, seconds, _SLOWEST)
+    status = solver.solve(model)
+    own = _UNITS_PER_VARIABLE * len(model.proto.variables)
+    took(own + solver.response_proto.deterministic_time / TICKS_PER_UNIT)
+    has_one = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    return solver if has_one else None, status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
 
 
 def forest_sends(

@@ -77,6 +77,31 @@ def test_known_costs_are_found(network: str, least: dict[int, Fraction]) -> None
         assert min(c for s, c in costs.items() if s <= steps) == cost, steps
 
 
+def test_sums_meet_on_the_way_in_few_steps() -> None:
+    """In as many steps as the diameter, exchanges along shortest-path trees cost 4 rounds a chunk;
+    a machine that is no product has cheaper sums, and all of them are algorithms."""
+    edges = [(0, 7), (0, 3), (1, 2), (1, 3), (2, 6), (2, 7), (3, 6), (4, 5), (4, 6), (5, 7)]
+    links = {(a, b): 1 for x, y in edges for a, b in ((x, y), (y, x))}
+    topology = Topology.from_links("eight nodes", 8, links)
+    network = AllreduceNetwork(topology, NEVER.working(1), 1)
+    steps = int(topology.distances.max())
+    packing = PairPacking(network, steps)
+    packing.improve(NEVER)
+    before = packing.value
+    packing.begin_sums()
+    while not packing.rested:
+        packing.improve(NEVER)
+    assert packing.value <= 0.8 * before
+    dealt = deal(packing, 64, None, NEVER.working(1))
+    assert dealt is not None
+    allreduce = SPECS.collective("allreduce")
+    verified([Proposal(dealt.chunks, algorithm_of(network, dealt), "")], topology, allreduce)
+    nodes = tuple(range(8))
+    shape = ChunkClasses(1, [ChunkClass(nodes, nodes, 1)], combining=True)
+    bound = combining_rounds_bound(topology, shape, steps, seconds=2.0)
+    assert dealt.bandwidth >= bound.rounds
+
+
 def test_no_packing_costs_less_than_the_bound() -> None:
     """On random machines, with links of several bandwidths."""
     met = 0
