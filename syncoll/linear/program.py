@@ -370,7 +370,8 @@ class ProgramRows:
         return np.arange(self.num_rows - count, self.num_rows)
 
     def add(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1.0) -> None:
-        """Adds entries, whose rows, columns and values are broadcast; no position twice."""
+        """Adds entries, whose rows, columns and values are broadcast; no position twice.  The
+        arrays must not change before `program`."""
         shape = np.shape(rows)
         if shape == np.shape(columns) and not np.ndim(values):  # much faster
             values = np.full(shape, values)

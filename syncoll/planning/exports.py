@@ -150,19 +150,18 @@ def export_plan(
         limits = [one.max_bytes for one in counts.values() if one is not None]
         chosen, beyond = _up_to(_chosen(plan), max(limits, default=UNLIMITED))
         usable = _usable(chosen, counts)
-        chosen = [part for one in usable for part in _parts(one, counts[id(one[0])], small)]
-        ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
+        parts = [part for one in usable for part in _parts(one, counts[id(one[0])], small)]
+        chosen, exports = [part for part, _ in parts], list[PlannedExport]()
+        ranges = Counter(id(one) for one, _, _ in chosen)
         interrupted = False
         try:
-            for one, least, most in tracked(chosen, lambda each: f"exporting {each[0].where}"):
+            for part, until in tracked(parts, lambda each: f"exporting {each[0][0].where}"):
+                one, least, most = part
                 name = label(one, one.instance.collective, in_place=in_place)
                 if ranges[id(one)] > 1:
                     name = f"{name}-from-{least}"
                 key = (id(one), least, name, most)
                 if key not in done:
-                    until = None
-                    if small is not None:
-                        until = most if most is not None and small(one, most) else 0
                     about: dict[str, Any] = {"min_bytes": least, "max_bytes": most, "small": until}
                     request = request_of(one, in_place=in_place, name=name, **about)
                     handed = export_verified(record, request, options)
@@ -253,18 +252,25 @@ def _usable(
     return kept or chosen
 
 
-def _parts(chosen: _Chosen, counts: ExportCounts | None, small: _IsSmall | None) -> list[_Chosen]:
-    """A range, divided if small messages in it have a file of their own."""
+def _parts(
+    chosen: _Chosen, counts: ExportCounts | None, small: _IsSmall | None
+) -> list[tuple[_Chosen, int | None]]:
+    """A range, divided if small messages in it have a file of their own; each with the largest
+    small message, if `small` says so."""
     one, least, most = chosen
     if counts is None or not counts.small:
-        return [chosen]
+        return [(chosen, None)]
     until = counts.small
     if small is not None:
         every = range(least, _MOST_SMALL if most is None else most + 1)
         until = least - 1 + bisect_left(every, True, key=lambda size: not small(one, size))
-    if max(least, counts.multiple_of, counts.min_bytes) > until or (most or until + 1) <= until:
-        return [chosen]
-    return [(one, least, until), (one, until + 1, most)]
+    known = small is not None
+    if max(least, counts.multiple_of, counts.min_bytes) > until:
+        return [(chosen, 0 if known else None)]
+    if most is not None and most <= until:
+        return [(chosen, most if known else None)]
+    both = (one, least, until), (one, until + 1, most)
+    return [(both[0], until if known else None), (both[1], 0 if known else None)]
 
 
 def _up_to(

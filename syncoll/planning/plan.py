@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from math import ceil
+from math import ceil, isqrt
 from typing import Literal
 
 from syncoll.arrays import BoolArray
@@ -322,7 +322,7 @@ def plan_sizes(
     """Chooses the fastest algorithm for each size of a message, by `simulated` times for some L or
     by the model.  Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
     Reproducible algorithms have one association, chosen for some `sizes` of messages.  Algorithms
-    are left out, the ones of most chunks first, as long as no size takes longer by more than a
+    are left out, the ones of most chunks first, as long as sizes take longer by at most a
     share `tolerance`.  Raises `UsageError` if there are no algorithms."""
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
@@ -346,15 +346,15 @@ def plan_sizes(
 
 
 def _enough(plan: Plan, again: Callable[..., Plan], tolerance: Fraction) -> Plan:
-    """A plan without the algorithms that it can do without; sizes at which the fastest changes are
-    looked at, since times are nearly straight lines between them."""
+    """A plan without the algorithms that it can do without at sizes of half powers of two, and
+    where the fastest changes: times are nearly straight lines between them."""
     best = dict.fromkeys(one.algorithm for one in plan.ranges)
     far = [one for one in plan.never_best if not one.slower or one.slower > 1 + tolerance]
     near = [*best, *(one.algorithm for one in plan.never_best if one not in far)]
     near.sort(key=lambda one: (one.chunks, one.algorithm.num_sends))
     times: dict[Fraction, tuple[Fraction, ...]] = {}
-    kept = plan
-    while new := [x for x in (Fraction(1), *kept.crossovers, Fraction(FAR)) if x not in times]:
+    kept, known = plan, [1, *(isqrt(1 << bits) for bits in range(20, 64)), FAR]
+    while new := [x for x in {*map(Fraction, known), *kept.crossovers} if x not in times]:
         rows = zip(*(plan.curve(one, new) for one in near), strict=True)
         times |= zip(new, rows, strict=True)
         numbers = enough(times.values(), tolerance)

@@ -219,6 +219,8 @@ class Runtime:
         default; itself without one."""
         options = {**{one.name: one.default for one in known}, **options}
         packets = {"yes": PACKETS, "no": "Simple"}.get(str(options.get("packets")))
+        if options.get("channel") == "switch":  # switches send no packets
+            packets = "Simple"
         name = options.get("proto", packets)
         chosen = tuple(one for one in self.protocols if one.name == name)
         return replace(self, protocols=chosen) if chosen else self

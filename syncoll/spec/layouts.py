@@ -30,8 +30,9 @@ def parsed_layout(text: str, name: str, fail: Fail) -> Matrix:
     the position of it."""
     try:
         document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise fail(f"not JSON: {error.msg}", f"a layout, {_FORM}", error.pos) from None
+    except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
+        why, at = getattr(error, "msg", error), getattr(error, "pos", 0)
+        raise fail(f"not JSON: {why}", f"a layout, {_FORM}", at) from None
     return Matrix.of(layout_rows(document, fail), f'"{name}"')
 
 

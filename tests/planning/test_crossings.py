@@ -153,6 +153,16 @@ def test_algorithms_of_many_chunks_are_left_out(make: Make, seed: int) -> None:
     assert {one.algorithm for one in few.ranges} <= set(rest)
 
 
+def test_a_bend_between_crossovers_is_seen(make: Make) -> None:
+    """The simpler one is as fast for small and large sizes, and slower by 6 % between."""
+    algorithms, model = make([(1, 60, 1), (2, 9, 6)]), CostModel(Fraction(1), Fraction(1))
+    lines = [[(100, Fraction(0)), (more, Fraction(1, 10**3))] for more in (6, 0)]
+    plan = plan_sizes(algorithms, model, Curves(algorithms, lines), tolerance=Fraction(1, 50))
+    for size in range(10**4, 10**6, 10**4):
+        least = min(plan.seconds(one, size) for one in algorithms)
+        assert plan.seconds(plan.best(size).algorithm, size) <= Fraction(103, 100) * least
+
+
 def test_the_simpler_of_two_takes_part(make: Make) -> None:
     """Fewer chunks count, not fewer steps."""
     algorithms, model = (

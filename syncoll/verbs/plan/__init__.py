@@ -24,11 +24,11 @@ the message in algbw, message over time.  L is the data of one node, C chunks of
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --to msccl-xml --dialect rccl -o planned
 
 -o makes a folder: index.json, and in algorithms/ an export of each algorithm that is the best for
-some message, for these sizes and no others.  Algorithms of many chunks are left out as long as no
-message takes over 2 % longer.  Ranges touch, the first begins at 0 and the last has no end, or ends
-at the runtime's own limit, as a note then says.  Each export is verified, written, read back by the
-checker of the format and executed; the folder appears with all of them or not at all.  After Ctrl-C
-the folder has the finished exports.
+some message, for these sizes and no others.  Algorithms of many chunks are left out as long as
+messages take at most 2 % longer.  Ranges touch, the first begins at 0 and the last has no end, or
+ends at the runtime's own limit, as a note then says.  Each export is verified, written, read back
+by the checker of the format and executed; the folder appears with all of them or not at all.  After
+Ctrl-C the folder has the finished exports.
 """
 
 from __future__ import annotations
@@ -114,8 +114,9 @@ def plan(
         to: format of the exports, such as ``mscclpp`` or ``msccl-xml``; None for no exports.
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
-        tolerance: algorithms are left out, the ones of most chunks first, as long as no message
-            takes longer by more than this share; None for 2 % with exports, and else 0.
+        tolerance: algorithms are left out, the ones of most chunks first, as long as messages take
+            longer by at most this share, seen at sizes a factor of 1.4 apart; None for 2 % with
+            exports, and else 0.
         options: of the exporter, by name.
         algorithms: verified algorithms to choose from, without others; None for the frontier's and
             classics.
