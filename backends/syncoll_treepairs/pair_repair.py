@@ -5,7 +5,7 @@ at random; the program chooses the forests into the core and out of it.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,10 @@ class PairRepair(SendPrograms[Pair]):
     Args:
         pairs: at least one; their cores and exchanges are tried.
     """
+
+    at_once: ClassVar[int] = 4
+    """The oracle of pairs sees few pairs, and programs find more (torus(4,4) in
+    `benchmarks/deployable.py`)."""
 
     def __init__(self, network: AllreduceNetwork, steps: int, pairs: Sequence[Pair]) -> None:
         super().__init__(network, len(network.topology.links), steps)

@@ -243,7 +243,8 @@ class FewChunks(Generic[C]):
         until = yield
         now, size, exact = self._best[units].copied(), _FIRST, self._repair.variables <= _VARIABLES
         load, rounds = now.load, rounds.copy()
-        weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), _SWEEPS
+        first = 0 if exact and len(now.columns) <= self._repair.at_once else _SWEEPS
+        weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), first
         while rounds.sum() <= most:
             room = self._room(rounds)
             over = np.maximum(0, load - room)
@@ -262,7 +263,7 @@ class FewChunks(Generic[C]):
             if not exact or fruitless >= _FRUITLESS + _LAST // int(over.sum()):
                 step, more = self._raise(rounds, (over * weights).astype(np.float64), whole)
                 rounds[step] += more
-                fruitless, least, sweeps = 0, int(over.sum()), _SWEEPS
+                fruitless, least, sweeps = 0, int(over.sum()), first
                 continue
             which, size = self._drawn(now, over > 0, size)
             others = load - now.loads[which].sum(axis=0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, ClassVar, Generic
 
 import numpy as np
 
@@ -62,7 +62,10 @@ class SendPrograms(ABC, Generic[C]):
 
     Attributes:
         variables: the size of a program for each chunk.
+        at_once: most chunks that programs replace before an oracle reroutes them.
     """
+
+    at_once: ClassVar[int] = 0
 
     def __init__(self, network: OrbitNetwork, links: int, steps: int) -> None:
         self.network, self.steps = network, steps
