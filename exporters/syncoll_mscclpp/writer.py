@@ -150,15 +150,17 @@ def _by_channels(request: ExportRequest, channels: Channels, options: Options) -
         lowered = lower(cut.streams.request, layout=cut.streams.layout, zero_copy=True)
         return program_of(lowered, cut, channels.kind, most)
 
-    small = SMALL if request.small is None else request.small
+    small, why = SMALL if request.small is None else request.small, tuple[str, ...]()
     if wanted == "yes" or (wanted == "auto" and request.max_bytes <= small):
         try:
             return first_that_fits(cuts_of(streams, alignment), by_packets)
-        except ExportError:
+        except ExportError as error:
             if wanted == "yes":
                 raise
+            why = (f"by signals, because packets do not fit: {error}",)
     cuts = chain(cuts_of_more(streams, most, alignment), cuts_of(streams, alignment))
-    return first_that_fits(cuts, by_signals)
+    program = first_that_fits(cuts, by_signals)
+    return replace(program, notes=(*why, *program.notes))
 
 
 def _require_options(options: Options) -> None:

@@ -256,7 +256,7 @@ def _parts(
     chosen: _Chosen, counts: ExportCounts | None, small: _IsSmall | None
 ) -> list[tuple[_Chosen, int | None]]:
     """A range, divided if small messages in it have a file of their own; each with the largest
-    small message, if `small` says so."""
+    small message, if the format has a protocol for them."""
     one, least, most = chosen
     if counts is None or not counts.small:
         return [(chosen, None)]
@@ -264,13 +264,9 @@ def _parts(
     if small is not None:
         every = range(least, _MOST_SMALL if most is None else most + 1)
         until = least - 1 + bisect_left(every, True, key=lambda size: not small(one, size))
-    known = small is not None
-    if max(least, counts.multiple_of, counts.min_bytes) > until:
-        return [(chosen, 0 if known else None)]
-    if most is not None and most <= until:
-        return [(chosen, most if known else None)]
-    both = (one, least, until), (one, until + 1, most)
-    return [(both[0], until if known else None), (both[1], 0 if known else None)]
+    if max(least, counts.multiple_of, counts.min_bytes) > until or (most or until + 1) <= until:
+        return [(chosen, until)]
+    return [((one, least, until), until), ((one, until + 1, most), until)]
 
 
 def _up_to(

@@ -226,7 +226,7 @@ class _Race:
 
     def arrive(self, collective: Collective, number: int, tried: Sequence[int]) -> int:
         """Tries trees by arrival time for a size, in smaller and smaller chunks, and returns the
-        multiple of the fewest chunks for the fastest ones.
+        last multiple of the fewest chunks that gained time, or else the first.
 
         Args:
             tried: such multiples, ascending; after one that gains nothing no more are tried.
