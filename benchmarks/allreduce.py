@@ -148,11 +148,7 @@ def main() -> None:
 
 
 def machines(
-    page: Page,
-    names: Sequence[str],
-    seconds: float,
-    before: dict[str, Costs],
-    other: str | None,
+    page: Page, names: Sequence[str], seconds: float, before: dict[str, Costs], other: str | None
 ) -> None:
     """The table of machines, and that of their first S."""
     page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap "

@@ -32,7 +32,7 @@ from syncoll_classics.bigraph import numbered_bigraph, rank_mapping
 from syncoll_classics.exchanges import doubling_peers, exchange
 from tests.oracles.fabrics import a100, bigraph
 
-IntArray = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 COSTS = ("ring(8)", "dgx1", "hypercube(4)", "torus(4,4)", "mesh(4,4)", "hub(16)", "a100(boxes=2)")
 
@@ -61,10 +61,7 @@ def proposals(
         seconds = time.perf_counter() - began
         algorithm = proposal.algorithm
         instance = collective.instantiate(
-            topology,
-            chunks=proposal.chunks,
-            steps=algorithm.steps,
-            rounds=algorithm.rounds,
+            topology, chunks=proposal.chunks, steps=algorithm.steps, rounds=algorithm.rounds
         )
         require_valid(instance, algorithm)
         yield proposal, instance, seconds
@@ -139,7 +136,7 @@ def textbook(specs: SpecLibrary) -> None:
         line("double_binary_tree", "broadcast", f"hub({nodes})", (steps, 2 * steps, 32))
 
 
-def step_loads(fabric: Fabric, ranks: IntArray | None) -> list[Fraction]:
+def step_loads(fabric: Fabric, ranks: Ints | None) -> list[Fraction]:
     """The load of the fullest link of each step of recursive doubling, in links' chunks."""
     digits = fabric.num_nodes.bit_length() - 1
     way = exchange(doubling_peers(list(range(digits)), ranks))

@@ -25,15 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import pareto, process
-from benchmarks.tables import (
-    Page,
-    add_options,
-    add_rows,
-    is_asked,
-    least_proved,
-    made_at,
-    mean,
-)
+from benchmarks.tables import Page, add_options, add_rows, is_asked, least_proved, made_at, mean
 from syncoll.documents import read_file
 from syncoll.documents.atomic import write_atomically
 from syncoll.results import Frontier
@@ -216,12 +208,7 @@ def main() -> None:
         name = f"{topology} {collective}"
         then = before.get(name)
         case = measured(
-            topology,
-            collective,
-            limits,
-            arguments.time_limit,
-            then,
-            limited_only=arguments.limited,
+            topology, collective, limits, arguments.time_limit, then, limited_only=arguments.limited
         )
         cases[name] = case
         page.say(*lines(name, case, then))

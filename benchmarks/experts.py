@@ -23,7 +23,7 @@ import numpy as np
 
 import syncoll
 from benchmarks.tables import Page, add_options, made_at
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.bounding.at_once import bound_at_once
 from syncoll.certificates.chunk_classes import ChunkClasses
 from syncoll.deadline import NEVER
@@ -58,7 +58,7 @@ def main() -> None:
         page.write(None)
 
 
-def routing(kind: str, ranks: int, experts: int, tokens: int) -> IntArray:
+def routing(kind: str, ranks: int, experts: int, tokens: int) -> Ints:
     """``[tokens, 9]``: the rank of each token, and its 8 experts."""
     drawn = np.random.default_rng(ranks + experts)
     liked = drawn.permutation((1.0 + np.arange(experts)) ** -(kind == "zipf"))
@@ -104,7 +104,7 @@ def lower_bound(topology: syncoll.Topology, collective: syncoll.Collective) -> F
     return bound_at_once(topology, ChunkClasses.of(table, 1)).rounds
 
 
-def crossing(needed: BoolArray, rank: IntArray, size: int) -> int:
+def crossing(needed: Bools, rank: Ints, size: int) -> int:
     """The tokens that cross to other boxes, once for each group of `size` ranks of a box."""
     boxes = needed.shape[1] // 8
     groups = needed.reshape(len(needed), boxes, 8 // size, size).any(axis=3).sum(axis=2)

@@ -113,11 +113,7 @@ def measure(
         began = time.perf_counter()
         checked = check_claims(read_file(file).claims())
         return Run(
-            topology,
-            checked.frontier,
-            len(checked.on_word),
-            wall,
-            time.perf_counter() - began,
+            topology, checked.frontier, len(checked.on_word), wall, time.perf_counter() - began
         )
 
 

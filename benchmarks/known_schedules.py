@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tables import Page
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.documents import StoredAlgorithm
 from syncoll.measuring import least_squares
 from syncoll.planning import message_of_collective
@@ -70,8 +70,8 @@ class Program:
     share: float
     blocks: float
     ring: bool
-    sizes: FloatArray
-    seconds: FloatArray
+    sizes: Floats
+    seconds: Floats
 
 
 @cache
@@ -138,10 +138,10 @@ def programs() -> list[Program]:
     return found
 
 
-def seconds(one: Program, costs: FloatArray) -> FloatArray:
+def seconds(one: Program, costs: Floats) -> Floats:
     """The times of a program with some costs."""
     call, hop, rate, share, step, sums = costs.tolist()
-    found: FloatArray = (
+    found: Floats = (
         call + one.hops * hop + one.sizes * one.share / min(one.blocks * rate, share * LINK)
     )
     if one.collective == "allreduce":
@@ -149,15 +149,13 @@ def seconds(one: Program, costs: FloatArray) -> FloatArray:
     return found
 
 
-def errors(each: Sequence[Program], costs: FloatArray) -> FloatArray:
+def errors(each: Sequence[Program], costs: Floats) -> Floats:
     """|time / measured time - 1| of all rows."""
-    found: FloatArray = np.concatenate(
-        [np.abs(seconds(one, costs) / one.seconds - 1) for one in each]
-    )
+    found: Floats = np.concatenate([np.abs(seconds(one, costs) / one.seconds - 1) for one in each])
     return found
 
 
-def simulated(one: Program) -> FloatArray:
+def simulated(one: Program) -> Floats:
     """The times of a program by simulation, with the runtime `msccl` and the blocks at work."""
     session = Session()
     machine = f"{HERE / 'machines.syncoll'}:ring_of_mi300x" if one.ring else "mi300x"
@@ -178,16 +176,16 @@ def simulated(one: Program) -> FloatArray:
     return np.array([float(x) for x in found])
 
 
-def fitted(each: Sequence[Program], protocol: str) -> FloatArray:
+def fitted(each: Sequence[Program], protocol: str) -> Floats:
     """The costs that explain some programs best."""
     start = np.array(START[protocol])
 
-    def distances(factors: FloatArray) -> FloatArray:
+    def distances(factors: Floats) -> Floats:
         costs = start * np.exp(factors)
         away = np.concatenate([np.log(seconds(one, costs) / one.seconds) for one in each]) / NOISE
         return np.concatenate([np.sqrt(2 * (np.sqrt(1 + away**2) - 1)), factors / USUAL])
 
-    found: FloatArray = start * np.exp(least_squares(distances, np.zeros(len(start))))
+    found: Floats = start * np.exp(least_squares(distances, np.zeros(len(start))))
     return found
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.known_schedules import known_schedules
 from benchmarks.tables import RESULTS, Page, made_at
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.documents import StoredAlgorithm
 from syncoll.documents.atomic import write_atomically
 from syncoll.measuring import Sample, Way, decade_of, fitted, predicted
@@ -152,18 +152,18 @@ def samples_of(table: Table) -> list[Sample]:
     return [Sample(size, us / 1e6, ways, kind, gpus, table.id) for size, us in table.rows]
 
 
-def errors(one: Runtime, samples: Sequence[Sample]) -> FloatArray:
+def errors(one: Runtime, samples: Sequence[Sample]) -> Floats:
     """|time / measured time - 1| of each row."""
     return away(predicted(one, samples), samples)
 
 
-def away(times: FloatArray, samples: Sequence[Sample]) -> FloatArray:
+def away(times: Floats, samples: Sequence[Sample]) -> Floats:
     """|time / measured time - 1| of each time."""
-    found: FloatArray = np.abs(times / np.array([x.seconds for x in samples]) - 1)
+    found: Floats = np.abs(times / np.array([x.seconds for x in samples]) - 1)
     return found
 
 
-def idealised(table: Table) -> FloatArray:
+def idealised(table: Table) -> Floats:
     """The errors of the better of ring and double binary tree, or of direct sends, without a
     library's costs."""
     samples = samples_of(table)
@@ -193,7 +193,7 @@ def three_rows(samples: Sequence[Sample]) -> list[int]:
     return [count // 8, count // 2, count - 1 - count // 8]
 
 
-Errors = dict[str, FloatArray]
+Errors = dict[str, Floats]
 """The errors of each table, by its name."""
 
 

@@ -101,26 +101,14 @@ def _as_asked(
 
     def ask(solver: Solver, seconds: float) -> Solution:
         return solve_one(
-            solver,
-            topology,
-            what,
-            chunks=chunks,
-            steps=steps,
-            rounds=rounds,
-            seconds=seconds,
+            solver, topology, what, chunks=chunks, steps=steps, rounds=rounds, seconds=seconds
         )
 
     return Case("paper", name, collective, chunks, steps, rounds, ask)
 
 
 def _as_it_stands(
-    specs: SpecLibrary,
-    group: str,
-    name: str,
-    collective: str,
-    chunks: int,
-    steps: int,
-    rounds: int,
+    specs: SpecLibrary, group: str, name: str, collective: str, chunks: int, steps: int, rounds: int
 ) -> Case:
     instance = specs.collective(collective).instantiate(
         as_topology(specs.topology(name)), chunks=chunks, steps=steps, rounds=rounds

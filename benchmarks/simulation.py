@@ -23,13 +23,7 @@ from syncoll.planning import unit_bandwidth
 from syncoll.plugins import resolve_options
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.session import Session
-from syncoll.simulating import (
-    Semantics,
-    Sharing,
-    SimulatedSeconds,
-    Timing,
-    physical_network,
-)
+from syncoll.simulating import Semantics, Sharing, SimulatedSeconds, Timing, physical_network
 
 ALPHA, BETA = Fraction(1, 10**6), Fraction(25 * 10**9)
 SPEED = (
@@ -108,10 +102,7 @@ def cases(count: int) -> None:
             "monotone in latency, bandwidth and size",
             checks.test_a_slower_network_makes_no_send_earlier,
         ),
-        (
-            "fair rates follow the definition",
-            checks.test_fair_rates_match_the_definition,
-        ),
+        ("fair rates follow the definition", checks.test_fair_rates_match_the_definition),
         (
             "every send flows at its fair rate all the time",
             checks.test_each_send_flows_at_its_fair_rate_all_the_time,

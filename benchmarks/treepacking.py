@@ -25,7 +25,7 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.tables import made_at
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
@@ -109,16 +109,12 @@ class SwitchTrees:
         self._graph.add_edges_from((u, v, {"link": i}) for i, (u, v) in enumerate(self.ends))
         self._random = np.random.default_rng(7)
 
-    def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
+    def load(self, links: Ints, steps: Ints, count: int) -> Ints:
         return np.bincount(links, minlength=len(self.ends))[:, None]
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[TimedTree]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[TimedTree]], until: Deadline
+    ) -> tuple[list[tuple[int, TimedTree]], Floats]:
         found, raised = [], np.zeros(len(self.ends))
         for turn in range(_TREES):
             noise = self._random.random(len(self.ends)) if turn else 0.0
@@ -127,7 +123,7 @@ class SwitchTrees:
             found.append((0, tree))
         return found, np.array([prices[found[0][1].links, 0].sum()])
 
-    def _cheapest(self, costs: FloatArray) -> TimedTree:
+    def _cheapest(self, costs: Floats) -> TimedTree:
         costs = costs + self._fewest * 100 * costs.max()
         price = costs.tolist()
         found: Any = nx.multi_source_dijkstra(

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 KeyArray = npt.NDArray[np.uint64]
 NarrowArray = npt.NDArray[np.int32]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -27,7 +27,7 @@ def is_frozen(array: npt.NDArray[Any]) -> bool:
     )
 
 
-def in_words(rows: BoolArray) -> KeyArray:
+def in_words(rows: Bools) -> KeyArray:
     """Rows ``[N, P]`` as bits of words ``[N, W]``."""
     packed = np.packbits(rows, axis=1, bitorder="little")
     padded = np.zeros((len(rows), -(-rows.shape[1] // 64) * 8), dtype=np.uint8)
@@ -35,7 +35,7 @@ def in_words(rows: BoolArray) -> KeyArray:
     return padded.view(np.uint64)
 
 
-def from_words(words: KeyArray, width: int) -> BoolArray:
+def from_words(words: KeyArray, width: int) -> Bools:
     """The rows ``[N, P]`` of `in_words`, for P = `width`, read-only."""
     bits = np.unpackbits(words.view(np.uint8), axis=1, count=width, bitorder="little")
     return frozen(frozen(bits).view(bool))

@@ -20,7 +20,7 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll_bfb.sharing import Reception, StepChunks
 
@@ -57,7 +57,7 @@ class SeparateStep:
             rounds = one.least_rounds(each, rounds)
         return StepChunks(np.zeros(0, dtype=np.int64), rounds)
 
-    def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
+    def deal(self, chunks: StepChunks, each: int) -> list[Ints]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""
         return [one.deal(each, chunks.rounds) for one in self._arrivals]
 
@@ -74,14 +74,14 @@ class NodeArrivals:
     total: Fraction | None
 
     @cached_property
-    def masks(self) -> IntArray:
+    def masks(self) -> Ints:
         """``[n]``: bit j is set if the chunks of the source may come over link j."""
         usable = self.reception.usable
-        masks: IntArray = (usable.astype(np.int64) << np.arange(usable.shape[1])).sum(axis=1)
+        masks: Ints = (usable.astype(np.int64) << np.arange(usable.shape[1])).sum(axis=1)
         return masks
 
     @cached_property
-    def _within(self) -> IntArray:
+    def _within(self) -> Ints:
         """``[2^d]``: for each set of links, the number of sources that may use only these."""
         within = np.bincount(self.masks, minlength=1 << len(self.rates)).astype(np.int64)
         for bit in range(len(self.rates)):
@@ -117,7 +117,7 @@ class NodeArrivals:
             rounds += 1
         return rounds
 
-    def deal(self, chunks: int, rounds: int) -> IntArray:
+    def deal(self, chunks: int, rounds: int) -> Ints:
         """``[n, C]``: the node that sends each chunk, in at least the fewest rounds."""
         from ortools.graph.python import max_flow
 

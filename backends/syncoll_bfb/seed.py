@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, Topology
@@ -114,7 +114,7 @@ class BreadthFirstSeed(ResumingSeed):
                 return
             made += shared
         for choice in choices(made, weight, times, until, exact=rates is not None):
-            sent: list[tuple[Reception, IntArray]] = []
+            sent: list[tuple[Reception, Ints]] = []
             for step, some, whole in zip(made, together, choice.dealt, strict=True):
                 sent += zip(some, step.deal(whole, choice.times * weight), strict=True)
             chunks = choice.times * least
@@ -150,7 +150,7 @@ def _algorithm(
     topology: Topology,
     collective: Collective,
     group: FreeGroup,
-    sent: list[tuple[Reception, IntArray]],
+    sent: list[tuple[Reception, Ints]],
     chunks: int,
 ) -> Algorithm:
     """Builds the algorithm from the arrivals at one node of each orbit."""

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
@@ -56,7 +56,7 @@ _NOISE = 1e-7
 class StepChunks:
     """Chunks of each way in a step, for each variable of its program, and the step's rounds."""
 
-    amounts: IntArray
+    amounts: Ints
     rounds: int
 
 
@@ -70,8 +70,8 @@ class LinkClasses:
         rates: ``[B]``, chunks per round of these bounds.
     """
 
-    members: IntArray
-    of_link: IntArray
+    members: Ints
+    of_link: Ints
     rates: tuple[Fraction, ...]
 
     @classmethod
@@ -93,7 +93,7 @@ class SharedStep:
         self._rate = np.array([float(rate) for rate in topology_ways.rates])
         members, self._way_of_link = topology_ways.members, topology_ways.of_link
         rows: dict[bytes, int] = {}
-        ways: list[IntArray] = []
+        ways: list[Ints] = []
         self._rows = [self._rows_of(one, rows, ways) for one in receptions]
         self._count = np.bincount(np.concatenate(self._rows), minlength=len(ways))
         self._sizes = np.array([len(some) for some in ways])
@@ -105,11 +105,11 @@ class SharedStep:
                 f"{len(self._way)} ways of chunks into nodes in step {receptions[0].step} need a "
                 f"linear program of {entries} entries, more than {_MOST_ENTRIES}"
             )
-        self._members: IntArray = members
-        self.shares: FloatArray = self._count.astype(np.float64)
+        self._members: Ints = members
+        self.shares: Floats = self._count.astype(np.float64)
         self.load = 0.0
 
-    def _rows_of(self, one: "Reception", rows: dict[bytes, int], ways: list[IntArray]) -> IntArray:
+    def _rows_of(self, one: "Reception", rows: dict[bytes, int], ways: list[Ints]) -> Ints:
         """``[n]``: the row of each source; adds rows that are new."""
         row_of_kind = np.empty(len(one.kinds[0]), dtype=np.int64)
         for i, usable in enumerate(one.kinds[0]):
@@ -176,7 +176,7 @@ class SharedStep:
                 amounts = min(amounts, self._choice.solved(amounts, left), key=self._rounds)
         return StepChunks(amounts, self._rounds(amounts))
 
-    def _rounds(self, amounts: IntArray) -> int:
+    def _rounds(self, amounts: Ints) -> int:
         return rounds_of(self._rates, self._load(amounts)[:, None])
 
     @cached_property
@@ -186,7 +186,7 @@ class SharedStep:
         loads = self._members[self._way][:, :, None]
         return ColumnChoice(self._rates, counts, sizes, ways, self.shares, loads)
 
-    def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
+    def deal(self, chunks: StepChunks, each: int) -> list[Ints]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""
         ways = np.repeat(self._way, chunks.amounts)  # ordered by row
         order = np.argsort(np.concatenate(self._rows), kind="stable")
@@ -195,7 +195,7 @@ class SharedStep:
         parts = np.split(taken, np.cumsum([len(rows) for rows in self._rows])[:-1])
         return [self._senders(one, own) for one, own in zip(self.receptions, parts, strict=True)]
 
-    def _senders(self, one: "Reception", ways: IntArray) -> IntArray:
+    def _senders(self, one: "Reception", ways: Ints) -> Ints:
         """Divides the chunks of a way evenly among its usable links."""
         senders = np.empty_like(ways)
         for i, usable in enumerate(one.kinds[0]):
@@ -238,20 +238,20 @@ class Reception:
 
     node: int
     step: int
-    links: IntArray
-    senders: IntArray
-    sources: IntArray
-    usable: BoolArray
+    links: Ints
+    senders: Ints
+    sources: Ints
+    usable: Bools
 
     @cached_property
-    def kinds(self) -> tuple[BoolArray, IntArray]:
+    def kinds(self) -> tuple[Bools, Ints]:
         """The distinct rows of `usable`, and ``[n]``, the number of each source's row."""
         packed = np.packbits(self.usable, axis=1)
         _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         return self.usable[first], kind.reshape(-1)
 
 
-def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:
+def receptions(topology: Topology, group: FreeGroup, sources: Ints) -> Iterator[Reception]:
     """The receptions of each step at one node of each orbit of a group of permutations of nodes.
     Raises `ModelError` if a node is out of reach.
     """

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import OptionError
 from syncoll.model import Fabric, Topology
 
@@ -93,7 +93,7 @@ def _by_bounds(topology: Topology) -> _Joined:
     return joined
 
 
-def rank_mapping(graph: BiGraph) -> IntArray | None:
+def rank_mapping(graph: BiGraph) -> Ints | None:
     """The node of each rank; None unless switches and nodes are powers of two in number."""
     switches, each = len(graph.upper), len(graph.upper[0])
     if switches & (switches - 1) or each & (each - 1):

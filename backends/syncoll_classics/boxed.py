@@ -17,7 +17,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
 from syncoll_classics.dissemination import Dissemination
@@ -39,7 +39,7 @@ def boxes_that_sum(topology: Topology) -> Boxes:
     return found if topology.counts_copies and found and len(found[0]) > 1 else ()
 
 
-def _alike(label: IntArray) -> Boxes:
+def _alike(label: Ints) -> Boxes:
     boxes = [np.flatnonzero(label == one).tolist() for one in np.unique(label)]
     return boxes if len({len(box) for box in boxes}) == 1 else ()
 
@@ -92,7 +92,7 @@ def _path(size: int, first: int, last: int, *, zigzag: bool) -> list[int]:
     return [first, *between, last][: size if first != last else 1]
 
 
-def trees_of_boxes(topology: Topology, boxes: Boxes, *, chains: bool) -> list[IntArray]:
+def trees_of_boxes(topology: Topology, boxes: Boxes, *, chains: bool) -> list[Ints]:
     """The parents of each node, -1 for the root: for each card in the two trees of boxes, or with
     a single box in its only tree.
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.model.fabric import unreached
@@ -30,9 +30,9 @@ class ClassicDemand:
 
     collective: Collective
     chunks: int
-    sources: IntArray
-    destinations: BoolArray
-    places: IntArray
+    sources: Ints
+    destinations: Bools
+    places: Ints
 
     @property
     def num_chunks(self) -> int:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll_classics.demand import ClassicDemand
 
-Carrying = tuple[IntArray, BoolArray]
+Carrying = tuple[Ints, Bools]
 """Logical sends (chunk, source, destination, step), and the contributions in each."""
 
 
@@ -32,16 +32,16 @@ class Dissemination:
         steps: ``[source, node]``, the step of the send; -1 without a parent.
     """
 
-    parents: IntArray
-    steps: IntArray
-    _below: dict[int, BoolArray] = field(default_factory=dict, init=False, repr=False)
+    parents: Ints
+    steps: Ints
+    _below: dict[int, Bools] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def num_steps(self) -> int:
         """The steps of the slowest tree."""
         return int(self.steps.max(initial=-1)) + 1
 
-    def below(self, source: int) -> BoolArray:
+    def below(self, source: int) -> Bools:
         """``[node, node]``: whether the second is in the source's tree at or below the first."""
         if source not in self._below:
             below = self._below[source] = np.eye(len(self.parents), dtype=bool)
@@ -59,7 +59,7 @@ def logical_sends(
     interval: int = 0,
     late: bool = False,
     check: Callable[[], None] = lambda: None,
-) -> IntArray:
+) -> Ints:
     """The sends of a collective without sums, as rows (chunk, source, destination, step).
 
     Chunks of the same pre and post are assigned to the ways in turn.
@@ -115,7 +115,7 @@ def up_and_down(
     return np.concatenate([up, down]), np.concatenate([tree.below(root)[nodes], everybody])
 
 
-def exchanged(chunk: int, peers: IntArray) -> Carrying:
+def exchanged(chunk: int, peers: Ints) -> Carrying:
     """Pairs of `peers` ``[step, node]``, with no contribution in common, exchange their sums."""
     ranks = np.arange(peers.shape[1])
     parts: list[Carrying] = []

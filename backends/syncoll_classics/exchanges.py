@@ -33,12 +33,12 @@ from math import prod
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Topology
 from syncoll_classics.dissemination import Dissemination
 
 
-def exchange(peers: IntArray) -> Dissemination:
+def exchange(peers: Ints) -> Dissemination:
     """The allgather in which pairs, `peers` ``[step, node]``, exchange all that the other lacks."""
     ranks = np.arange(peers.shape[1])
     parents, steps = np.full((2, len(ranks), len(ranks)), -1, dtype=np.int64)
@@ -51,7 +51,7 @@ def exchange(peers: IntArray) -> Dissemination:
     return Dissemination(parents, steps)
 
 
-def doubling_peers(order: Sequence[int], node_of_rank: IntArray | None = None) -> IntArray:
+def doubling_peers(order: Sequence[int], node_of_rank: Ints | None = None) -> Ints:
     """The partners of recursive doubling, ``[step, node]``.
 
     Args:
@@ -62,7 +62,7 @@ def doubling_peers(order: Sequence[int], node_of_rank: IntArray | None = None) -
     peers = ranks ^ (1 << np.array(order, dtype=np.int64))[:, None]
     if node_of_rank is None:
         return peers
-    renamed: IntArray = node_of_rank[peers[:, np.argsort(node_of_rank)]]
+    renamed: Ints = node_of_rank[peers[:, np.argsort(node_of_rank)]]
     return renamed
 
 
@@ -130,7 +130,7 @@ def binomial_gather(nodes: int, root: int) -> Dissemination:
     return Dissemination(parents, steps)
 
 
-def in_order_tree(largest: int) -> IntArray:
+def in_order_tree(largest: int) -> Ints:
     """The parent of each of 0 … n; 0, the parent of the tree of 1 … n, has -1."""
     parents = np.full(largest + 1, -1, dtype=np.int64)
     for v in range(1, largest + 1):
@@ -140,7 +140,7 @@ def in_order_tree(largest: int) -> IntArray:
     return parents
 
 
-def broadcast_trees(nodes: int, root: int) -> tuple[IntArray, IntArray]:
+def broadcast_trees(nodes: int, root: int) -> tuple[Ints, Ints]:
     """The parents of each node in two trees of that root; -1 for the root."""
     last = nodes - 1
     first = in_order_tree(last)
@@ -150,14 +150,14 @@ def broadcast_trees(nodes: int, root: int) -> tuple[IntArray, IntArray]:
     return _renamed(first, place), _renamed(first, place[np.argsort(other)])
 
 
-def allreduce_trees(nodes: int) -> tuple[IntArray, IntArray]:
+def allreduce_trees(nodes: int) -> tuple[Ints, Ints]:
     """The parents of each node in two trees over all nodes; -1 for the roots, which differ."""
     first = in_order_tree(nodes - 1)
     ranks = np.arange(nodes)
     return first, _renamed(first, nodes - 1 - ranks if nodes % 2 == 0 else (ranks + 1) % nodes)
 
 
-def rooted(parents: IntArray) -> Dissemination:
+def rooted(parents: Ints) -> Dissemination:
     """A tree as the dissemination of its root; the other sources' trees are empty."""
     nodes = len(parents)
     root = int(np.flatnonzero(parents < 0)[0])
@@ -167,7 +167,7 @@ def rooted(parents: IntArray) -> Dissemination:
     return Dissemination(rows, steps)
 
 
-def _depths(parents: IntArray) -> IntArray:
+def _depths(parents: Ints) -> Ints:
     depths = np.zeros(len(parents), dtype=np.int64)
     at = parents
     while (at >= 0).any():
@@ -176,7 +176,7 @@ def _depths(parents: IntArray) -> IntArray:
     return depths
 
 
-def _renamed(parents: IntArray, name: IntArray) -> IntArray:
+def _renamed(parents: Ints, name: Ints) -> Ints:
     """The same tree when node v is called ``name[v]``."""
     result = np.empty_like(parents)
     result[name] = np.where(parents >= 0, name[parents], -1)
@@ -204,7 +204,7 @@ def torus_shape(topology: Topology) -> tuple[int, ...]:
     return ring
 
 
-def swing_peers(shape: tuple[int, ...], first: int = 0, *, mirrored: bool = False) -> IntArray:
+def swing_peers(shape: tuple[int, ...], first: int = 0, *, mirrored: bool = False) -> Ints:
     """The partners of each node, nearest first: ``[step, node]``.
 
     Args:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 from syncoll_classics.dissemination import Carrying, Dissemination, joined
@@ -27,7 +27,7 @@ _WAYS = ((True, True), (True, False), (False, True), (False, False))
 class Grid:
     """A grid's nodes, ``[row, column]``; closed if rows and columns are rings, not lines."""
 
-    nodes: IntArray
+    nodes: Ints
     closed: bool
 
     @property
@@ -55,7 +55,7 @@ def _is_side(kind: str, size: int, closed: bool) -> bool:
     return kind == ("ring" if closed else "line")
 
 
-def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> IntArray:
+def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> Ints:
     """``[cycle, place]``, the ring over each row, or over each column."""
     lines = grid.nodes if along_rows else grid.nodes.T
     order = list(range(lines.shape[1]))
@@ -104,9 +104,7 @@ def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
     return joined(parts)
 
 
-def _ring_allreduce(
-    chunk: int, cycle: IntArray, members: BoolArray, turn: int, start: int
-) -> Carrying:
+def _ring_allreduce(chunk: int, cycle: Ints, members: Bools, turn: int, start: int) -> Carrying:
     """One chunk goes round one ring twice: it is reduced on the way to its owner, then spread."""
     order = np.roll(cycle, -turn - 1)  # the owner comes last
     around = np.roll(order, 1)

@@ -9,7 +9,7 @@ from math import gcd
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.clock import now, remembering, took
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
@@ -76,7 +76,7 @@ def _grid_cycles(grid: Grid) -> list[list[int]]:
     return [_odd_torus(nodes)] if grid.closed else []
 
 
-def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
+def _diagonal_pair(nodes: Ints) -> list[list[int]] | None:
     """Two cycles without a common link: each diagonal goes right in one and down in the other.
 
     An r x c torus has d = gcd(r, c) classes of diagonals (i + j mod d).  Going right on d1 and down
@@ -103,7 +103,7 @@ def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
     return None
 
 
-def _odd_torus(nodes: IntArray) -> list[int]:
+def _odd_torus(nodes: Ints) -> list[int]:
     """A cycle of a torus with odd sides: all links of a row but one, then a step down.
 
     A row passed to the right shifts the column by one to the left, and vice versa.  The cycle

@@ -8,7 +8,7 @@ thousands of literals.  Randomised restarts use the remaining time.
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.clock import now
 from syncoll.model import Topology
 from syncoll_classics.tours import Cycle, cheap_tour
@@ -71,7 +71,7 @@ class RoomForRings:
         """Takes all rings off the links."""
         self._left = self._capacity.copy()
 
-    def prices(self, chunks: int) -> FloatArray:
+    def prices(self, chunks: int) -> Floats:
         """``[source, destination]``: the price of these chunks; infinite if they do not fit."""
         share = np.full(len(self._left), np.inf)
         np.divide(chunks, self._left, out=share, where=self._left >= 1)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Topology
 from syncoll_classics.demand import ClassicDemand
@@ -42,7 +42,7 @@ class Router:
         self._onward: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def algorithm(
-        self, demand: ClassicDemand, logical: IntArray, carried: BoolArray | None = None
+        self, demand: ClassicDemand, logical: Ints, carried: Bools | None = None
     ) -> Algorithm:
         """The algorithm of logical sends; `carried` are the contributions if the collective
         combines."""
@@ -62,7 +62,7 @@ class Router:
             algorithm = algorithm.without_useless_sends(instance)
         return algorithm.tightened(self._topology)
 
-    def routed(self, logical: IntArray) -> tuple[IntArray, IntArray]:
+    def routed(self, logical: Ints) -> tuple[Ints, Ints]:
         """Sends over links in new steps, and for each the row of `logical` that it serves."""
         distances = self._topology.distances[logical[:, 1], logical[:, 2]]
         order = np.lexsort([-distances, logical[:, 3]])
@@ -84,9 +84,7 @@ class Router:
         served = [place.row for place in places for _ in place.links]
         return np.array(sends, dtype=np.int64), np.array(served, dtype=np.int64)
 
-    def _one_step(
-        self, logical: IntArray, rows: IntArray, distances: IntArray, begins: int
-    ) -> list[_Place]:
+    def _one_step(self, logical: Ints, rows: Ints, distances: Ints, begins: int) -> list[_Place]:
         """Routes the sends of one logical step, farthest first."""
         longest = int(distances[rows[0]])
         away_of = distances[rows]
@@ -148,7 +146,7 @@ class Router:
         return self._onward[key]
 
 
-def _first_deliveries(sends: IntArray, carried: BoolArray) -> tuple[IntArray, BoolArray]:
+def _first_deliveries(sends: Ints, carried: Bools) -> tuple[Ints, Bools]:
     """Drops sends of a partial result to a node that received it before."""
     packed = np.packbits(carried, axis=1)
     seen: set[tuple[int, int, bytes]] = set()

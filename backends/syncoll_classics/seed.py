@@ -10,7 +10,7 @@ from math import lcm
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
@@ -135,7 +135,7 @@ def _recursive_doubling(ask: Ask) -> Iterator[Proposal]:
             yield from _exchanged(ask, peers[:several], words)
 
 
-def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal]:
+def _exchanged(ask: Ask, peers: list[Ints], words: str) -> Iterator[Proposal]:
     """Exchanges of all data, or of partial sums; each order takes a share of the data."""
     if not ask.collective.combining:
         yield from ask.spread([exchanges.exchange(one) for one in peers], words)
@@ -149,9 +149,7 @@ def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal
     )
 
 
-def _halved(
-    ask: Ask, trees: list[Dissemination], owners: IntArray, words: str
-) -> Iterator[Proposal]:
+def _halved(ask: Ask, trees: list[Dissemination], owners: Ints, words: str) -> Iterator[Proposal]:
     """An allreduce by recursive halving, each chunk towards its owner, then doubling."""
     if not ask.collective.combining:
         yield from ask.spread(trees, words)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.clock import is_counted, now, took
 
 Cycle = tuple[int, ...]
@@ -16,7 +16,7 @@ _NOISE = 0.1
 """The largest random increase of a price."""
 
 
-def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float) -> Cycle | None:
+def cheap_tour(prices: Floats, random: np.random.Generator, deadline: float) -> Cycle | None:
     """A cheap Hamiltonian cycle from node 0 on, or None, which proves nothing.
 
     Args:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.model.associations import Association
@@ -59,8 +59,8 @@ class Derivation:
         sums: ``[K]``, the contributors of the partial sum of each send, as bits.
     """
 
-    links: IntArray
-    steps: IntArray
+    links: Ints
+    steps: Ints
     sums: tuple[int, ...]
 
 
@@ -72,7 +72,7 @@ class SumNetwork(OrbitNetwork):
         super().__init__(topology, FreeGroup.trivial(links.num_nodes), links.number)
         self.into, self.first = np.unique(links.target, return_index=True)
 
-    def arriving(self, before: FloatArray, price: FloatArray) -> FloatArray:
+    def arriving(self, before: Floats, price: Floats) -> Floats:
         """``[P]``: the cost to get a sum that has these costs ``[P]`` a step before over a link."""
         best = np.full(len(before), np.inf)
         best[self.into] = np.minimum.reduceat(before[self.links.source] + price, self.first)
@@ -93,12 +93,8 @@ class Oracle:
         self._steps = steps
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[Derivation]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, Derivation]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[Derivation]], until: Deadline
+    ) -> tuple[list[tuple[int, Derivation]], Floats]:
         """See `syncoll.packing.column_generation.Oracle`."""
         tables = self.tables(prices)
         found, costs = [], np.zeros(len(self._demands))
@@ -119,10 +115,7 @@ class Oracle:
         return found, costs
 
     def tables(
-        self,
-        prices: FloatArray,
-        added: Added | None = None,
-        before: dict[int, Tables] | None = None,
+        self, prices: Floats, added: Added | None = None, before: dict[int, Tables] | None = None
     ) -> dict[int, Tables]:
         """The costs of partial sums at prices ``[B, S]`` in some associations, its own by default.
         `before` has tables at the same prices."""
@@ -136,7 +129,7 @@ class Oracle:
             for whole, one in (added or self._added).items()
         }
 
-    def least(self, tables: dict[int, Tables]) -> FloatArray:
+    def least(self, tables: dict[int, Tables]) -> Floats:
         """``[D]``: the least cost of each demand, for its dearest destination alone."""
         dearest = [max(tables[d.whole].final(d.whole)[[*d.destinations]]) for d in self._demands]
         return np.array(dearest)
@@ -155,15 +148,15 @@ class Tables:
         self,
         network: SumNetwork,
         added: Association,
-        prices: FloatArray,
+        prices: Floats,
         free: Iterable[tuple[int, int, int]] = (),
         before: Tables | None = None,
     ) -> None:
         self._network, self.added, self.prices = network, added, prices
-        self._own: dict[int, FloatArray] = {}
+        self._own: dict[int, Floats] = {}
         for mask, link, step in free:
             self._own.setdefault(mask, prices.copy())[step, link] = 0.0
-        self._made, self._have = dict[int, FloatArray](), dict[int, FloatArray]()
+        self._made, self._have = dict[int, Floats](), dict[int, Floats]()
         shape = len(prices) + 1, network.num_nodes
         masks = [1 << n for n in range(shape[1]) if added.whole >> n & 1]
         for mask in [*masks, *added.parts]:
@@ -180,7 +173,7 @@ class Tables:
                 made[:, mask.bit_length() - 1] = 0.0
             self._made[mask], self._have[mask] = made, self._spread(mask, made)
 
-    def _spread(self, mask: int, made: FloatArray) -> FloatArray:
+    def _spread(self, mask: int, made: Floats) -> Floats:
         prices, have = self._own.get(mask, self.prices), made.copy()
         for step in range(1, len(have)):
             np.minimum(have[step], have[step - 1], out=have[step])
@@ -188,9 +181,9 @@ class Tables:
             np.minimum(have[step], arriving, out=have[step])
         return have
 
-    def final(self, mask: int) -> FloatArray:
+    def final(self, mask: int) -> Floats:
         """``[P]``: the least cost to have a partial sum at a node in the end."""
-        last: FloatArray = self._have[mask][-1]
+        last: Floats = self._have[mask][-1]
         return last
 
     def sends(self, mask: int, node: int) -> list[tuple[int, int, int]]:

@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.model.associations import Association
@@ -110,7 +110,7 @@ def _moved(added: Added, whole: int, subtree: int, place: int) -> Added:
     return {**added, whole: Association.of(whole, sums)}
 
 
-def _distances(topology: Topology) -> FloatArray:
+def _distances(topology: Topology) -> Floats:
     """``[P, P]``: rounds of a chunk on the fastest path, both ways."""
     far = np.full((topology.num_nodes,) * 2, np.inf)
     np.fill_diagonal(far, 0.0)
@@ -123,7 +123,7 @@ def _distances(topology: Topology) -> FloatArray:
     return np.asarray(far + far.T)
 
 
-def _paired(far: FloatArray, whole: int) -> Iterator[int]:
+def _paired(far: Floats, whole: int) -> Iterator[int]:
     """Sets of contributors: the nearest sets are joined in pairs, again and again."""
     sets = [[n] for n in range(whole.bit_length()) if whole >> n & 1]
     while len(sets) > 1:
@@ -137,7 +137,7 @@ def _paired(far: FloatArray, whole: int) -> Iterator[int]:
         yield from (sum(1 << n for n in some) for some in joined)
 
 
-def _grouped(far: FloatArray, whole: int) -> Iterator[int]:
+def _grouped(far: Floats, whole: int) -> Iterator[int]:
     """Sets of contributors: nodes as near to one another as to their nearest one."""
     left = [n for n in range(whole.bit_length()) if whole >> n & 1]
     nearest = max(min(far[a, b] for b in left if b != a) for a in left) if len(left) > 1 else 0

@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.model.associations import bit_masks
 from syncoll.packing.local_search import ChunkMoves
@@ -240,7 +240,7 @@ class _Run:
         members: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         for chunk, key in enumerate(_kinds(self._collective, nodes, dealt.chunks)):
             members.setdefault(key, []).append(chunk)
-        rows, sums = list[IntArray](), list[int]()
+        rows, sums = list[Ints](), list[int]()
         for demand, columns in zip(self.demands, dealt.columns, strict=True):
             own = iter(members[demand.whole, demand.destinations])
             for column, number in columns:

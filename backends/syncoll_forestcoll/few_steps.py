@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Counting, Topology
 from syncoll.packing.column_generation import TINY, Packing, Tuning
@@ -101,14 +101,14 @@ class _CopyingNetwork:
 
     def __init__(self, topology: Topology) -> None:
         self.topology, self.links = topology, Links.into(topology)
-        self.rate: FloatArray = np.array([float(b.chunks_per_round) for b in topology.bounds])
+        self.rate: Floats = np.array([float(b.chunks_per_round) for b in topology.bounds])
         member = np.zeros((len(topology.bounds), len(topology.links)))
         for row, links in zip(member, topology.bound_links, strict=True):
             row[links] = 1
-        self.member: FloatArray = member[:, self.links.number]
-        self.once: BoolArray = np.array([b.counts is Counting.SOURCES for b in topology.bounds])
+        self.member: Floats = member[:, self.links.number]
+        self.once: Bools = np.array([b.counts is Counting.SOURCES for b in topology.bounds])
 
-    def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
+    def load(self, links: Ints, steps: Ints, count: int) -> Ints:
         """``[B, count]``: the load of each bound in each step."""
         held = self.member[:, links].T > 0
         sent = np.zeros((count, self.links.num_nodes, len(self.rate)), dtype=np.int64)
@@ -147,12 +147,8 @@ class TimedForest:
         return None if total is None else choice.dealt(choice.rounded(total), total)
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[TimedTree]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[TimedTree]], until: Deadline
+    ) -> tuple[list[tuple[int, TimedTree]], Floats]:
         """See `syncoll.packing.column_generation.Oracle`."""
         found: list[tuple[int, TimedTree]] = []
         least = np.inf
@@ -173,7 +169,7 @@ class TimedForest:
         return found, np.array([least])
 
     def _cheap(
-        self, prices: FloatArray, changed: float, shuffled: bool, begun: TimedTree | None
+        self, prices: Floats, changed: float, shuffled: bool, begun: TimedTree | None
     ) -> TimedTree | None:
         """A tree of at most S steps that is cheap under prices ``[B, S]``, or None.
 
@@ -205,7 +201,7 @@ class TimedForest:
             )
         return self._finder.grown(self._demand, cost, sends, taken, shuffled=shuffled)
 
-    def algorithm(self, dealt: DealtChunks[TimedTree], chunks: IntArray) -> Algorithm:
+    def algorithm(self, dealt: DealtChunks[TimedTree], chunks: Ints) -> Algorithm:
         """The algorithm that sends each chunk down its tree."""
         ends, sends = self._network.topology.ends[self._network.links.number], []
         for tree, number in dealt.columns[0]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model.distances import UNREACHABLE, distances
 from syncoll.routing.network import FlowNetwork, Network
 from syncoll.routing.reduction import Groups, find_groups, is_tight, wide_parts
@@ -117,10 +117,10 @@ def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacki
 def _share(
     nearer: npt.NDArray[np.bool_],
     wanted: npt.NDArray[np.bool_],
-    demand: IntArray,
-    start: IntArray,
+    demand: Ints,
+    start: Ints,
     capacity: list[int],
-) -> tuple[IntArray, IntArray] | None:
+) -> tuple[Ints, Ints] | None:
     """Shares a node's entering links among the trees, or None; merges roots with equal choices.
 
     `nearer` is ``[link, root]``: whether the link comes from nearer to the root.  The result has

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Fabric, Forest
 from syncoll.routing.network import Network, Path
 
@@ -32,7 +32,7 @@ class ArcBlock:
     """
 
     vertices: tuple[int, ...]
-    starts: IntArray
+    starts: Ints
     arcs: ArcArray
 
 
@@ -53,7 +53,7 @@ class ForestPacking:
     blocks: list[ArcBlock]
 
 
-def locate(starts: IntArray, positions: IntArray) -> IntArray:
+def locate(starts: Ints, positions: Ints) -> Ints:
     """The piece that contains each position."""
     return np.searchsorted(starts, positions, side="right") - 1
 
@@ -66,7 +66,7 @@ def on_paths(
     """
     arcs: list[Arc] = []
     first = np.zeros(len(links) + 1, dtype=np.int64)
-    bounds: list[IntArray | None] = []
+    bounds: list[Ints | None] = []
     for i, (u, v) in enumerate(links):
         first[i] = len(arcs)
         pieces = network.pieces[u, v]
@@ -83,8 +83,8 @@ def on_paths(
             blocks.append(ArcBlock(block.vertices, block.starts, arcs_now))
             continue
         lengths = np.diff(block.starts, append=packing.total)
-        new_starts: list[IntArray] = [block.starts]
-        layers: list[tuple[int, int, IntArray, IntArray]] = []
+        new_starts: list[Ints] = [block.starts]
+        layers: list[tuple[int, int, Ints, Ints]] = []
         for column in range(len(block.vertices)):
             line = block.arcs[:, column]
             order = np.argsort(line, kind="stable")

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import Groups
 from syncoll_forestcoll.packing import Arc, ArcBlock, ForestPacking, locate
@@ -58,9 +58,9 @@ def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> ForestPack
 def _inside(
     network: Network,
     group: list[int],
-    starts: IntArray,
+    starts: Ints,
     entry: npt.NDArray[np.int32],
-    heads: IntArray,
+    heads: Ints,
     root_start: dict[int, int],
     arcs: list[Arc],
     pack: Packer,

@@ -12,7 +12,7 @@ from math import floor
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model.forest import Forest
 from syncoll.trust.forest import verify_forest
@@ -138,7 +138,7 @@ class _Exchange:
         self._idle[node] = {r: spare for r, spare in idle.items() if spare}
         return True
 
-    def _depths(self, trees: IntArray) -> IntArray:
+    def _depths(self, trees: Ints) -> Ints:
         """``[tree, column]``: the number of sends before it; passing a junction is no send."""
         parents = self._parents[trees]
         above = np.where(parents < 0, self._roots[trees][:, None], parents)
@@ -148,7 +148,7 @@ class _Exchange:
             above = np.take_along_axis(above, above, axis=1)
         return depth
 
-    def _branch(self, trees: IntArray, node: int) -> BoolArray:
+    def _branch(self, trees: Ints, node: int) -> Bools:
         """``[tree, column]``: whether it is in the branch below a node or junction, itself
         included."""
         parents = self._parents[trees]
@@ -174,7 +174,7 @@ class _Exchange:
         )
 
 
-def _assign(costs: IntArray, allowed: BoolArray, room: IntArray) -> IntArray | None:
+def _assign(costs: Ints, allowed: Bools, room: Ints) -> Ints | None:
     """An assignment of an allowed column to each row, of least total cost, within each column's
     room."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow

@@ -7,7 +7,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.model import Algorithm, Collective, Counting, RelationTable, Topology
 from syncoll.results import Part
 from syncoll.scheduling import MOST_SENDS
@@ -21,7 +21,7 @@ _MOST_SENDS = MOST_SENDS >> 5
 """Most sends of a wave with several chunks in place of one; limits memory."""
 
 
-def kinds_of(table: RelationTable) -> Iterator[tuple[tuple[BoolArray, BoolArray], int]]:
+def kinds_of(table: RelationTable) -> Iterator[tuple[tuple[Bools, Bools], int]]:
     """Pre, post and number of the chunks of each kind."""
     for start, end, count in zip(*(column.tolist() for column in table.kinds), strict=True):
         yield (table.starts.sets[start], table.ends.sets[end]), count

@@ -24,7 +24,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.linear import GrowingProgram
 from syncoll.packing.column_generation import TINY
 from syncoll.scheduling import MOST_SENDS
@@ -127,7 +127,7 @@ def ramp(
     sends = sum(2 * each * boxes.chunks * sum(map(len, boxes.nodes)) for boxes, each in groups)
     most_chunks = min(MOST_CHUNKS, most_chunks or MOST_CHUNKS)
     most = min(most_chunks // chunks, MOST_SENDS // 16 // sends)
-    best: tuple[float, IntArray] | None = None
+    best: tuple[float, Ints] | None = None
     for total in range(1, most + 1):
         times = np.rint(parts * total).astype(np.int64)
         rounds = np.ceil((loads @ times) / rates[:, None] - TINY).max(axis=0)
@@ -145,7 +145,7 @@ def ramp(
     return Ramp(steps, tuple(kinds[i] for i in used), tuple(best[1][used].tolist()))
 
 
-def _fill(times: IntArray, loads: FloatArray, room: FloatArray, most: int) -> None:
+def _fill(times: Ints, loads: Floats, room: Floats, most: int) -> None:
     """Adds chunks to `times` in place, `most` in all, if they fit without another round."""
     left = room - loads @ times
     while times.sum() < most:
@@ -156,7 +156,7 @@ def _fill(times: IntArray, loads: FloatArray, room: FloatArray, most: int) -> No
         left -= loads[:, :, fit[0]]
 
 
-def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> FloatArray:
+def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> Floats:
     """``[3, S, kinds]``: the largest load out of a node, into a node, and on a rail of weight 1.
 
     Loads are those for `each` times as many chunks of a kind as all rails weigh."""
@@ -182,7 +182,7 @@ def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> Float
     return each * found
 
 
-def _parts(loads: FloatArray, rates: FloatArray) -> FloatArray:
+def _parts(loads: Floats, rates: Floats) -> Floats:
     """The share of each kind that takes the fewest rounds.
 
     Ties go to the first kinds: with fewer kinds less is lost to whole rounds."""

@@ -18,7 +18,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.model import Algorithm
 from syncoll_inswitch.boxes import Boxes
 
@@ -53,7 +53,7 @@ def at_once(groups: Sequence[Moves], chunks: Sequence[int]) -> Moves:
     )
 
 
-def algorithm_of(moves: Moves, pre: BoolArray) -> Algorithm:
+def algorithm_of(moves: Moves, pre: Bools) -> Algorithm:
     """The algorithm of these sends, each with the sender's whole partial sum; one round a step.
 
     A partial sum that a node receives is disjoint from its own, or complete.

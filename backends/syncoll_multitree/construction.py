@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.clock import remembering
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
@@ -49,8 +49,8 @@ class TimedTrees:
             sequence numbers of the paper's Figure 3.
     """
 
-    roots: IntArray
-    edges: IntArray
+    roots: Ints
+    edges: Ints
 
     @property
     def num_steps(self) -> int:
@@ -67,7 +67,7 @@ class TimedTrees:
             for root, edges in zip(self.roots.tolist(), of, strict=True)
         )
 
-    def to_algorithm(self, chunk_of: IntArray, rounds_per_step: tuple[int, ...]) -> Algorithm:
+    def to_algorithm(self, chunk_of: Ints, rounds_per_step: tuple[int, ...]) -> Algorithm:
         """Sends chunk ``chunk_of[tree]`` over every edge of a tree in the edge's time step."""
         sends = self.edges.copy()
         sends[:, 0] = chunk_of[sends[:, 0]]
@@ -82,7 +82,7 @@ class Turns:
         kind: str,
         roots: Sequence[int],
         num_nodes: int,
-        distances: Callable[[], IntArray],
+        distances: Callable[[], Ints],
         until: Deadline = NEVER,
     ) -> None:
         self._until = until
@@ -117,7 +117,7 @@ def grow(
     network: "UnitNetwork",
     roots: Sequence[int],
     turns: str,
-    distances: Callable[[], IntArray],
+    distances: Callable[[], Ints],
     until: Deadline = NEVER,
 ) -> Additions:
     """Spanning trees from these roots.
@@ -285,7 +285,7 @@ def multitree(
     rounds: int = 1,
     order: str = "far",
     turns: str = "any",
-    places: IntArray | None = None,
+    places: Ints | None = None,
     until: Deadline = NEVER,
 ) -> TimedTrees:
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
@@ -321,7 +321,7 @@ def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
 
 
 @remembering
-def places_of(topology: Topology) -> IntArray:
+def places_of(topology: Topology) -> Ints:
     """``[P]``: numbers of nodes for orders: row by row on even grids, otherwise their own.
 
     On a grid with lines, the slowest dimension is the longest, which the order ``far`` has first.

@@ -17,7 +17,7 @@ from math import lcm
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.bounding.at_once import least_cut
 from syncoll.certificates.chunk_classes import demands
 from syncoll.clock import remembering
@@ -150,7 +150,7 @@ class _Grown:
     """Trees with their cost; `expand` makes all sends later."""
 
     chunks: int
-    chunk_of: IntArray
+    chunk_of: Ints
     rounds_per_step: tuple[int, ...]
     note: str
     expand: Callable[[], TimedTrees]
@@ -206,7 +206,7 @@ def _grown(
                 return
 
 
-def _over_links(topology: Topology, chunks: int, table_roots: IntArray, options: Options) -> _Way:
+def _over_links(topology: Topology, chunks: int, table_roots: Ints, options: Options) -> _Way:
     """Trees whose edges are sent in their own time steps."""
     order, turns = str(options["order"]), str(options["turns"])
     # Options for order or turns are obeyed; otherwise symmetry decides if there is any.
@@ -233,7 +233,7 @@ def _over_links(topology: Topology, chunks: int, table_roots: IntArray, options:
 
 
 def _translated(
-    quotients: tuple[TranslationQuotient, ...], chunks: int, chunk_of: IntArray, copies: int
+    quotients: tuple[TranslationQuotient, ...], chunks: int, chunk_of: Ints, copies: int
 ) -> _Way:
     """Trees that are translates of the trees of one node."""
     most = [MOST_ORDERS] if chunks == 1 else []  # most effort for the paper's schedule
@@ -248,9 +248,7 @@ def _translated(
     return way
 
 
-def _over_switches(
-    topology: Topology, chunks: int, table_roots: IntArray, options: Options
-) -> _Way:
+def _over_switches(topology: Topology, chunks: int, table_roots: Ints, options: Options) -> _Way:
     """Trees over the fabric's switches: a connection carries a chunk in a time step."""
     fabric = topology.fabric
     assert fabric is not None  # checked by the caller
@@ -279,19 +277,19 @@ def _over_switches(
 
 
 def _tightened(
-    topology: Topology, chunks: int, chunk_of: IntArray, trees: TimedTrees, rounds: int, how: str
+    topology: Topology, chunks: int, chunk_of: Ints, trees: TimedTrees, rounds: int, how: str
 ) -> _Grown:
     algorithm = trees.to_algorithm(chunk_of, (rounds,) * trees.num_steps)
     least = tuple(algorithm.least_rounds(topology))
     return _Grown(chunks, chunk_of, least, _note(chunk_of, rounds, how), lambda: trees)
 
 
-def _note(chunk_of: IntArray, rounds: int, how: str) -> str:
+def _note(chunk_of: Ints, rounds: int, how: str) -> str:
     per_step = "a round" if rounds == 1 else f"{rounds} rounds"
     return f"{counted(len(chunk_of), 'tree')}, {per_step} per time step, {how}"
 
 
-def _turn_order(roots: IntArray, places: IntArray | None = None) -> IntArray:
+def _turn_order(roots: Ints, places: Ints | None = None) -> Ints:
     """The chunks in the order of turns: one of every root, sorted by place, then more."""
     copy = np.zeros(len(roots), dtype=np.int64)
     seen: dict[int, int] = {}

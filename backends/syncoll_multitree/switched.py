@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Link
@@ -180,7 +180,7 @@ class _Ways:
         """The numbers of links on shortest ways between nodes, ascending."""
         return sorted({len(way) - 1 for way in self._shortest})
 
-    def distances(self) -> IntArray:
+    def distances(self) -> Ints:
         """``[P, P]``: the distance in sends, or `UNREACHABLE`."""
         near = sorted((way[0], way[-1]) for way in self._shortest)
         return distances(self._nodes, np.array(near, dtype=np.int64).reshape(-1, 2))

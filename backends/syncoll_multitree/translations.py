@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 from syncoll.symmetry.structure import Structure
@@ -32,24 +32,24 @@ class Translations:
     """
 
     sizes: tuple[int, ...]
-    places: IntArray
+    places: Ints
 
     @cached_property
-    def nodes(self) -> IntArray:
+    def nodes(self) -> Ints:
         """``[P]``: the node at each place."""
         return np.argsort(self.places)
 
-    def move(self, nodes: IntArray, by: IntArray) -> IntArray:
+    def move(self, nodes: Ints, by: Ints) -> Ints:
         """The images of nodes if the node at place 0 moves to `by`; the shapes broadcast."""
         here, further = (np.unravel_index(self.places[one], self.sizes) for one in (nodes, by))
         sums = tuple(a + b for a, b in zip(here, further, strict=True))
         return self.nodes[np.ravel_multi_index(sums, self.sizes, mode="wrap")]
 
-    def vectors(self, links: npt.ArrayLike) -> IntArray:
+    def vectors(self, links: npt.ArrayLike) -> Ints:
         """``[E, dimensions]``: the vector from tail to head of each of ``[E, 2]`` links."""
         ends = np.array(np.unravel_index(self.places[np.asarray(links)], self.sizes))
         sizes = np.array(self.sizes)[:, None]
-        result: IntArray = ((ends[:, :, 1] - ends[:, :, 0]) % sizes).T
+        result: Ints = ((ends[:, :, 1] - ends[:, :, 0]) % sizes).T
         return result
 
 

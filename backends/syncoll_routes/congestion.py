@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
@@ -45,16 +45,16 @@ class Routes:
         rounds: rounds of the fullest bound, exactly or rounded up.
     """
 
-    pair: IntArray
-    amount: IntArray
-    links: IntArray
+    pair: Ints
+    amount: Ints
+    links: Ints
     rounds: float
 
 
 class CongestionRouter:
     """Routes amounts between pairs ``[N, 2]`` of different nodes."""
 
-    def __init__(self, topology: Topology, pairs: IntArray) -> None:
+    def __init__(self, topology: Topology, pairs: Ints) -> None:
         self._topology, self._pairs, self._nodes = topology, pairs, topology.num_nodes
         self._sources, self._source = np.unique(pairs[:, 0], return_inverse=True)
         self._ends = topology.ends
@@ -66,17 +66,17 @@ class CongestionRouter:
         self._random = np.random.default_rng(0)
 
     def routes(
-        self, amounts: IntArray, parts: int, passes: int, until: Deadline, enough: float = 0.0
+        self, amounts: Ints, parts: int, passes: int, until: Deadline, enough: float = 0.0
     ) -> Routes:
         """Routes for ``[N]`` amounts, the best of all passes; stops early at `enough` rounds."""
         sets = LinkSets(self._topology, int(amounts.sum()) * self._nodes)
         cost = np.append(sets.rounds_per_send[: sets.size], 0.0)
         turn = (np.arange(parts + 1)[:, None] + self._random.random(len(amounts))[None, :]) / parts
         until_now = np.floor(turn * amounts).astype(np.int64)
-        shares: IntArray = until_now[1:] - until_now[:-1]
+        shares: Ints = until_now[1:] - until_now[:-1]
         taken = np.full((parts, len(amounts), 1), -1, dtype=np.int64)
         load = np.zeros(sets.size + 1)
-        best: tuple[float, IntArray] | None = None
+        best: tuple[float, Ints] | None = None
         groups = min(_GROUPS, len(self._sources))
         for turn_number in range(passes):
             steep = np.interp(turn_number, (0, max(1, passes - 1)), _STEEPNESS)
@@ -111,14 +111,14 @@ class CongestionRouter:
         links = best[1].reshape(len(pair), -1)
         return merged(sets, pair, shares.ravel(), links)
 
-    def _cheapest(self, price: FloatArray, rows: IntArray) -> IntArray:
+    def _cheapest(self, price: Floats, rows: Ints) -> Ints:
         """``[N, H]``: the links of a cheapest way for each of `rows`; -1 after the last."""
         noisy = price * (1 + _NOISE * self._random.random(len(price)))
         used, source = np.unique(self._source[rows], return_inverse=True)
         before = self._before(noisy.astype(np.float32), self._sources[used])
         pairs = self._pairs[rows]
         at = pairs[:, 1].copy()
-        columns: list[IntArray] = []
+        columns: list[Ints] = []
         while True:
             moving = at != pairs[:, 0]
             if not moving.any():
@@ -133,7 +133,7 @@ class CongestionRouter:
         found = np.where(place >= 0, np.take_along_axis(backward, np.maximum(place, 0), axis=1), -1)
         return np.asarray(found, dtype=np.int64)
 
-    def _before(self, price: Narrow, sources: IntArray) -> IntArray:
+    def _before(self, price: Narrow, sources: Ints) -> Ints:
         """``[S, P]``: the predecessor of each node on a cheapest way from each source."""
         into = np.where(self._into >= 0, price[self._into], np.inf).astype(np.float32)
         neighbours = self._ends[self._into, 0]  # missing links have infinite price
@@ -160,7 +160,7 @@ class CongestionRouter:
         return np.asarray(before)
 
     @staticmethod
-    def _load(sets: LinkSets, links: IntArray, amounts: IntArray, cost: FloatArray) -> FloatArray:
+    def _load(sets: LinkSets, links: Ints, amounts: Ints, cost: Floats) -> Floats:
         rows, columns = np.nonzero(links >= 0)
         used = sets.of_link[links[rows, columns]]
         weights = np.repeat(amounts[rows], used.shape[1])
@@ -168,7 +168,7 @@ class CongestionRouter:
         return np.asarray(found)
 
 
-def merged(sets: LinkSets, pair: IntArray, amount: IntArray, links: IntArray) -> Routes:
+def merged(sets: LinkSets, pair: Ints, amount: Ints, links: Ints) -> Routes:
     """Ways in order of their pairs; merges ways of one pair over the same links.
 
     Args:

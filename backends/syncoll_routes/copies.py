@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray, frozen
+from syncoll.arrays import Bools, Floats, Ints, frozen
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, RelationTable, Topology, ranges
 from syncoll.scheduling.link_sets import LinkSets
@@ -38,14 +38,14 @@ class _Starts:
         first, count: ``[sets, boxes]``, the place of the nodes of a box among `nodes`.
     """
 
-    number: IntArray
-    turn: IntArray
-    nodes: IntArray
-    first: IntArray
-    count: IntArray
+    number: Ints
+    turn: Ints
+    nodes: Ints
+    first: Ints
+    count: Ints
 
     @classmethod
-    def of(cls, table: RelationTable, box: IntArray) -> "_Starts":
+    def of(cls, table: RelationTable, box: Ints) -> "_Starts":
         sets, number = table.starts.sets, table.starts.number
         row, node = np.nonzero(sets)
         node = node[np.lexsort((node, box[node], row))]
@@ -60,16 +60,16 @@ class _Starts:
         return cls(number, turn, node, first.reshape(shape), cells.reshape(shape))
 
     @property
-    def of_chunk(self) -> IntArray:
+    def of_chunk(self) -> Ints:
         """``[G]``, the node from which each chunk leaves its box."""
         first, count = self.first[self.number, 0], self.count.sum(axis=1)[self.number]
         return np.asarray(self.nodes[first + self.turn % count])
 
-    def are_in(self, chunk: IntArray, box: IntArray) -> BoolArray:
+    def are_in(self, chunk: Ints, box: Ints) -> Bools:
         """Whether chunks start in boxes."""
         return np.asarray(self.count[self.number[chunk], box] > 0)
 
-    def within(self, chunk: IntArray, box: IntArray) -> IntArray:
+    def within(self, chunk: Ints, box: Ints) -> Ints:
         """The nodes of boxes in which chunks start that send them inside."""
         place = self.number[chunk], box
         return np.asarray(self.nodes[self.first[place] + self.turn[chunk] % self.count[place]])
@@ -87,10 +87,10 @@ class Copies:
 
     tiers: Tiers
     sets: LinkSets
-    chunk: IntArray
-    link: IntArray
-    above: IntArray
-    kind: IntArray
+    chunk: Ints
+    link: Ints
+    above: Ints
+    kind: Ints
 
     @classmethod
     def of(cls, tiers: Tiers, table: RelationTable, until: Deadline) -> "Copies | None":
@@ -161,7 +161,7 @@ class Copies:
         return self.shares.least_rounds / slowest if slowest else 0.0
 
     @cached_property
-    def _phase(self) -> FloatArray:
+    def _phase(self) -> Floats:
         """``[E]``: the phase of each send, the same in a tree below a first send."""
         root = np.arange(len(self.link))
         for _ in range(self.shares.height - 1):
@@ -193,7 +193,7 @@ class Copies:
         return Algorithm((1,) * steps, frozen(sends[by_step])).tightened(self.tiers.topology)
 
     @cached_property
-    def _by_chunk(self) -> tuple[IntArray, IntArray]:
+    def _by_chunk(self) -> tuple[Ints, Ints]:
         """The order of chunks, and of the links of each; and sends in this order, without steps."""
         order = np.argsort(self.chunk * len(self.tiers.topology.links) + self.link)
         link = self.link[order]
@@ -203,13 +203,13 @@ class Copies:
 def _assigned(
     topology: Topology,
     tiers: Tiers,
-    start: IntArray,
-    target: IntArray,
-    of: IntArray,
-    end: IntArray,
-    links: IntArray,
-    room: IntArray,
-) -> IntArray:
+    start: Ints,
+    target: Ints,
+    of: Ints,
+    end: Ints,
+    links: Ints,
+    room: Ints,
+) -> Ints:
     """The link of each crossing.
 
     Args:
@@ -225,7 +225,7 @@ def _assigned(
     count = np.bincount(of, minlength=len(start))
     begin = np.cumsum(count) - count
     every = np.arange(len(start))
-    choices: list[tuple[IntArray, IntArray, IntArray]] = []
+    choices: list[tuple[Ints, Ints, Ints]] = []
     for base, left in ((start, out), (box[start], box[out])):
         for number in range(int(count.max(initial=0))):
             own = np.flatnonzero(count > number)
@@ -244,7 +244,7 @@ def _assigned(
     return found
 
 
-def _kinds(sets: LinkSets, link: IntArray, above: IntArray) -> IntArray:
+def _kinds(sets: LinkSets, link: Ints, above: Ints) -> Ints:
     """``[E]``: kinds of sends by the speeds of the links before it, and the sends after it; a kind
     has a higher number than the kind above it."""
     pace = np.unique(sets.rounds_per_send[sets.of_link].max(axis=1), return_inverse=True)[1]

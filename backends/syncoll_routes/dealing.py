@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.packing.remainders import grouped_remainders
 
 _TURNS = 60
@@ -10,9 +10,7 @@ _BUSY = 0.5
 """Bounds with a smaller part of the largest load are not relieved."""
 
 
-def overlaps(
-    mine: IntArray, amount: IntArray, its: IntArray, room: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
+def overlaps(mine: Ints, amount: Ints, its: Ints, room: Ints) -> tuple[Ints, Ints, Ints]:
     """Assigns amounts to slots of the same key in order: positions of both, and each share.
 
     Args:
@@ -36,13 +34,13 @@ def overlaps(
     return order[i[both]], other[j[both]], length[both]
 
 
-def _distinct(values: IntArray) -> IntArray:
+def _distinct(values: Ints) -> Ints:
     """As `numpy.unique`, which hashes and then sorts, and takes longer for millions of numbers."""
     ordered = np.sort(values)
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
-def _laid(key: IntArray, amount: IntArray, begins: IntArray) -> tuple[IntArray, IntArray]:
+def _laid(key: Ints, amount: Ints, begins: Ints) -> tuple[Ints, Ints]:
     """The intervals of amounts; amounts of one key follow one another from its begin."""
     sums = np.cumsum(amount)
     before = np.concatenate([np.zeros(1, dtype=np.int64), sums])[np.searchsorted(key, key)]
@@ -50,9 +48,7 @@ def _laid(key: IntArray, amount: IntArray, begins: IntArray) -> tuple[IntArray, 
     return high - amount, high
 
 
-def dealt(
-    group: IntArray, shares: FloatArray, sets: IntArray, rounds_per_send: FloatArray
-) -> IntArray:
+def dealt(group: Ints, shares: Floats, sets: Ints, rounds_per_send: Floats) -> Ints:
     """Rounds shares to whole numbers with the same sum in each group and balanced loads.
 
     Args:
@@ -93,12 +89,12 @@ def dealt(
     return whole
 
 
-def _loads(sets: IntArray, amounts: IntArray | FloatArray, size: int) -> FloatArray:
+def _loads(sets: Ints, amounts: Ints | Floats, size: int) -> Floats:
     weights = np.repeat(amounts, sets.shape[1])
     return np.asarray(np.bincount(sets.ravel(), weights, size), dtype=np.float64)
 
 
-def _least(group: IntArray, value: FloatArray) -> IntArray:
+def _least(group: Ints, value: Floats) -> Ints:
     """For each group the position of its least value."""
     order = np.lexsort((value, group))
     return order[np.searchsorted(group[order], np.arange(int(group.max(initial=-1)) + 1))]

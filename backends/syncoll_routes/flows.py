@@ -16,7 +16,7 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.linear import ProgramRows
 from syncoll.model import Topology
@@ -39,7 +39,7 @@ the solver.
 class Flows:
     """Flows between pairs ``[N, 2]`` of different nodes, in order."""
 
-    def __init__(self, topology: Topology, pairs: IntArray) -> None:
+    def __init__(self, topology: Topology, pairs: Ints) -> None:
         self._topology, self._pairs = topology, pairs
         starts, stops = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
         self._turned = len(stops) < len(starts)
@@ -48,14 +48,14 @@ class Flows:
         ends = topology.ends.T
         self._from, self._to = ends[::-1] if self._turned else ends
         self._root, self._leaf = pairs.T[::-1] if self._turned else pairs.T
-        self._solved: tuple[IntArray, FloatArray] | None = None
+        self._solved: tuple[Ints, Floats] | None = None
 
     @property
     def num_columns(self) -> int:
         """The number of variables of the program."""
         return len(self._roots) * len(self._from)
 
-    def routes(self, amounts: IntArray, until: Deadline) -> Routes | None:
+    def routes(self, amounts: Ints, until: Deadline) -> Routes | None:
         """Ways of integer amounts; None if time ran out, or tolerances left no way for a pair."""
         topology = self._topology
         sets = LinkSets(topology, 8 * int(amounts.sum()) * topology.num_nodes + 1)
@@ -71,7 +71,7 @@ class Flows:
         whole = dealt(pair, share, used, sets.rounds_per_send)
         return merged(sets, pair, whole, links)
 
-    def _flow(self, sets: LinkSets, amounts: IntArray, until: Deadline) -> FloatArray | None:
+    def _flow(self, sets: LinkSets, amounts: Ints, until: Deadline) -> Floats | None:
         """``[roots, links]``; the program is solved once, and scaled for multiples."""
         total = int(amounts.sum())
         if self._solved is not None:
@@ -93,13 +93,11 @@ class Flows:
         optimum = least_load(sets, link, needed.ravel() / scale, entries, until, costs)
         if optimum is None:
             return None
-        found: FloatArray = optimum[0].reshape(roots, links) * scale
+        found: Floats = optimum[0].reshape(roots, links) * scale
         self._solved = amounts, found
         return found
 
-    def _ways(
-        self, flow: FloatArray, amounts: IntArray
-    ) -> tuple[IntArray, FloatArray, IntArray] | None:
+    def _ways(self, flow: Floats, amounts: Ints) -> tuple[Ints, Floats, Ints] | None:
         """Pairs, amounts and links ``[W, H]`` of the flows, or None if a pair has no way."""
         pairs: list[int] = []
         shares: list[float] = []
@@ -115,7 +113,7 @@ class Flows:
         width = max(map(len, ways))
         links = np.array([way + [-1] * (width - len(way)) for way in ways], dtype=np.int64)
         whose = np.array(pairs, dtype=np.int64)
-        found: FloatArray = np.array(shares)
+        found: Floats = np.array(shares)
         brought = np.bincount(whose, found, len(amounts))
         if not brought.all():
             return None
@@ -125,11 +123,7 @@ class Flows:
 
 
 def _peeled(
-    root: int,
-    flow: FloatArray,
-    start: IntArray,
-    end: IntArray,
-    wanted: dict[int, tuple[int, float]],
+    root: int, flow: Floats, start: Ints, end: Ints, wanted: dict[int, tuple[int, float]]
 ) -> list[tuple[int, float, list[int]]]:
     """Decomposes a flow into ways from the root (pair, amount, links), short ones first."""
     smallest = min(amount for _, amount in wanted.values())
@@ -158,8 +152,8 @@ def _back(
     leaf: int,
     left: dict[int, float],
     into: dict[int, list[int]],
-    start: IntArray,
-    end: IntArray,
+    start: Ints,
+    end: Ints,
     least: float,
 ) -> list[int] | None:
     """The links of a shortest way with remaining flow, by search from its end."""
@@ -183,12 +177,12 @@ def _back(
 
 def least_load(
     sets: LinkSets,
-    link: IntArray,
-    amounts: FloatArray,
-    entries: tuple[IntArray, IntArray, npt.ArrayLike],
+    link: Ints,
+    amounts: Floats,
+    entries: tuple[Ints, Ints, npt.ArrayLike],
     until: Deadline,
     costs: npt.ArrayLike = 0.0,
-) -> tuple[FloatArray, FloatArray] | None:
+) -> tuple[Floats, Floats] | None:
     """The least load; None if time ran out or the solver failed.
 
     Args:

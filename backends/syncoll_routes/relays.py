@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.tiers import Tiers
@@ -18,8 +18,8 @@ _BATCHES = 32
 
 
 def relieved(
-    tiers: Tiers, sets: LinkSets, chunk: IntArray, link: IntArray, above: IntArray
-) -> tuple[IntArray, IntArray]:
+    tiers: Tiers, sets: LinkSets, chunk: Ints, link: Ints, above: Ints
+) -> tuple[Ints, Ints]:
     """The links of sends ``[E]``, and the send above each, with relays.
 
     Only sends without sends below them move, and none of a tree of three steps, so that no tree
@@ -64,7 +64,7 @@ def relieved(
     return link, above
 
 
-def _out_sets(tiers: Tiers, sets: LinkSets) -> IntArray:
+def _out_sets(tiers: Tiers, sets: LinkSets) -> Ints:
     """``[P]``: the tightest set that all links out of a node inside its box share, else the set
     without a limit."""
     found = np.full(tiers.topology.num_nodes, sets.size, dtype=np.int64)

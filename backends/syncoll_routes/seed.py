@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, Options, Proposal, SeedLimits
@@ -184,7 +184,7 @@ def _copied(
 class _Ways:
     """Finds ways for `pairs`: by tiers, by flows, or by congestion if flows are too many."""
 
-    def __init__(self, topology: Topology, pairs: IntArray, options: Options) -> None:
+    def __init__(self, topology: Topology, pairs: Ints, options: Options) -> None:
         self._topology, self._pairs = topology, pairs
         self._tiers, flows = Tiers.of(topology), Flows(topology, pairs)
         self._flows = flows if flows.num_columns <= MOST_COLUMNS else None
@@ -193,7 +193,7 @@ class _Ways:
         parts = max(int(options["parts"]), min(_MOST_PARTS, _PARTS_IN_ALL // len(pairs)))
         self._parts, self._passes = parts, int(options["passes"])
 
-    def routes(self, amounts: IntArray, until: Deadline, *, quick: bool = False) -> Routes | None:
+    def routes(self, amounts: Ints, until: Deadline, *, quick: bool = False) -> Routes | None:
         """Ways of integer amounts, or None if time ran out; `quick`: only the rounds matter."""
         found: Routes | None = None
         if self._tiers is not None:
@@ -232,7 +232,7 @@ def _chunks(
     return [c * least for c in (*few, next(filter(admits, range(most, 0, -1)), 1))]
 
 
-def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
+def _pairs(table: RelationTable) -> tuple[Ints, Ints, Ints]:
     """Pairs of nodes ``[N, 2]``, their numbers of chunks ``[N]``, and the chunks in this order."""
     source = table.starts.sets.argmax(axis=1)[table.starts.number]
     end = table.ends.sets.argmax(axis=1)[table.ends.number]
@@ -269,7 +269,7 @@ def _waves(
     return Proposal(member.chunks, member.algorithm, note, family) if same else None
 
 
-def _streams(chunks: IntArray, routes: Routes) -> Streams:
+def _streams(chunks: Ints, routes: Routes) -> Streams:
     """Assigns the chunks of each pair, in the order of pairs, to its ways."""
     hops = (routes.links >= 0).sum(axis=1)
     stream = np.repeat(np.arange(len(hops)), hops)

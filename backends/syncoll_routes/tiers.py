@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.width_clusters import boxes_by_width
@@ -52,9 +52,9 @@ class Tiers:
     """
 
     topology: Topology
-    box: IntArray
-    between: BoolArray
-    near: BoolArray
+    box: Ints
+    between: Bools
+    near: Bools
 
     @classmethod
     def of(cls, topology: Topology) -> "Tiers | None":
@@ -89,7 +89,7 @@ class Tiers:
         return Topology(name, nodes, tuple(sorted(kept)), tuple(bounds))
 
     def routes(
-        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, plain: bool = False
+        self, pairs: Ints, amounts: Ints, until: Deadline, *, plain: bool = False
     ) -> tuple[Routes, bool] | None:
         """Ways of integer amounts, and whether they are provably optimal; None if time ran out.
 
@@ -118,8 +118,8 @@ class Tiers:
         return found, found.links.shape[1] <= _SHORT and found.rounds <= least * NEAR
 
     def carried(
-        self, sets: LinkSets, crossing: IntArray, until: Deadline
-    ) -> tuple[IntArray, IntArray, float] | None:
+        self, sets: LinkSets, crossing: Ints, until: Deadline
+    ) -> tuple[Ints, Ints, float] | None:
         """Links between boxes, whole loads of least rounds on them, and a lower bound on the
         rounds; None if time ran out.
 
@@ -140,7 +140,7 @@ class Tiers:
         return links, dealt(key, shares, sets.of_link[links], sets.rounds_per_send), least
 
     @cached_property
-    def direct(self) -> IntArray:
+    def direct(self) -> Ints:
         """``[P, P]``, the link inside a box from node to node; -1 without one."""
         found = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
         near = np.flatnonzero(self.near)
@@ -154,8 +154,8 @@ class Tiers:
         return bool((apart | (self.direct >= 0) | np.eye(len(apart), dtype=bool)).all())
 
     def _shares(
-        self, sets: LinkSets, links: IntArray, key: IntArray, crossing: IntArray, until: Deadline
-    ) -> tuple[FloatArray, float] | None:
+        self, sets: LinkSets, links: Ints, key: Ints, crossing: Ints, until: Deadline
+    ) -> tuple[Floats, float] | None:
         """``[links]``, loads between boxes of least rounds; and a lower bound on the rounds."""
         needed, group = np.unique(key, return_inverse=True)
         amounts = crossing[needed].astype(np.float64)
@@ -167,7 +167,7 @@ class Tiers:
         least = self._least(prices * sets.rounds_per_send, sets, crossing) / prices.sum()
         return carried, float(least)
 
-    def _least(self, prices: FloatArray, sets: LinkSets, crossing: IntArray) -> float:
+    def _least(self, prices: Floats, sets: LinkSets, crossing: Ints) -> float:
         """The cost of all data between boxes on the cheapest ways."""
         boxes = int(self.box.max()) + 1
         links = np.flatnonzero(self.between)
@@ -180,21 +180,16 @@ class Tiers:
         return float((crossing.reshape(boxes, boxes) * cost).sum())
 
     def _assigned(
-        self,
-        pairs: IntArray,
-        amounts: IntArray,
-        leaves: BoolArray,
-        links: IntArray,
-        carried: IntArray,
-    ) -> tuple[IntArray, IntArray, IntArray]:
+        self, pairs: Ints, amounts: Ints, leaves: Bools, links: Ints, carried: Ints
+    ) -> tuple[Ints, Ints, Ints]:
         """Divides the load of each link among pairs: (link, pair, amount)."""
         nodes = self.topology.num_nodes
-        left: IntArray = np.where(leaves, amounts, 0)
+        left: Ints = np.where(leaves, amounts, 0)
         room = carried.copy()
         start, end = self.topology.ends[links].T
-        found: list[tuple[IntArray, IntArray, IntArray]] = []
+        found: list[tuple[Ints, Ints, Ints]] = []
         first, last, box = pairs[:, 0], pairs[:, 1], self.box
-        keys: list[tuple[IntArray, IntArray]] = [
+        keys: list[tuple[Ints, Ints]] = [
             (first * nodes + last, start * nodes + end),
             (first * nodes + box[last], start * nodes + box[end]),
             (box[first] * nodes + last, box[start] * nodes + end),
@@ -211,10 +206,10 @@ class Tiers:
     def _joined(
         self,
         sets: LinkSets,
-        pairs: IntArray,
-        pair: IntArray,
-        amount: IntArray,
-        over: IntArray,
+        pairs: Ints,
+        pair: Ints,
+        amount: Ints,
+        over: Ints,
         until: Deadline,
         plain: bool,
     ) -> Routes | None:
@@ -237,7 +232,7 @@ class Tiers:
         for number in range(2):
             leg = legs[number]
             still = leg // nodes == leg % nodes
-            goes: IntArray = np.where(still, 0, amount)
+            goes: Ints = np.where(still, 0, amount)
             own, way, part = overlaps(leg, goes, inner_key, room)
             np.subtract.at(room, way, part)
             kept = np.flatnonzero(still)
@@ -252,10 +247,10 @@ class Tiers:
     def _inside(
         self,
         sets: LinkSets,
-        ends: IntArray,
-        total: IntArray,
-        over: IntArray,
-        amount: IntArray,
+        ends: Ints,
+        total: Ints,
+        over: Ints,
+        amount: Ints,
         until: Deadline,
         plain: bool,
     ) -> Routes | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.problem import PackingProblem, TreeDemand
@@ -79,7 +79,7 @@ def _by_chunk(
         yield ends, used, (1 + len(others)) / known.chunks
 
 
-def _nodes(mask: BoolArray) -> tuple[int, ...]:
+def _nodes(mask: Bools) -> tuple[int, ...]:
     return tuple(np.flatnonzero(mask).tolist())
 
 

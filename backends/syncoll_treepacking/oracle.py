@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 from networkx.utils import UnionFind
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.model.distances import distances
@@ -30,7 +30,7 @@ _RAISED = 0.02
 """Prices are raised by this share of their mean where trees of the same turn have most load."""
 
 
-def usable_links(topology: Topology, both_ways: bool) -> IntArray:
+def usable_links(topology: Topology, both_ways: bool) -> Ints:
     """Positions of the links that trees can use, ``[E]``; where they are used both ways, of those
     that exist both ways."""
     index = topology.link_index
@@ -76,17 +76,13 @@ class SpanningTrees:
             return 2 * int(self._far.max(axis=1).min())
         return int(self._far[self._roots].max())
 
-    def load(self, tree: TimedTree, steps: int) -> IntArray:
+    def load(self, tree: TimedTree, steps: int) -> Ints:
         """``[B, S]``; for S = 1 the load in all steps together."""
         return self.network.load(tree.links, tree.steps if steps > 1 else 0 * tree.links, steps)
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[TimedTree]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[TimedTree]], until: Deadline
+    ) -> tuple[list[tuple[int, TimedTree]], Floats]:
         """See `syncoll.packing.column_generation.Oracle`.
 
         The first tree of each demand is the cheapest.  Others are cheapest under prices raised
@@ -137,7 +133,7 @@ class SpanningTrees:
                     edges = tuple((a, b) for a, b in images[sends].tolist())
                     yield StepTree(int(images[root]), weight, edges)
 
-    def _cheapest(self, demand: int, on_links: FloatArray) -> TimedTree:
+    def _cheapest(self, demand: int, on_links: Floats) -> TimedTree:
         """By the cost of a send over each link, ``[S, L]`` or ``[1, L]``."""
         if self.low:
             roots = self._centres if self.both_ways else [self._roots[demand]]
@@ -151,7 +147,7 @@ class SpanningTrees:
         edges = [(a, b, cost, i) for i, ((a, b), cost) in every]
         return self._timed(root, cheapest_arborescence(self.network.num_nodes, root, edges))
 
-    def _lowest(self, root: int, on_links: FloatArray) -> tuple[float, int, IntArray]:
+    def _lowest(self, root: int, on_links: Floats) -> tuple[float, int, Ints]:
         """The cheapest tree of least height: its cost, its root and its edges."""
         far = self._far[root]
         nearer = np.flatnonzero(far[self._source] < far[self._target])
@@ -165,7 +161,7 @@ class SpanningTrees:
         first = order[np.unique(self._target[nearer][order], return_index=True)[1]]
         return float(costs[first].sum()), root, nearer[first]
 
-    def _kruskal(self, costs: FloatArray) -> list[int]:
+    def _kruskal(self, costs: Floats) -> list[int]:
         """The edges of the cheapest tree, each in one direction."""
         joined, used = UnionFind(range(self.network.num_nodes)), []
         for edge in np.argsort(costs, kind="stable").tolist():

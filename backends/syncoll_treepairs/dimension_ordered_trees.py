@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model import Topology
 from syncoll.symmetry.products import Product, find_products
 
 
-def combs(topology: Topology) -> Iterator[tuple[int, IntArray]]:
+def combs(topology: Topology) -> Iterator[tuple[int, Ints]]:
     """A tree for each root and each cyclic order of the dimensions.
 
     If the last dimension is a line all roots along it use the same links, and only the middle one
@@ -43,12 +43,8 @@ def combs(topology: Topology) -> Iterator[tuple[int, IntArray]]:
 
 
 def parents_along(
-    product: Product,
-    where: IntArray,
-    order: Sequence[int],
-    ways: Sequence[IntArray],
-    sources: IntArray,
-) -> IntArray:
+    product: Product, where: Ints, order: Sequence[int], ways: Sequence[Ints], sources: Ints
+) -> Ints:
     """``[K, P]``: for each source and node the node before it, dimension by dimension.
 
     Args:
@@ -67,7 +63,7 @@ def parents_along(
     return np.asarray(np.argsort(product.places)[places], dtype=np.int64)
 
 
-def parents_of_factor(kind: str, size: int, forth: BoolArray) -> IntArray:
+def parents_of_factor(kind: str, size: int, forth: Bools) -> Ints:
     """``[n, n]``: for each source and node the node before it in a line, ring or complete graph.
     Sources in `forth` ``[n]`` reach the farthest node of a ring of even size forwards.
     """

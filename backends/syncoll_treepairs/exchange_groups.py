@@ -13,7 +13,7 @@ from itertools import combinations, islice, permutations
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model import Topology
 
 _LARGEST = 16
@@ -45,7 +45,7 @@ class Core:
 
 
 def cores(
-    topology: Topology, roots: list[int], most_steps: int, kinds: IntArray | None = None
+    topology: Topology, roots: list[int], most_steps: int, kinds: Ints | None = None
 ) -> list[Core]:
     """Single nodes, and cores with one of `roots` that exchange in at most `most_steps` steps.
 
@@ -93,13 +93,13 @@ def _both_ways(topology: Topology) -> list[set[int]]:
     return both
 
 
-def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[Core]:
+def _by_kinds(topology: Topology, kinds: Ints, most_steps: int) -> Iterator[Core]:
     """Cores of boxes joined by links of some kinds, of one node of each box, and of all nodes."""
     nodes, ends = topology.num_nodes, topology.ends
     every = np.unique(kinds).tolist()
     if len(every) > _MOST_KINDS:
         return
-    stages: dict[bytes, IntArray] = {}
+    stages: dict[bytes, Ints] = {}
     for count in range(1, len(every) + 1):
         for some in combinations(every, count):
             links = np.flatnonzero(np.isin(kinds, some))
@@ -119,7 +119,7 @@ def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[
                 yield Core(tuple(range(nodes)), tuple(sorted(sends)), steps)
 
 
-def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
+def _each_alone(nodes: int, links: Ints, ends: Ints) -> Iterator[Core]:
     """Components of links ``[K, 2]`` as cores, if of more than two and not of all nodes."""
     for row in np.unique(_near(nodes, ends), axis=0)[::-1]:
         size = int(row.sum())
@@ -129,7 +129,7 @@ def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
             yield Core(members, tuple((0, link) for link in own.tolist()), 1)
 
 
-def _across(topology: Topology, within: IntArray) -> IntArray | None:
+def _across(topology: Topology, within: Ints) -> Ints | None:
     """Links that join each node of a box to one of every other box, and these to one another."""
     nodes, number = topology.num_nodes, topology.link_index
     near, both = _near(nodes, within), _both_ways(topology)
@@ -149,20 +149,20 @@ def _across(topology: Topology, within: IntArray) -> IntArray | None:
     return np.array(sorted(number[pair] for pair in pairs))
 
 
-def _near(nodes: int, ends: IntArray) -> BoolArray:
+def _near(nodes: int, ends: Ints) -> Bools:
     """``[P, P]``: whether nodes are joined by one of the links ``[K, 2]``, or the same."""
     near = np.eye(nodes, dtype=bool)
     near[ends[:, 0], ends[:, 1]] = True
     return near
 
 
-def _are_cliques(nodes: int, ends: IntArray) -> bool:
+def _are_cliques(nodes: int, ends: Ints) -> bool:
     """Whether each component of these links is a complete graph."""
     near = _near(nodes, ends)
     return bool(np.array_equal(near, near.T) and np.array_equal(near @ near, near))
 
 
-def _sums_once(nodes: int, order: Sequence[IntArray]) -> bool:
+def _sums_once(nodes: int, order: Sequence[Ints]) -> bool:
     """Whether all nodes end with all contributions, each once."""
     times = np.eye(nodes, dtype=np.int64)
     for ends in order:

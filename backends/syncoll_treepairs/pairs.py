@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import MOST_CELLS, ArrivalSearch
 from syncoll.packing.column_generation import TINY, Oracle, Packing, Tuning
@@ -42,7 +42,7 @@ _TUNING = Tuning(kept=0.6, gain=1e-3, patience=12, complete=False)
 _BEGUN_WITH = 600
 """Most pairs of a packing in fewer steps that a packing begins with; limits work."""
 
-_Forest = tuple[float, IntArray, IntArray]
+_Forest = tuple[float, Ints, Ints]
 """Its cost, its links, and the steps until each node has the chunk, ``[P]``."""
 
 
@@ -61,12 +61,12 @@ class Pair:
     after: int
 
     @cached_property
-    def steps(self) -> IntArray:
+    def steps(self) -> Ints:
         """``[K]``."""
         return np.array([step for step, _ in self.sends], dtype=np.int64)
 
     @cached_property
-    def links(self) -> IntArray:
+    def links(self) -> Ints:
         """``[K]``."""
         return np.array([link for _, link in self.sends], dtype=np.int64)
 
@@ -75,7 +75,7 @@ class Pair:
         sends = tuple((step + steps, link) for step, link in self.sends)
         return Pair(sends, self.core, self.after + steps)
 
-    def contributions(self, ends: IntArray) -> BoolArray:
+    def contributions(self, ends: Ints) -> Bools:
         """``[K, P]``: the contributions that each send carries; `ends` ``[L, 2]`` are of links."""
         nodes = int(ends.max()) + 1
         held = np.eye(nodes, dtype=bool)
@@ -132,8 +132,8 @@ class PairFinder:
         self._costs = (guessed / least).min(axis=1)
         """The last cost of each choice, relative to the best of its turn; at first, its sends or
         their cost at prices in inverse proportion to bandwidth, whichever ratio is smaller."""
-        self._into: dict[int, IntArray] = {}
-        self._out: dict[int, IntArray] = {}
+        self._into: dict[int, Ints] = {}
+        self._out: dict[int, Ints] = {}
         self._turn = 0
         shallow = steps <= 2 * int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
         self._sums: SumPrograms | None = None
@@ -146,12 +146,8 @@ class PairFinder:
         return bool(self._choices or self.fixed)
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[Pair]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, Pair]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[Pair]], until: Deadline
+    ) -> tuple[list[tuple[int, Pair]], Floats]:
         """See `syncoll.packing.column_generation.Oracle`."""
         on_links = self.network.on_links(prices)
         scale = float(on_links.mean()) or 1.0
@@ -177,7 +173,7 @@ class PairFinder:
         self.sums_wait, self._sums_left = False, _FRUITLESS
 
     def _summed(
-        self, prices: FloatArray, shared: Sequence[Pair], pays: float, until: Deadline
+        self, prices: Floats, shared: Sequence[Pair], pays: float, until: Deadline
     ) -> Iterator[tuple[int, Pair]]:
         """Pairs of all nodes that cost less than a chunk pays, next to some that are in use."""
         self._sums = self._sums or SumPrograms(self.network.topology, self.steps)
@@ -186,7 +182,7 @@ class PairFinder:
             if core and sum(prices[send] for send in core.sends) < pays * (1 - TINY):
                 yield 0, Pair(core.sends, core, self.steps)
 
-    def _looked_at(self, most: int) -> list[IntArray]:
+    def _looked_at(self, most: int) -> list[Ints]:
         """The most promising choices, grouped by the start and the duration of their exchange."""
         noise = self._random.exponential(_NOISE, len(self._choices))
         order = np.argsort(self._costs + noise)
@@ -197,9 +193,7 @@ class PairFinder:
             groups.setdefault((begin, core.steps), []).append(i)
         return [np.array(some) for some in groups.values()]
 
-    def _made(
-        self, which: IntArray, prices: FloatArray, until: Deadline
-    ) -> list[tuple[float, Pair]]:
+    def _made(self, which: Ints, prices: Floats, until: Deadline) -> list[tuple[float, Pair]]:
         network = self.network
         chosen = [self._choices[i] for i in which.tolist()]
         core, begin = chosen[0]
@@ -258,9 +252,9 @@ def _guesses(network: AllreduceNetwork) -> Callable[[Core], tuple[int, float]]:
 
 def forests(
     links: Links,
-    prices: FloatArray,
+    prices: Floats,
     sources: Sequence[Sequence[int]],
-    known: Sequence[IntArray | None],
+    known: Sequence[Ints | None],
     random: np.random.Generator,
     until: Deadline,
 ) -> list[_Forest | None]:

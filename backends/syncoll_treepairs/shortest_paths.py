@@ -22,7 +22,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
 from syncoll.packing.arrivals import MOST_CELLS
@@ -128,7 +128,7 @@ def _by_stages(topology: Topology) -> Iterator[Core]:
         yield from _exchange(topology, parents, depth, every)
 
 
-def _link_kinds(topology: Topology) -> IntArray:
+def _link_kinds(topology: Topology) -> Ints:
     """``[L]``: kinds of links, by bandwidths and the number of common neighbours of the ends."""
     near = (topology.distances == 1).astype(np.float32)
     common = near @ near
@@ -140,7 +140,7 @@ def _link_kinds(topology: Topology) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def _some(kind: str, size: int) -> list[BoolArray]:
+def _some(kind: str, size: int) -> list[Bools]:
     """Sets of places of a factor that exchange with one another, each ``[n]``."""
     one, two = ([i == 0 for i in range(size)], [i < 2 for i in range(size)])
     if kind == "line":
@@ -149,9 +149,7 @@ def _some(kind: str, size: int) -> list[BoolArray]:
     return [np.array(some) for some in (one, two, *(every if kind == "ring" else every[:1]))]
 
 
-def _of_product(
-    topology: Topology, factors: Product, places: list[list[BoolArray]]
-) -> Iterator[Core]:
+def _of_product(topology: Topology, factors: Product, places: list[list[Bools]]) -> Iterator[Core]:
     """Exchanges of the nodes with given places in each dimension, in several orders."""
     kinds = list(zip(factors.kinds, factors.sizes, strict=True))
     where = np.stack(np.unravel_index(factors.places, factors.sizes), axis=1)
@@ -178,7 +176,7 @@ def _of_product(
             return
 
 
-def _by_priority(topology: Topology, order: IntArray) -> IntArray:
+def _by_priority(topology: Topology, order: Ints) -> Ints:
     """Parents on shortest paths: the last link of an order into each node that is on one."""
     far = topology.distances
     parents = np.repeat(np.arange(topology.num_nodes)[:, None], topology.num_nodes, axis=1)
@@ -188,9 +186,7 @@ def _by_priority(topology: Topology, order: IntArray) -> IntArray:
     return parents
 
 
-def _exchange(
-    topology: Topology, parents: IntArray, depth: IntArray, core: BoolArray
-) -> Iterator[Core]:
+def _exchange(topology: Topology, parents: Ints, depth: Ints, core: Bools) -> Iterator[Core]:
     """An exchange along trees, with sums on the way; nothing if it has too many sends.
 
     `parents` are ``[K, P]``, from the K sources of the core ``[P]``; `depth` grows along them.
@@ -233,7 +229,7 @@ def _exchange(
     yield Core(tuple(members.tolist()), tuple(sends), steps, packed)
 
 
-def _by_value(table: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+def _by_value(table: Ints) -> Iterator[tuple[Ints, Ints]]:
     """The places of each value from the largest down to 1."""
     flat = table.ravel()
     order = np.argsort(flat, kind="stable")

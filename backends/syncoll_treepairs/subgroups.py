@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.symmetry import FreeGroup, Group, find_symmetry
 from syncoll.symmetry.structure import Structure
@@ -57,7 +57,7 @@ def under_subgroup(
     return fine
 
 
-def _leaders(group: Group, subgroup: Group) -> Iterator[IntArray]:
+def _leaders(group: Group, subgroup: Group) -> Iterator[Ints]:
     """One element ``[P]`` of each coset of a subgroup, the identity first."""
     seen: set[bytes] = set()
     for images in group.elements:
@@ -66,7 +66,7 @@ def _leaders(group: Group, subgroup: Group) -> Iterator[IntArray]:
             yield images
 
 
-def image(pair: Pair, images: IntArray, links: IntArray) -> Pair:
+def image(pair: Pair, images: Ints, links: Ints) -> Pair:
     """A pair under an automorphism.
 
     Args:

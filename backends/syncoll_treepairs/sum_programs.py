@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.model import Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.send_programs import run_counted
@@ -95,9 +95,7 @@ class SumPrograms:
             has = after
         model.add_bool_or(has)
 
-    def improved(
-        self, known: "Pair", prices: FloatArray, random: np.random.Generator
-    ) -> Core | None:
+    def improved(self, known: "Pair", prices: Floats, random: np.random.Generator) -> Core | None:
         """A cheap way at prices ``[S, L]`` next to a known one, or that one; None if the program
         took too long or does not have the known one."""
         topology, nodes, model = self._topology, self._topology.num_nodes, self._model.clone()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, Tuning
 from syncoll.packing.network import Links
@@ -80,19 +80,15 @@ class _RootedPairs:
         self._roots = np.array(roots, dtype=np.int64)
         self._into = 0 if most_links else int(into[self._roots].max())
         self._random = np.random.default_rng(network.num_nodes)
-        self._arrivals: tuple[dict[int, IntArray], ...] = ({}, {})  # into roots, and out of them
+        self._arrivals: tuple[dict[int, Ints], ...] = ({}, {})  # into roots, and out of them
         self._turn = 0
         nodes = np.arange(network.num_nodes)
         self._first_in = np.searchsorted(network.forth.target, nodes)
         self._first_back = np.searchsorted(network.back.target, nodes)
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[Pair]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, Pair]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[Pair]], until: Deadline
+    ) -> tuple[list[tuple[int, Pair]], Floats]:
         """See `syncoll.packing.column_generation.Oracle`."""
         on_links = self.network.on_links(prices)[0]
         on_links += TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
@@ -111,7 +107,7 @@ class _RootedPairs:
         found = [(0, self.pair(int(roots[i]), into[i], out[i])) for i in cheap]
         return found, np.array([costs.min()])
 
-    def _shortest(self, prices: FloatArray, root: int) -> tuple[IntArray, IntArray]:
+    def _shortest(self, prices: Floats, root: int) -> tuple[Ints, Ints]:
         """The links of a cheapest pair along shortest paths: into the root, and out of it."""
         forth, back, far = self.network.forth, self.network.back, self._far
         near = np.where(far[root][forth.source] + 1 == far[root][forth.target], 0.0, np.inf)
@@ -121,8 +117,8 @@ class _RootedPairs:
         return into, out
 
     def _cheapest(
-        self, links: Links, prices: FloatArray, roots: IntArray, far: IntArray, until: Deadline
-    ) -> IntArray:
+        self, links: Links, prices: Floats, roots: Ints, far: Ints, until: Deadline
+    ) -> Ints:
         """``[K, P - 1]``: for each root the link into every other node of a cheap tree.
 
         A tree with a limit on links from root to leaf is a timed tree with this limit on steps,
@@ -144,7 +140,7 @@ class _RootedPairs:
         trees = [sorted(cheapest_arborescence(nodes, root, edges)) for root in roots.tolist()]
         return np.asarray(links.number[np.array(trees)])
 
-    def pair(self, root: int, into: IntArray, out: IntArray) -> Pair:
+    def pair(self, root: int, into: Ints, out: Ints) -> Pair:
         """Two trees with the steps of a first wave, by each node's links to and from the root."""
         far_in, far_out = (self._depths(links, root) for links in (into, out))
         known = max(self._into, int(far_in.max()))
@@ -152,7 +148,7 @@ class _RootedPairs:
         sends = [*zip(begun, into.tolist(), strict=True), *zip(ended, out.tolist(), strict=True)]
         return Pair(tuple(sorted(sends)), Core((root,), (), 0), known)
 
-    def _depths(self, links: IntArray, root: int) -> IntArray:
+    def _depths(self, links: Ints, root: int) -> Ints:
         """The depth of every other node in a tree, given the link of each node, in order."""
         nodes = np.delete(np.arange(self.network.num_nodes), root)
         onward = np.full(self.network.num_nodes, root)
@@ -165,7 +161,7 @@ class _RootedPairs:
         return depths
 
 
-def _least(prices: FloatArray, target: IntArray, first: IntArray, root: int) -> IntArray:
+def _least(prices: Floats, target: Ints, first: Ints, root: int) -> Ints:
     """The cheapest link into each node but the root."""
     least = np.minimum.reduceat(prices, first)
     place = np.where(prices == least[target], np.arange(len(prices)), len(prices))

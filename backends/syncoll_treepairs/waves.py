@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective
 from syncoll.packing.whole_chunks import DealtChunks, rounds_of, rounds_per_step
@@ -98,7 +98,7 @@ def family_of(
 
 def _from_its_first_step(
     network: AllreduceNetwork, dealt: DealtChunks[Pair]
-) -> tuple[DealtChunks[Pair], IntArray]:
+) -> tuple[DealtChunks[Pair], Ints]:
     """A wave that begins with step 0, and the load of one bound of each orbit, ``[B, depth]``."""
     begins = min(int(pair.steps[0]) for pair, _ in dealt.columns[0])
     pairs = tuple((pair.later(-begins), number) for pair, number in dealt.columns[0])
@@ -109,7 +109,7 @@ def _from_its_first_step(
     return DealtChunks(dealt.chunks, dealt.rounds, (pairs,)), load
 
 
-def _rounds(network: AllreduceNetwork, load: IntArray, count: int) -> int:
+def _rounds(network: AllreduceNetwork, load: Ints, count: int) -> int:
     """R of `count` waves with this load of one bound of each orbit, ``[B, depth]``."""
     depth = load.shape[1]
     total = np.zeros((len(load), depth + count), dtype=np.int64)

@@ -13,16 +13,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from benchmarks.papers.figure import (
-    Claim,
-    Figure,
-    Holds,
-    Make,
-    Table,
-    Tell,
-    judged,
-    table,
-)
+from benchmarks.papers.figure import Claim, Figure, Holds, Make, Table, Tell, judged, table
 from benchmarks.papers.fitting import fit, lockstep
 from benchmarks.papers.platforms import (
     BLINK_SEGMENTS,
@@ -172,11 +163,7 @@ def table_2(tell: Tell) -> Figure:
     half = make("8+8", "mi250(boxes=2,gpus=8)", "RCCL", printed["8+8"], "Blink+Switch")
     network = Network.of(whole)
     big, small = (Measured.of(platform, network, tell) for platform in (whole, half))
-    reasons = {
-        "ForestColl": forest_reason,
-        "RCCL Ring": ring_reason,
-        "Blink+Switch": blink_reason,
-    }
+    reasons = {"ForestColl": forest_reason, "RCCL Ring": ring_reason, "Blink+Switch": blink_reason}
     rows = (*big.rows(reasons, True), *small.rows({**reasons, "RCCL Ring": adapted_reason}, False))
     twice = big.values("allgather", "ForestColl")[3] / big.values("allreduce", "ForestColl")[3]
     every = [float((big.ours[c]["ForestColl"] / big.ours[c]["RCCL Ring"]).min()) for c in big.ours]
@@ -235,11 +222,7 @@ def table_3(tell: Tell) -> Figure:
     platform = assemble(tell, "2 boxes", "a100(boxes=2)", "NCCL", printed["2 boxes"], "NCCL Tree")
     network = Network.of(platform)
     one = Measured.of(platform, network, tell)
-    reasons = {
-        "ForestColl": forest_reason,
-        "NCCL Ring": ring_reason,
-        "NCCL Tree": tree_reason,
-    }
+    reasons = {"ForestColl": forest_reason, "NCCL Ring": ring_reason, "NCCL Tree": tree_reason}
     where, fabric = "section 5.3", platform.topology.fabric
     assert fabric is not None
     limits = allgather(fabric).algbw, _algbw(platform.ring().algorithms[0].instance)

@@ -30,7 +30,7 @@ __all__ = [
     "assemble",
 ]
 
-FloatArray = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 SIZES = tuple(1 << bits for bits in range(20, 31))
 SHOWN = {"1M": 0, "16M": 4, "128M": 7, "1G": 10}
 KS = (1, 2, 4)
@@ -166,7 +166,7 @@ class Measured:
 
     platform: Platform
     network: Network
-    ours: Mapping[str, Mapping[str, FloatArray]]
+    ours: Mapping[str, Mapping[str, Floats]]
 
     @classmethod
     def of(cls, platform: Platform, network: Network, tell: Tell) -> Measured:

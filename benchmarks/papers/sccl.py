@@ -27,7 +27,7 @@ from benchmarks.papers.sccl_race import (
     ALPHA,
     DMA_GAIN,
     SIZES,
-    FloatArray,
+    Floats,
     Overheads,
     Race,
     costs,
@@ -168,7 +168,7 @@ def figure_5(tell: Tell) -> Figure:
     plain = raced.speedups()
     best = np.max(list(plain.values()), axis=0)
 
-    def right(best: FloatArray, last: FloatArray) -> bool:
+    def right(best: Floats, last: Floats) -> bool:
         return bool(best[0] > 1 and best.min() < 0.99 and last[-1] > 1)
 
     some = overheads(raced, [*map(label, zero)], right, "the ones with R = C in each half")
@@ -221,7 +221,7 @@ def figure_6(tell: Tell) -> Figure:
     )
     best = np.maximum(small, large)
 
-    def right(best: FloatArray, last: FloatArray) -> bool:
+    def right(best: Floats, last: Floats) -> bool:
         return bool(best[0] < 1 and last[-1] > 1)
 
     some = overheads(raced, ["(1, 4, 4)", "(2, 7, 7)"], right, "(1, 4, 4) and (2, 7, 7)")

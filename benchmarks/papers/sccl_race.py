@@ -20,11 +20,11 @@ from syncoll.simulating import Semantics, SimulatedSeconds, Timing, physical_net
 from syncoll.units import format_size
 
 __all__ = [
-    *("ALPHA", "DMA_GAIN", "SIZES", "FloatArray", "Overheads", "Race", "costs", "label"),
+    *("ALPHA", "DMA_GAIN", "SIZES", "Floats", "Overheads", "Race", "costs", "label"),
     *("overheads", "panels", "race"),
 ]
 
-FloatArray = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 Row = tuple[int, int, int]
 """C, S and R."""
 
@@ -61,7 +61,7 @@ class Race:
         timing: Timing = Timing.LOCKSTEP,
         slower: float = 1.0,
         gain: float = 1.0,
-    ) -> FloatArray:
+    ) -> Floats:
         """For each size, with given multiples of the usual latency and bandwidth."""
         network = physical_network(
             stored.instance.topology, ALPHA * Fraction(slower), self.bandwidth * Fraction(gain)
@@ -71,7 +71,7 @@ class Race:
 
     def speedups(
         self, *, timing: Timing = Timing.LOCKSTEP, slower: float = 1.0, gain: float = 1.0
-    ) -> dict[str, FloatArray]:
+    ) -> dict[str, Floats]:
         """By label for each size, over the library's ring with its own latency and bandwidth."""
         base = self.seconds(self.rival, timing=timing)
         return {
@@ -142,7 +142,7 @@ def costs(race: Race) -> tuple[list[Compared], list[tuple[str, ...]]]:
     return rows, predicted
 
 
-Judge = Callable[[FloatArray, FloatArray], bool]
+Judge = Callable[[Floats, Floats], bool]
 """Whether the best speed-ups, and the ones of the last line, agree with the text's measurements."""
 
 
@@ -189,9 +189,9 @@ def overheads(race: Race, lines: Sequence[str], right: Judge, what: str) -> Over
     return Overheads(table(title, heads, rows), tuple(fitting))
 
 
-def panels(race: Race, more: Mapping[str, Mapping[str, FloatArray]]) -> tuple[Panel, ...]:
+def panels(race: Race, more: Mapping[str, Mapping[str, Floats]]) -> tuple[Panel, ...]:
     """Speed-ups in lockstep and asynchronous, and others by title."""
-    shown: dict[str, Mapping[str, FloatArray]] = {
+    shown: dict[str, Mapping[str, Floats]] = {
         "lockstep, one alpha": race.speedups(),
         "asynchronous, one alpha": race.speedups(timing=Timing.ASYNCHRONOUS),
     }

@@ -26,7 +26,7 @@ from syncoll_forestcoll.shortening import shortened
 
 __all__ = ["Raced", "allreduce_of", "from_trees", "inverse", "library_ring", "step_trees"]
 
-FloatArray = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 SCHEDULE_SECONDS = 60.0
 """More than a forest takes on a quiet machine, so that the result does not depend on the load."""
 _QUIET = Fraction(1, 10**6)
@@ -111,7 +111,7 @@ class Raced:
     def _networks(self) -> list[PhysicalNetwork]:
         return [physical_network(one.instance.topology, _QUIET) for one in self.algorithms]
 
-    def seconds(self, alpha: float, efficiency: float, sizes: Sequence[int]) -> FloatArray:
+    def seconds(self, alpha: float, efficiency: float, sizes: Sequence[int]) -> Floats:
         """For each size, as the messages of nccl-tests are measured, in bytes.
 
         Args:
@@ -127,10 +127,10 @@ class Raced:
             per_node = message_of([one.instance]).per_node
             own = [round(size / per_node) for size in sizes]
             times.append([float(x) for x in SimulatedSeconds(tuned, Semantics())(one, own)])
-        fastest: FloatArray = np.min(times, axis=0)
+        fastest: Floats = np.min(times, axis=0)
         return fastest
 
-    def algbw(self, alpha: float, efficiency: float, sizes: Sequence[int]) -> FloatArray:
+    def algbw(self, alpha: float, efficiency: float, sizes: Sequence[int]) -> Floats:
         """The same as GB/s."""
-        rates: FloatArray = np.array(sizes) / self.seconds(alpha, efficiency, sizes) / 1e9
+        rates: Floats = np.array(sizes) / self.seconds(alpha, efficiency, sizes) / 1e9
         return rates

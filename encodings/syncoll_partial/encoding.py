@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.builder import StepRounds
@@ -77,8 +77,8 @@ class PartialEncoded:
     results: tuple[tuple[tuple[int, int], ...], ...]
     steps: int
     nodes: int
-    goals: IntArray
-    about: IntArray
+    goals: Ints
+    about: Ints
     counted: bool = False
 
     def decode(self, assignment: Assignment) -> Algorithm:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Instance, rows_within
@@ -57,10 +57,10 @@ class PathEncoded:
 
     formula: Formula
     steps: int
-    sends: IntArray
-    literals: IntArray
-    arrivals: IntArray
-    about: IntArray | None
+    sends: Ints
+    literals: Ints
+    arrivals: Ints
+    about: Ints | None
     nodes: int
 
     def decode(self, assignment: Assignment) -> Algorithm:
@@ -70,7 +70,7 @@ class PathEncoded:
         sends = np.concatenate([self.sends[chosen], steps[:, None]], axis=1)
         return Algorithm(tuple(assignment.integers[: self.steps].tolist()), sends)
 
-    def hint(self, algorithm: Algorithm) -> IntArray:
+    def hint(self, algorithm: Algorithm) -> Ints:
         """For each snd whether the algorithm makes this send; see `syncoll.plugins`."""
         chosen = rows_within(self.sends, algorithm.sends[:, :3])
         return np.where(chosen, self.literals, -self.literals)

@@ -24,7 +24,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
@@ -47,17 +47,17 @@ class StepEncoded:
     """
 
     formula: Formula
-    sends: IntArray
+    sends: Ints
     steps: int
     ordered: bool = False
-    copied: IntArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    copied: Ints = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model describes."""
         chosen = assignment.booleans[1 : 1 + len(self.sends)]
         return Algorithm(tuple(assignment.integers[: self.steps].tolist()), self.sends[chosen])
 
-    def hint(self, algorithm: Algorithm) -> IntArray:
+    def hint(self, algorithm: Algorithm) -> Ints:
         """For each variable whether the algorithm makes that send; see `syncoll.plugins`."""
         ids = np.arange(1, len(self.sends) + 1)
         return np.where(rows_within(self.sends, algorithm.sends), ids, -ids)
@@ -133,9 +133,7 @@ class StepEncoding:
         return count * instance.num_chunks // sum(len(members) for members in chosen)
 
 
-def _windows(
-    instance: Instance, source: IntArray, target: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _windows(instance: Instance, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Chunk, link, first step and number of steps of each possible use, by chunk, then link."""
     # Chunks that start and end alike have the same windows, and there may be few kinds of them.
     classes = instance.chunk_classes
@@ -155,9 +153,7 @@ def _windows(
     return chunk, link[window], first[window], length[window]
 
 
-def _order_chunks(
-    builder: FormulaBuilder, instance: Instance, sends: IntArray, ids: IntArray
-) -> None:
+def _order_chunks(builder: FormulaBuilder, instance: Instance, sends: Ints, ids: Ints) -> None:
     """Orders interchangeable chunks by delivery (step, then source) at one node of their post.
 
     Every algorithm can be renumbered to this, because members of a class have equal pre and post.
@@ -175,7 +171,7 @@ def _order_chunks(
 
 
 def _deliveries_and_causality(
-    builder: FormulaBuilder, instance: Instance, sends: IntArray, ids: IntArray
+    builder: FormulaBuilder, instance: Instance, sends: Ints, ids: Ints
 ) -> None:
     """Each node gets a chunk once, and sends only chunks that it has got before."""
     nodes = instance.topology.num_nodes
@@ -217,9 +213,9 @@ def _capacities(
     builder: FormulaBuilder,
     instance: Instance,
     rounds: StepRounds,
-    link: IntArray,
-    sends: IntArray,
-    ids: IntArray,
+    link: Ints,
+    sends: Ints,
+    ids: Ints,
 ) -> list[tuple[int, int, int]]:
     """Sends over L in step s stay within b * r_s; returns Booleans for sends that count once."""
     step = sends[:, 3]
@@ -244,7 +240,7 @@ def _capacities(
 class _Copies:
     """Booleans for all sends of a chunk by a node in a step over some links, listed in `made`."""
 
-    def __init__(self, builder: FormulaBuilder, sends: IntArray) -> None:
+    def __init__(self, builder: FormulaBuilder, sends: Ints) -> None:
         self.made: list[tuple[int, int, int]] = []
         self._builder, self._sends = builder, sends
         self._known: dict[tuple[int, ...], int] = {}

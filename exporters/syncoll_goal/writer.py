@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.plugins.exporters import PLACE
@@ -53,7 +53,7 @@ def _ranges(numbers: Iterable[int]) -> str:
     return runs_in_words(numbers, "-", " ")
 
 
-def _sizes(each: IntArray) -> str:
+def _sizes(each: Ints) -> str:
     """The size of each chunk, equal ones of consecutive chunks as a range: ``0-3 1024 4 1023``."""
     cuts = [0, *(np.flatnonzero(np.diff(each)) + 1).tolist(), len(each)]
     return " ".join(f"{_ranges(range(a, b))} {each[a]}" for a, b in pairwise(cuts))

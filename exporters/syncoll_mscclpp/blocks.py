@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.runtime import LoweredAlgorithm, Streams
 from syncoll.runtime.places import Cut
 from syncoll_mscclpp.limits import MOST_CHANNELS
@@ -89,7 +89,7 @@ class Division:
             groups += _dealt(kind, load, max(1, most // len(kinds)))
         return Division(most, groups, {one: int(load[list(one)].sum()) for one in sets})
 
-    def least_operations(self, streams: Streams) -> IntArray:
+    def least_operations(self, streams: Streams) -> Ints:
         """A lower bound of the operations of each rank: its sums, and, for each step of each group,
         puts, a signal and a wait, and that threads meet between them."""
         one = streams.request
@@ -156,9 +156,7 @@ class Division:
         return True
 
 
-def _dealt(
-    sets: Sequence[tuple[int, ...]], load: IntArray, most: int
-) -> list[list[tuple[int, ...]]]:
+def _dealt(sets: Sequence[tuple[int, ...]], load: Ints, most: int) -> list[list[tuple[int, ...]]]:
     """Sets of streams in at most `most` groups, the heaviest first to the group that they leave
     lightest; `load` has a column for each kind of load, and the largest sum counts."""
     groups: list[list[tuple[int, ...]]] = [[] for _ in range(max(1, min(most, len(sets))))]

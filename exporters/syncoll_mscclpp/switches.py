@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
@@ -153,7 +153,7 @@ def _way(instance: Instance, chunk: int, sends: Sequence[Send]) -> _Way:
     return _Way(group, way[0], sums=True)
 
 
-def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) -> None:
+def _require_switch(topology: Topology, box: Ints, chunk: int, way: _Way) -> None:
     """Raises ExportError unless a group is in one box, and around one switch that can do it."""
     hub = way.group[0] if way.root is None else way.root
     together = len(set(box[list(way.group)].tolist())) == 1

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.documents.record import Count, Node, PositiveCount, Record, read_record
 from syncoll.errors import FileFormatError, VerificationError
 from syncoll.importing.fitting import fitted
@@ -155,7 +155,7 @@ def _algorithm(file: ScclFile, topology: Topology) -> ForeignAlgorithm:
     return ForeignAlgorithm(name, algorithm, pre, post, combining, chunks, topology)
 
 
-def _relation(by_rank: Mapping[str, list[int]], most: int, nodes: int, name: str) -> BoolArray:
+def _relation(by_rank: Mapping[str, list[int]], most: int, nodes: int, name: str) -> Bools:
     found = np.zeros((most, nodes), dtype=bool)
     for rank, addresses in by_rank.items():
         if not re.fullmatch("[0-9]{1,5}", rank) or int(rank) >= nodes:
@@ -164,7 +164,7 @@ def _relation(by_rank: Mapping[str, list[int]], most: int, nodes: int, name: str
     return found
 
 
-def _collective(file: ScclFile, pre: BoolArray, post: BoolArray) -> tuple[str, bool]:
+def _collective(file: ScclFile, pre: Bools, post: Bools) -> tuple[str, bool]:
     """The name of the collective, and whether it reduces.  Raises VerificationError if the maps
     and its chunks differ."""
     stated, chunks = file.collective, file.instance.chunks

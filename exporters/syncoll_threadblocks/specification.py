@@ -31,7 +31,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.wording import counted, few
@@ -310,7 +310,7 @@ def _without_idle(demands: Demands) -> Demands:
     return found
 
 
-def _in_order(relation: BoolArray) -> Places:
+def _in_order(relation: Bools) -> Places:
     return tuple(tuple(np.flatnonzero(column).tolist()) for column in relation.T)
 
 

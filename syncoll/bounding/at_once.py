@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import across, amounts_across
 from syncoll.bounding.network import CELLS
@@ -80,7 +80,7 @@ class _NodeSets:
         return Covers(self.topology)
 
     @cached_property
-    def sides(self) -> BoolArray:
+    def sides(self) -> Bools:
         """``[S, P]``: sets of two nodes or more, none of them a complement of one."""
         nodes, found = self.topology.num_nodes, [np.zeros((0, self.topology.num_nodes), dtype=bool)]
         for label in self._boxes:
@@ -107,7 +107,7 @@ class _NodeSets:
         return sides[: max(1, most)]  # the ones with few nodes first
 
     @cached_property
-    def _boxes(self) -> list[IntArray]:
+    def _boxes(self) -> list[Ints]:
         return boxes_by_width(self.topology, _MOST_WIDTHS)
 
     def cut(self, demands: DemandList, *, against: bool = False) -> RoundsBound:
@@ -147,13 +147,13 @@ class _NodeSets:
             proved = float(best.rounds) * (1 + 1e-12)
         return best
 
-    def _inside(self, number: int) -> BoolArray:
+    def _inside(self, number: int) -> Bools:
         """``[P]``, the set of a cut by its number: nodes, their complements, sides, their
         complements."""
         nodes, sides = self.topology.num_nodes, self.sides
         if number < 2 * nodes:
             kept, number = divmod(number, nodes)
-            side: BoolArray = np.arange(nodes) == number
+            side: Bools = np.arange(nodes) == number
         else:
             kept, number = divmod(number - 2 * nodes, len(sides))
             side = sides[number]
@@ -182,7 +182,7 @@ class _NodeSets:
                 best = RoundsBound(rounds, None, proof)
         return best
 
-    def _partitions(self) -> Iterator[IntArray]:
+    def _partitions(self) -> Iterator[Ints]:
         """``[P]``: for each node the number of its part."""
         nodes = self.topology.num_nodes
         yield np.arange(nodes)
@@ -200,7 +200,7 @@ class _NodeSets:
 _node_sets, _cut = lru_cache(maxsize=4)(_NodeSets), lru_cache(maxsize=2)(_NodeSets.cut)
 
 
-def _around(demands: DemandList, nodes: int) -> FloatArray:
+def _around(demands: DemandList, nodes: int) -> Floats:
     """``[2 P]``: the number of chunks that must leave each node, then the number that must enter
     each."""
     counts = demands.counts.astype(np.float64)

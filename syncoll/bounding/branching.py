@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.bounding.first_completion import CaseAt, CaseProgram
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import TOLERANCE, first_rounding
@@ -91,8 +91,8 @@ class _Part:
     value: float
     number: int
     sends: tuple[Send, ...] = field(compare=False)
-    sent: FloatArray = field(compare=False)
-    duals: FloatArray = field(compare=False)
+    sent: Floats = field(compare=False)
+    duals: Floats = field(compare=False)
     program: "_Divisible" = field(compare=False)
 
 
@@ -103,14 +103,14 @@ class _Divisible:
         self,
         model: OrbitModel,
         case: CaseAt,
-        prices: FloatArray,
+        prices: Floats,
         deadline: Deadline,
         numbers: Iterator[int],
     ) -> None:
         self._numbers = numbers
         self._model, self._at = model, case
         self._program = CaseProgram(model, [case], deadline, prices)
-        self._rows: IntArray = self._program.divisible()
+        self._rows: Ints = self._program.divisible()
         self._highs = GrowingProgram.of(self._program.rows.program())
 
     def part(self, sends: tuple[Send, ...], deadline: Deadline) -> _Part:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.bounding.rationals import NEAR
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology, ranges
@@ -32,7 +32,7 @@ class Covers:
             cover of some links costs at least the sum of their parts.
     """
 
-    def __init__(self, topology: Topology, only: BoolArray | None = None) -> None:
+    def __init__(self, topology: Topology, only: Bools | None = None) -> None:
         self.topology = topology
         bounds, links = topology.bounds, len(topology.links)
         usable = [i for i in range(len(bounds)) if only is None or only[i]]
@@ -52,7 +52,7 @@ class Covers:
         """Chunks per round of all bounds of a cover."""
         return sum((self.topology.bounds[i].chunks_per_round for i in cover), Fraction(0))
 
-    def around(self, group: IntArray, count: int) -> FloatArray:
+    def around(self, group: Ints, count: int) -> Floats:
         """``[count]``: a lower bound on the cost of covering the links of each `group` ``[L]``."""
         link = np.repeat(np.arange(len(group)), self._counts)
         keys = self._bound * count + group[link]
@@ -61,7 +61,7 @@ class Covers:
         np.minimum.at(part, link, self.rates[self._bound] / sizes[key])
         return np.bincount(group, weights=part, minlength=count).astype(np.float64)
 
-    def least(self, links: IntArray) -> tuple[int, ...] | None:
+    def least(self, links: Ints) -> tuple[int, ...] | None:
         """The cheapest cover of some links within the limits; None if a link is in no bound."""
         counts = self._counts[links]
         if not len(links) or not counts.all():
@@ -91,9 +91,7 @@ class Covers:
             return found
         return min(tuple(exact.tolist()), found, key=self.cost)
 
-    def _greedy(
-        self, bounds: IntArray, column: IntArray, link: IntArray, sizes: IntArray
-    ) -> tuple[int, ...]:
+    def _greedy(self, bounds: Ints, column: Ints, link: Ints, sizes: Ints) -> tuple[int, ...]:
         """The cover from bounds in ascending order of cost per link."""
         link, ends = link[np.argsort(column, kind="stable")], np.cumsum(sizes)
         covered = np.zeros(int(link.max()) + 1, dtype=np.int64)

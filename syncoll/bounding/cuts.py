@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.network import CELLS, SMALL
 from syncoll.certificates.chunk_classes import Demand, DemandList
@@ -62,7 +62,7 @@ def find_cut(
     return None
 
 
-def _candidates(topology: Topology, prices: Priced | None) -> BoolArray:
+def _candidates(topology: Topology, prices: Priced | None) -> Bools:
     """Sets of nodes ``[candidate, node]``: neither empty nor everything, none twice."""
     nodes = topology.num_nodes
     if nodes <= SMALL:
@@ -71,7 +71,7 @@ def _candidates(topology: Topology, prices: Priced | None) -> BoolArray:
     distances = topology.distances
     few = max(2, CELLS // 2 // nodes**2)  # all of up to 80 nodes are centres, 8 of 256
     centres = np.arange(nodes)[:: -(-nodes // few)]
-    found: list[BoolArray] = [np.eye(nodes, dtype=bool)]
+    found: list[Bools] = [np.eye(nodes, dtype=bool)]
     for matrix in (distances, distances.T):
         for radius in range(int(distances[distances < nodes].max()) + 1):
             found.append(matrix[centres] <= radius)
@@ -87,7 +87,7 @@ def _candidates(topology: Topology, prices: Priced | None) -> BoolArray:
     return np.unpackbits(packed, axis=1, count=nodes).astype(bool)
 
 
-def _free_reach(topology: Topology, prices: Priced) -> BoolArray:
+def _free_reach(topology: Topology, prices: Priced) -> Bools:
     """``[n, m]``: whether links without a price lead from n to m."""
     reach = np.eye(topology.num_nodes, dtype=bool)
     priced = {
@@ -106,7 +106,7 @@ def _free_reach(topology: Topology, prices: Priced) -> BoolArray:
         reach = further
 
 
-def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.float64]:
+def amounts_across(sides: Bools, demands: Sequence[Demand]) -> npt.NDArray[np.float64]:
     """For each set the number of chunks that must leave it."""
     demands, nodes = DemandList.of(demands), sides.shape[1]
     counts = demands.counts.astype(np.float64)
@@ -126,7 +126,7 @@ def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[n
     return amounts
 
 
-def across(sides: BoolArray, between: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
+def across(sides: Bools, between: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
     """For each set the sum over pairs of a node in it and one outside; `between` is ``[P, P]``."""
     leaves = sides.astype(between.dtype) @ between
     found: npt.NDArray[np.float64] = np.einsum("ij,ij->i", leaves, ~sides, dtype=np.float64)

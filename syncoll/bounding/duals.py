@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.bounding.rationals import Rounding, excess
 from syncoll.certificates.link_prices import LinkPrices, Place
 from syncoll.certificates.priced import Priced
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from syncoll.bounding.relaxation import Commodity, Relaxation
 
 
-def prices_of(relaxation: Relaxation, row_duals: FloatArray, rounding: Rounding) -> Priced:
+def prices_of(relaxation: Relaxation, row_duals: Floats, rounding: Rounding) -> Priced:
     """The dual of a solved program as prices."""
     duals = -row_duals
     rates = relaxation.capacities.rates
@@ -78,7 +78,7 @@ def _of_all_bounds(quotient: Quotient, prices: dict[Place, Fraction]) -> dict[Pl
 
 
 def _copy_shares(
-    relaxation: Relaxation, duals: FloatArray, rounding: Rounding, price: dict[Place, Fraction]
+    relaxation: Relaxation, duals: Floats, rounding: Rounding, price: dict[Place, Fraction]
 ) -> list[Share]:
     """Shares of copied demands, cut where they add up to more than the price."""
     if not relaxation.copy_rows:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.bounding.network import QUICK, TimeExpandedNetwork
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import WHOLE_SENDS, Rounding, excess, rationalise
@@ -97,9 +97,9 @@ class _WayRows(NamedTuple):
 
     source: int
     destination: int
-    link: IntArray
-    step: IntArray
-    row: IntArray
+    link: Ints
+    step: Ints
+    row: Ints
 
 
 class CaseProgram:
@@ -117,12 +117,12 @@ class CaseProgram:
         model: OrbitModel,
         cases: Sequence[CaseAt],
         deadline: Deadline,
-        prices: FloatArray | None = None,
+        prices: Floats | None = None,
     ) -> None:
         self.model, self._prices = model, prices
         self.rows = ProgramRows()
         self._step = np.arange(model.steps)[:, None]
-        self._sent: list[IntArray] = []
+        self._sent: list[Ints] = []
         self._networks: dict[int, TimeExpandedNetwork] = {}
         orbits = len(model.rates)
         if prices is None:  # the rounds of each step, and their capacities
@@ -131,7 +131,7 @@ class CaseProgram:
             self._capacity = capacity.reshape(model.steps, orbits)
             rates = np.array([float(rate) for rate in model.rates])
             self.rows.add(self._capacity, rounds[:, None], -rates)
-        weights: dict[int, IntArray] = {}
+        weights: dict[int, Ints] = {}
         for k, one in enumerate(model.classes):
             if _is_combined(one):
                 count = float(one.count) if prices is None else 1.0
@@ -141,7 +141,7 @@ class CaseProgram:
             deadline.check()
             self._cases.append((case, *self._case(case, weights[case[0]])))
 
-    def _case(self, case: CaseAt, weights: IntArray) -> tuple[list[_WayRows], list[_WayRows]]:
+    def _case(self, case: CaseAt, weights: Ints) -> tuple[list[_WayRows], list[_WayRows]]:
         """Rows of a case: its ways, and the ways to its node."""
         rows, model, step = self.rows, self.model, self._step
         k, v, after = case
@@ -160,7 +160,7 @@ class CaseProgram:
         pairs = ((u, d) for u in one.pre for d in one.post if u != d)
         return [self._flow(model.steps, weight, *ends, kinds) for ends in pairs], collects
 
-    def _sends(self, steps: BoolArray) -> IntArray:
+    def _sends(self, steps: Bools) -> Ints:
         """``[S, L]``: columns for sends over each link in these steps, counted in the capacities;
         -1 in others."""
         model, links = self.model, len(self.model.topology.links)
@@ -177,7 +177,7 @@ class CaseProgram:
         return columns
 
     def _flow(
-        self, steps: int, weight: IntArray, source: int, goal: int, sends: list[IntArray]
+        self, steps: int, weight: Ints, source: int, goal: int, sends: list[Ints]
     ) -> _WayRows:
         """A flow within given steps that equals the weight of the case, bounded by some sends."""
         if steps not in self._networks:
@@ -195,7 +195,7 @@ class CaseProgram:
             self.rows.add(below[there], columns[step, link][there], -1.0)
         return _WayRows(source, goal, link, step, below)
 
-    def certificate(self, duals: FloatArray, rounding: Rounding) -> Priced:
+    def certificate(self, duals: Floats, rounding: Rounding) -> Priced:
         """The prices and shares of a dual solution."""
         model = self.model
         prices = model.priced(duals[self._capacity].T, rounding)
@@ -206,7 +206,7 @@ class CaseProgram:
     def case(
         self,
         number: int,
-        duals: FloatArray,
+        duals: Floats,
         on_links: Prices,
         rounding: Rounding,
         sends: tuple[Send, ...] = (),
@@ -216,7 +216,7 @@ class CaseProgram:
         ways, collects = (_cut(some, duals, rounding, rest) for some in parts)
         return CompletionCase(*at, ways, collects, sends)
 
-    def divisible(self) -> IntArray:
+    def divisible(self) -> Ints:
         """``[S, L]``: rows that count each send of the only case, to force or to exclude it."""
         shape = self._sent[0].shape
         rows = self.rows.rows(self._sent[0].size, 0.0, np.inf).reshape(shape)
@@ -225,7 +225,7 @@ class CaseProgram:
             self.rows.add(rows[there], columns[there])
         return rows
 
-    def sent(self, columns: FloatArray) -> FloatArray:
+    def sent(self, columns: Floats) -> Floats:
         """``[S, L]``: the amount of each send of the only case in a solution."""
         return sum(
             (np.where(one >= 0, columns[one], 0.0) for one in self._sent),
@@ -234,7 +234,7 @@ class CaseProgram:
 
 
 def _cut(
-    ways: Sequence[_WayRows], duals: FloatArray, rounding: Rounding, rest: dict[Place, Fraction]
+    ways: Sequence[_WayRows], duals: Floats, rounding: Rounding, rest: dict[Place, Fraction]
 ) -> tuple[Way, ...]:
     """Shares, cut where they exceed the remaining prices, which are reduced by them."""
     shares = [

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.certificates.chunk_classes import ChunkClasses, DemandList, DemandView
 from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork, arrivals
 from syncoll.linear import ProgramRows
@@ -272,7 +272,7 @@ class _Demands:
         used = rows.columns(1, 1.0)
         room = rows.rows(count * len(rates), -np.inf, 0.0).reshape(count, -1)
         rows.add(room, used, -width[:, None] * rates)
-        sent, parts, most = dict[int, IntArray](), list[IntArray](), 0
+        sent, parts, most = dict[int, Ints](), list[Ints](), 0
         for one in self._alike:
             own = self._words(*one.nodes)
             place, (some, _, sizes) = numbered(own[0]), _classes(own[2])
@@ -309,7 +309,7 @@ class _Demands:
         optimum = rows.program().minimise(most_columns=_MOST_DIVIDED if several else _MOST_REDUCED)
         if optimum is None:
             return False
-        duals, shares = np.maximum(-optimum.row_duals, 0.0), list[IntArray]()
+        duals, shares = np.maximum(-optimum.row_duals, 0.0), list[Ints]()
         if self.divided:
             shares, spent = self._shares([duals[part] for part in parts])
             table = np.zeros((count, len(network.rates)), dtype=np.int64)
@@ -323,7 +323,7 @@ class _Demands:
         self._known[deadline] = proof.most_bytes(self._given, self._shape), proof
         return True
 
-    def _shares(self, duals: Sequence[FloatArray]) -> tuple[list[IntArray], IntArray]:
+    def _shares(self, duals: Sequence[Floats]) -> tuple[list[Ints], Ints]:
         """``[intervals, passages]`` for each payment: its share of the prices; and the prices.
 
         Args:
@@ -339,7 +339,7 @@ class _Demands:
                 each[ks] = each[ks] + share
             return np.max([*each.values()], axis=0)
 
-        known, shares = dict[tuple[int, int], dict[int, FloatArray]](), list[FloatArray]()
+        known, shares = dict[tuple[int, int], dict[int, Floats]](), list[Floats]()
         for one, values in zip(self._alike, duals, strict=True):
             words = np.unique(self._words(*one.nodes)[2]).tolist()
             known[kind(*one.nodes)] = dict(zip(words, values.T / one.alike, strict=True))
@@ -353,7 +353,7 @@ class _Demands:
         return whole, spent(whole)
 
 
-def _classes(words: WordArray) -> tuple[IntArray, IntArray, IntArray]:
+def _classes(words: WordArray) -> tuple[Ints, Ints, Ints]:
     """The first position of each word, the number of each position's word, and their counts."""
     _, first, number, count = np.unique(
         words, return_index=True, return_inverse=True, return_counts=True
@@ -361,6 +361,6 @@ def _classes(words: WordArray) -> tuple[IntArray, IntArray, IntArray]:
     return first, number, count
 
 
-def _listed(whole: IntArray) -> dict[tuple[int, int], int]:
+def _listed(whole: Ints) -> dict[tuple[int, int], int]:
     """The prices above 0, by column and interval."""
     return {(e, i): int(whole[i, e]) for i, e in np.argwhere(whole).tolist()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 
@@ -37,10 +37,10 @@ class TimeExpandedNetwork:
 
     topology: Topology
     steps: int | None
-    tail: IntArray
-    head: IntArray
-    link: IntArray
-    step: IntArray
+    tail: Ints
+    head: Ints
+    link: Ints
+    step: Ints
 
     @classmethod
     def of(cls, topology: Topology, steps: int | None) -> "TimeExpandedNetwork":
@@ -83,8 +83,8 @@ class TimeExpandedNetwork:
         return node if self.steps is None else self.steps * self.topology.num_nodes + node
 
     def flow(
-        self, program: ProgramRows, arcs: IntArray, goal: int, supply: Mapping[int, float]
-    ) -> tuple[IntArray, IntArray]:
+        self, program: ProgramRows, arcs: Ints, goal: int, supply: Mapping[int, float]
+    ) -> tuple[Ints, Ints]:
         """Variables of a flow over some arcs, and for each place the row that conserves it; -1 for
         the goal, and for places outside the flow.
 
@@ -103,7 +103,7 @@ class TimeExpandedNetwork:
         program.add(row[head][head != end], columns[head != end], -1.0)
         return columns, row
 
-    def useful(self, sources: tuple[int, ...], destination: int) -> IntArray:
+    def useful(self, sources: tuple[int, ...], destination: int) -> Ints:
         """The arcs on some path from the sources to the destination, by distances."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
         to_destination = self.topology.distances[:, destination]
@@ -115,7 +115,7 @@ class TimeExpandedNetwork:
             (from_sources[u] <= self.step) & (to_destination[v] <= self.steps - self.step - 1)
         )
 
-    def useful_counts(self, sources: tuple[int, ...]) -> IntArray:
+    def useful_counts(self, sources: tuple[int, ...]) -> Ints:
         """``[P]``: the number of arcs from `useful` for each destination, without their list."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
         nodes, (u, v) = self.topology.num_nodes, self.topology.ends.T

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.bounding.rationals import Rounding
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
 from syncoll.certificates.link_prices import Place
@@ -37,7 +37,7 @@ class OrbitModel:
         self,
         topology: Topology,
         steps: int,
-        automorphisms: Sequence[IntArray] = (),
+        automorphisms: Sequence[Ints] = (),
         classes: Sequence[ChunkClass] = (),
     ) -> None:
         self.topology, self.steps = topology, steps
@@ -53,7 +53,7 @@ class OrbitModel:
             topology.bounds[i].chunks_per_round * size
             for i, size in zip(kinds.tolist(), sizes, strict=True)
         ]
-        self.members: FloatArray = np.zeros((len(topology.links), len(kinds)))
+        self.members: Floats = np.zeros((len(topology.links), len(kinds)))
         for orbit, links in zip(self.bound.tolist(), topology.bound_links, strict=True):
             self.members[links, orbit] += 1
 
@@ -73,12 +73,12 @@ class OrbitModel:
         """The automorphisms as certificates name them."""
         return tuple(tuple(images.tolist()) for images in self.automorphisms)
 
-    def even_prices(self) -> FloatArray:
+    def even_prices(self) -> Floats:
         """``[orbits, S]``, prices that divide a round equally among all orbits."""
         rates = np.array([float(rate) for rate in self.rates])
         return np.repeat((1 / (rates * len(rates)))[:, None], self.steps, axis=1)
 
-    def priced(self, prices: FloatArray, rounding: Rounding) -> dict[Place, Fraction]:
+    def priced(self, prices: Floats, rounding: Rounding) -> dict[Place, Fraction]:
         """Exact prices of bounds, under which a round costs 1 or a little less, from prices
         ``[orbits, S]`` of a bound of each orbit.
         """

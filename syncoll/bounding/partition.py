@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.network import CELLS
 from syncoll.bounding.rationals import TOLERANCE, Rounding, rationalise
@@ -137,7 +137,7 @@ class _Search:
             parts = max(rated, key=lambda one: one[0])[1]
             yield parts
 
-    def _between(self, parts: Sequence[int]) -> IntArray:
+    def _between(self, parts: Sequence[int]) -> Ints:
         part = np.array(parts)[self._ends]
         return np.flatnonzero(part[:, 0] != part[:, 1])
 
@@ -180,7 +180,7 @@ class _Search:
         found, one = optimum.columns[prices], float(optimum.columns[least[0]])
         return None if one <= TOLERANCE * found.max() else self._rounded(parts, found / one)
 
-    def _link_rows(self, program: ProgramRows, links: IntArray, prices: IntArray) -> IntArray:
+    def _link_rows(self, program: ProgramRows, links: Ints, prices: Ints) -> Ints:
         """Rows for the costs of these links, by the variables of prices, ``[B]``."""
         rows = program.rows(len(links), 0.0, np.inf)
         place = np.full(len(self._ends), -1)
@@ -190,7 +190,7 @@ class _Search:
             program.add(own[own >= 0], prices[i])
         return rows
 
-    def _rounded(self, parts: Sequence[int], prices: FloatArray) -> Priced | None:
+    def _rounded(self, parts: Sequence[int], prices: Floats) -> Priced | None:
         """Prices as fractions, such that every link between parts costs at least 1."""
         links = self._between(parts).tolist()
 

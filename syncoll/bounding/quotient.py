@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.bounding.network import QUICK, SMALL
 from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
@@ -58,7 +58,7 @@ class Quotient:
         return cls(topology, demands, kept, LinkOrbits.of(topology, kept))
 
     @cached_property
-    def link_images(self) -> IntArray:
+    def link_images(self) -> Ints:
         """``[H, L]``: for each element the image of each link."""
         structure = Structure(self.topology)
         maps = [structure.link_map(images) for images in self.group.elements]
@@ -107,21 +107,14 @@ class Capacities:
         self._bound, self._weight = bound[order], weight[order]
         self._start = np.searchsorted(links[order], np.arange(self._orbit.max(initial=-1) + 2))
 
-    def rows(self, program: ProgramRows, rounds: IntArray) -> IntArray:
+    def rows(self, program: ProgramRows, rounds: Ints) -> Ints:
         """``[S, B]``: rows ``loads of a bound in a step - b * rounds of the step <= 0``."""
         rows = program.rows(len(rounds) * len(self.rates), -np.inf, 0.0)
         rows = rows.reshape(len(rounds), -1)
         program.add(rows, rounds[:, None], -np.array([float(rate) for rate in self.rates]))
         return rows
 
-    def load(
-        self,
-        program: ProgramRows,
-        rows: IntArray,
-        columns: IntArray,
-        link: IntArray,
-        step: IntArray,
-    ) -> None:
+    def load(self, program: ProgramRows, rows: Ints, columns: Ints, link: Ints, step: Ints) -> None:
         """Counts columns, sends over these links in these steps, in rows ``[S, B]``."""
         first = self._start[self._orbit[link]]
         counts = self._start[self._orbit[link] + 1] - first
@@ -130,7 +123,7 @@ class Capacities:
         program.add(at, np.repeat(columns, counts), self._weight[pair])
 
 
-def keeps_records(images: IntArray, demands: DemandList | ClassList) -> bool:
+def keeps_records(images: Ints, demands: DemandList | ClassList) -> bool:
     """Whether a permutation of the nodes maps demands, or classes, to ones with equal counts."""
     members, counts = demands.members(len(images)), demands.counts.astype(np.float64)
     for part in (demands.first, demands.second):  # amounts of nodes are compared first

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.certificates.link_prices import Place
 from syncoll.deadline import NEVER, Deadline
 
@@ -65,7 +65,7 @@ class Rounding:
             return price
         return Fraction(int(price * _GRIDS[0]), _GRIDS[0])
 
-    def positive(self, values: FloatArray) -> Iterator[tuple[int, Fraction]]:
+    def positive(self, values: Floats) -> Iterator[tuple[int, Fraction]]:
         """Positions and fractions of the values above 0."""
         for i in np.flatnonzero(values > NEAR).tolist():
             if price := self(values[i]):
@@ -82,7 +82,7 @@ class Rounding:
 
 
 def rationalise(
-    prices: FloatArray,
+    prices: Floats,
     value: float,
     proof: Callable[[Rounding], _Proof | None],
     check: Callable[[_Proof], Fraction],
@@ -111,7 +111,7 @@ def rationalise(
     return best if best is None or more_than is None or best[0] > more_than else None
 
 
-def _roundings(prices: FloatArray) -> Iterator[Rounding]:
+def _roundings(prices: Floats) -> Iterator[Rounding]:
     """The roundings, from the first that changes no price to the grid."""
     sizes = np.unique(np.round(np.abs(prices), 8))
     sizes = sizes[:: len(sizes) // _MOST_DUALS + 1]
@@ -124,7 +124,7 @@ def _roundings(prices: FloatArray) -> Iterator[Rounding]:
     yield from map(Rounding, (*_DENOMINATORS[first:], None))
 
 
-def first_rounding(prices: FloatArray) -> Rounding:
+def first_rounding(prices: Floats) -> Rounding:
     """The first rounding worth trying."""
     return next(_roundings(prices))
 

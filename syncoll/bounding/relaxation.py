@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.bounding.duals import prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Capacities, Quotient
@@ -72,8 +72,8 @@ class Relaxation:
     """
 
     rows: ProgramRows
-    capacity_rows: dict[int | None, IntArray]
-    copy_rows: list[tuple[Commodity, IntArray, IntArray]]
+    capacity_rows: dict[int | None, Ints]
+    copy_rows: list[tuple[Commodity, Ints, Ints]]
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Relaxation:
         return _BYTES_PER_COLUMN * self.num_columns
 
     @cached_property
-    def _arcs(self) -> list[IntArray]:
+    def _arcs(self) -> list[Ints]:
         useful = self.network.useful
         return [useful(self._sources(one), one.destination) for one in self.commodities]
 
@@ -129,7 +129,7 @@ class Relaxation:
 
     def _counted(self) -> Iterator[int]:
         """Number of variables of each flow."""
-        of_sources: dict[tuple[int, ...], IntArray] = {}
+        of_sources: dict[tuple[int, ...], Ints] = {}
         for commodity in self._split():
             sources = self._sources(commodity)
             if sources not in of_sources:
@@ -170,7 +170,7 @@ class Relaxation:
         `OutOfTimeError` at the deadline."""
         self.rows, self.capacity_rows, self.copy_rows = ProgramRows(), {}, []
         rounds = self.rows.columns(self.network.layers, 1.0)  # the rho_t come first
-        copies: dict[int, IntArray] = {}
+        copies: dict[int, Ints] = {}
         if self.shares_capacity:
             self.capacity_rows[None] = self.capacities.rows(self.rows, rounds)
         for commodity, arcs in zip(self.commodities, self._arcs, strict=True):
@@ -189,12 +189,12 @@ class Relaxation:
                 self._load(self.capacity_rows[where], flow[on_link], arcs[on_link])
         return self.rows.program()
 
-    def _load(self, capacities: IntArray, columns: IntArray, arcs: IntArray) -> None:
+    def _load(self, capacities: Ints, columns: Ints, arcs: Ints) -> None:
         """Counts the columns, flows on these arcs, in the capacity rows."""
         link, step = self.network.link[arcs], self.network.step[arcs]
         self.capacities.load(self.rows, capacities, columns, link, step)
 
-    def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
+    def _flow(self, commodity: Commodity, arcs: Ints) -> Ints:
         """Adds a flow over the arcs, with the rows that conserve it; returns its columns."""
         rows, among = self.rows, np.array(commodity.demands, dtype=np.int64)
         start, count = self.demands.first_node[among], self.demands.counts[among]
@@ -210,7 +210,7 @@ class Relaxation:
             rows.add(rows.rows(1, demand.count, demand.count), choice)
         return columns
 
-    def _copies(self) -> IntArray:
+    def _copies(self) -> Ints:
         """Columns for the sends of a demand over each arc, counted in the capacities."""
         arcs = np.flatnonzero(self.network.link >= 0)
         columns = np.full(len(self.network.link), -1)
@@ -218,9 +218,7 @@ class Relaxation:
         self._load(self.capacity_rows[None], columns[arcs], arcs)
         return columns
 
-    def _cover(
-        self, commodity: Commodity, flow: IntArray, arcs: IntArray, copies: IntArray
-    ) -> None:
+    def _cover(self, commodity: Commodity, flow: Ints, arcs: Ints, copies: Ints) -> None:
         """Rows ``flow to this destination - sends <= 0``."""
         rows = self.rows.rows(len(arcs), -np.inf, 0.0)
         self.rows.add(rows, flow)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates.chunk_classes import DemandList
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Share, Ways
@@ -62,7 +62,7 @@ def payers(topology: Topology, demands: DemandList) -> Iterator[Payers]:
             yield _paying(demands, paid)
 
 
-def _paying(demands: DemandList, paid: IntArray) -> Payers:
+def _paying(demands: DemandList, paid: Ints) -> Payers:
     """The demands with one destination each, ``[K]``."""
     nodes, second = np.unique(paid, return_inverse=True)
     sets = [*demands.sets, *((node,) for node in nodes.tolist())]

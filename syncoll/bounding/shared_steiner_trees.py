@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import NEAR, WHOLE_SENDS, Rounding, excess
 from syncoll.bounding.rounds import BoundsMemory
@@ -96,7 +96,7 @@ class _Kind:
     chunks: int
     node: int
     alike: int
-    orbit: IntArray
+    orbit: Ints
 
     @property
     def distance(self) -> int:
@@ -178,7 +178,7 @@ def _master(model: OrbitModel, kinds: list[_Kind]) -> Master:
     return master
 
 
-def _first_prices(model: OrbitModel, kinds: list[_Kind]) -> FloatArray:
+def _first_prices(model: OrbitModel, kinds: list[_Kind]) -> Floats:
     """Even prices, divided among all trees evenly."""
     totals = model.even_prices()
     on_links = model.members @ totals
@@ -191,9 +191,7 @@ def _first_prices(model: OrbitModel, kinds: list[_Kind]) -> FloatArray:
     return np.concatenate([totals, *shares])
 
 
-def _rational(
-    model: OrbitModel, kinds: list[_Kind], prices: FloatArray, rounding: Rounding
-) -> Priced:
+def _rational(model: OrbitModel, kinds: list[_Kind], prices: Floats, rounding: Rounding) -> Priced:
     """The proof by exact prices, whose shares are cut where their sum exceeds the price."""
     topology = model.topology
     totals = model.priced(prices[: len(model.rates)], rounding)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.bounding.rationals import NEAR, Rounding, rationalise
 from syncoll.certificates.chunk_classes import ChunkClasses
 from syncoll.certificates.link_prices import Place
@@ -75,7 +75,7 @@ def _sides(topology: Topology) -> Iterator[list[int | None]]:
 
 def _best_prices(
     sizes: Mapping[int, int], steps: int, rooms: list[Fraction], deadline: Deadline
-) -> tuple[FloatArray, float]:
+) -> tuple[Floats, float]:
     """``[2, S]``, prices to leave and enter a node under which sums cost most; and their cost."""
     counts = list(sizes.values())
     master = Master([float(room) for room in rooms], counts, steps)
@@ -103,7 +103,7 @@ def _best_prices(
 
 
 def _totals(
-    prices: FloatArray, sides: list[list[int]], rooms: list[Fraction], rounding: Rounding
+    prices: Floats, sides: list[list[int]], rooms: list[Fraction], rounding: Rounding
 ) -> dict[Place, Fraction]:
     """Prices of bounds, such that a round of each step costs 1."""
     exact = {

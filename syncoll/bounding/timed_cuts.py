@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray
+from syncoll.arrays import Bools, Floats
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.rationals import NEAR, TOLERANCE, Rounding, rationalise
 from syncoll.certificates.chunk_classes import Demand
@@ -44,7 +44,7 @@ class TimedCut:
     """
 
     destination: int
-    inside: BoolArray
+    inside: Bools
 
     def lengthened(self, layer: int, times: int) -> "TimedCut":
         """The cut for more steps, with the layer repeated in the new ones."""
@@ -89,7 +89,7 @@ class TimedCuts:
                     self._needs[d].append(k)
         self._source, self._target = topology.ends.T
         self._cuts: list[TimedCut] = []
-        self._rooms: list[FloatArray] = []
+        self._rooms: list[Floats] = []
         self._amounts: list[float] = []
         self.tight: tuple[TimedCut, ...] = ()
         for cut in known:
@@ -181,14 +181,14 @@ class TimedCuts:
         self._rooms.append(self._crossing(cut) @ self._width)
         self._amounts.append(float(sum(count for node, count in supply.items() if first[node])))
 
-    def _crossing(self, cut: TimedCut) -> BoolArray:
+    def _crossing(self, cut: TimedCut) -> Bools:
         """``[steps, L]``: the links that lead out of it."""
         before, after = cut.inside[: self.network.layers], cut.inside[-self.network.layers :]
         return np.asarray(before[:, self._source] & ~after[:, self._target])
 
     def _least_rounds(
         self, least: float, deadline: Deadline
-    ) -> tuple[float, FloatArray, FloatArray] | None:
+    ) -> tuple[float, Floats, Floats] | None:
         """The least sum, rounds of each step in the middle of the optimal face, and weights.
 
         From a vertex of the face the next cuts would remove almost nothing.
@@ -209,7 +209,7 @@ class TimedCuts:
         weights = np.maximum(found[0].row_duals[:-1], 0.0)
         return found[0].value, np.maximum(found[-1].columns, 0.0), weights
 
-    def _prices(self, weights: FloatArray) -> Priced:
+    def _prices(self, weights: Floats) -> Priced:
         """Weights of cuts as prices, valid under any rounding."""
         network, topology = self.network, self.network.topology
         used = np.flatnonzero(weights > NEAR).tolist()

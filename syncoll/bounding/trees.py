@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import NEAR, Rounding, rationalise
 from syncoll.certificates.chunk_classes import Demand
@@ -62,17 +62,17 @@ class TreeOracle:
     topology: Topology
     demand: Demand
     weight: int
-    members: FloatArray
+    members: Floats
     first: int
     into: bool = False
-    sets: IntArray | None = None
+    sets: Ints | None = None
 
     @property
     def where(self) -> Topology:
         """The topology on which trees lead out of the source."""
         return self.topology.reversed() if self.into else self.topology
 
-    def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
+    def cheapest(self, prices: Floats, below: float) -> tuple[float, Floats | None]:
         """The cost of the cheapest tree under prices ``[B, S]``, and its load ``[b, S]``.
         If no tree costs less than `below`, there is no load.
         """
@@ -91,22 +91,22 @@ class TreeOracle:
             sums = 3.0 ** len(uninformed(self.where, self.demand))
         return _UNITS_PER_EXACT_SUM * steps * sums
 
-    def own(self, prices: FloatArray) -> FloatArray:
+    def own(self, prices: Floats) -> Floats:
         """``[b, S]``, the prices that its trees pay."""
         return prices[self.first : self.first + self.members.shape[1]]
 
-    def load(self, sends: Sends, steps: int) -> FloatArray:
+    def load(self, sends: Sends, steps: int) -> Floats:
         """``[b, S]``, the number of times that the sends of a tree pay each price."""
         links = np.zeros((self.members.shape[0], steps))
         for (link, step), times in sends.items():
             links[link, step] += times
         if self.into:
             links = backwards(self.where, links.T).T
-        load: FloatArray = self.members.T @ links
+        load: Floats = self.members.T @ links
         return load
 
 
-def orbits_of_sets(where: Topology, demand: Demand, images: Sequence[IntArray]) -> IntArray | None:
+def orbits_of_sets(where: Topology, demand: Demand, images: Sequence[Ints]) -> Ints | None:
     """The orbits of sets of informed nodes under automorphisms that keep a demand and its prices;
     None if trees are not found by such sets."""
     if not images or not is_of_sets(where, demand):
@@ -117,8 +117,8 @@ def orbits_of_sets(where: Topology, demand: Demand, images: Sequence[IntArray]) 
 def find_prices(
     master: Master,
     oracles: Sequence[TreeOracle],
-    prices: FloatArray,
-    proof: Callable[[Rounding, FloatArray], Priced],
+    prices: Floats,
+    proof: Callable[[Rounding, Floats], Priced],
     check: Callable[[Priced], Fraction],
     until: Deadline,
     more_than: Fraction | None = None,
@@ -158,11 +158,11 @@ def find_prices(
 def _best_prices(
     master: Master,
     oracles: Sequence[TreeOracle],
-    prices: FloatArray,
+    prices: Floats,
     until: Deadline,
     hopeless: Fraction | float | None,
     is_late: Callable[[int], bool],
-) -> tuple[float, FloatArray] | None:
+) -> tuple[float, Floats] | None:
     """The best prices found, ``[B, S]``, and about their bound."""
     best_value, best, turn = 0.0, prices, 0
     while True:
@@ -212,7 +212,7 @@ def find_tree_prices(
     """
     if not demands or not all(affordable(topology, demand) for demand in demands):
         return None
-    images: list[IntArray] = []
+    images: list[Ints] = []
     if len(demands) == 1:
         images = automorphisms_fixing(topology, (demands[0].sources, demands[0].destinations))
     model = OrbitModel(topology, steps, images)

@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates.set_pairs import NodeSetPairs
 from syncoll.errors import ModelError
 from syncoll.model import Instance, RelationTable, ranges
@@ -46,7 +46,7 @@ class DemandList(NodeSetPairs[Demand]):
     names = ("sources", "destinations", "count")
 
     @cached_property
-    def needing(self) -> tuple[IntArray, IntArray]:
+    def needing(self) -> tuple[Ints, Ints]:
         """Each destination of each demand, and the demand's position; ascending."""
         sizes, every = self.listed
         count = sizes[self.second]

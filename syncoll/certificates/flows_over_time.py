@@ -28,7 +28,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates.chunk_classes import ChunkClasses, DemandView, NodeNumber
 from syncoll.certificates.link_prices import LARGEST, Table
 from syncoll.errors import ModelError, VerificationError
@@ -200,7 +200,7 @@ class FlowsOverTime:
         return first
 
 
-def arrivals(times: Sequence[Fraction], seconds: Sequence[Fraction]) -> IntArray:
+def arrivals(times: Sequence[Fraction], seconds: Sequence[Fraction]) -> Ints:
     """``[intervals, passages]``: the interval in which a byte arrives that enters at the start of
     an interval; after the deadline the number of intervals."""
     table = {one: [bisect_right(times, at + one) - 1 for at in times[:-1]] for one in {*seconds}}

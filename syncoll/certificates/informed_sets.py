@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.certificates.link_prices import Table
 from syncoll.model import Topology
@@ -60,7 +60,7 @@ class InformedSets:
         prices: Table,
         never: Any,
         below: Any = None,
-        orbit: IntArray | None = None,
+        orbit: Ints | None = None,
     ) -> None:
         self.topology, self.demand, self.prices, self.never = topology, demand, prices, never
         self._others = uninformed(topology, demand)
@@ -103,7 +103,7 @@ class InformedSets:
             self._extend(step, begun, costs[begun], fresh)
         return fresh
 
-    def _extend(self, step: int, begun: IntArray, costs: Table, fresh: Table) -> None:
+    def _extend(self, step: int, begun: Ints, costs: Table, fresh: Table) -> None:
         """Lowers the costs of the sets that can arise in a step."""
         bounded = self._below < self.never
         into = self._prices_into(step, begun)
@@ -136,7 +136,7 @@ class InformedSets:
         cost, last = self._set_before(len(self.prices) - 1, self._goal, sets)
         return (cost if cost < self._below else self.never), last
 
-    def _set_before(self, step: int, after: int, sets: IntArray) -> tuple[Any, int]:
+    def _set_before(self, step: int, after: int, sets: Ints) -> tuple[Any, int]:
         """The least cost of reaching a set by a step from one of some sets, and that one."""
         total = self._costs[step][self._orbit[sets]]
         live = total < self._below
@@ -149,7 +149,7 @@ class InformedSets:
         best = int(total.argmin())
         return total[best], int(sets[best])
 
-    def _prices_into(self, step: int, sets: IntArray) -> Table:
+    def _prices_into(self, step: int, sets: Ints) -> Table:
         """``[sets, n]``: the price of the cheapest link to each node from an informed one."""
         into = np.full((len(self._others), len(sets)), self.never, dtype=self.prices.dtype)
         for i, links in enumerate(self._into):
@@ -179,7 +179,7 @@ class InformedSets:
             before = self._set_before(step, after, every[every & ~after == 0])[1]
 
 
-def set_orbits(others: Sequence[int], images: Iterable[IntArray]) -> IntArray:
+def set_orbits(others: Sequence[int], images: Iterable[Ints]) -> Ints:
     """For each set of nodes the least one of its orbit.
 
     Args:
@@ -200,6 +200,6 @@ def _sums(weights: Table) -> Table:
 
 
 @lru_cache(maxsize=4)
-def _sizes(count: int) -> IntArray:
+def _sizes(count: int) -> Ints:
     """Number of members of each set."""
     return _sums(np.ones(count, dtype=np.int64))

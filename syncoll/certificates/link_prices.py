@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.certificates.chunk_classes import ChunkClass
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -99,7 +99,7 @@ class LinkPrices:
             wholes[step, topology.bound_links[i]] += amount
         return cls(topology, steps, units, wholes, prices, rooms)
 
-    def floats(self) -> FloatArray:
+    def floats(self) -> Floats:
         """``[S, L]``, the costs of sends in floating point."""
         return np.array(self.wholes / self.units, dtype=np.float64)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 
 NodeSet = tuple[int, ...]
 
@@ -39,9 +39,9 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
     names: ClassVar[tuple[str, str, str]]
 
     sets: tuple[NodeSet, ...]
-    first: IntArray
-    second: IntArray
-    counts: IntArray
+    first: Ints
+    second: Ints
+    counts: Ints
 
     @classmethod
     def of(cls, records: Iterable[_Record]) -> Self:
@@ -63,9 +63,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         return cls.made(list(numbers), first, second, np.array([row[2] for row in rows], kind))
 
     @classmethod
-    def made(
-        cls, sets: Sequence[NodeSet], first: IntArray, second: IntArray, counts: IntArray
-    ) -> Self:
+    def made(cls, sets: Sequence[NodeSet], first: Ints, second: Ints, counts: Ints) -> Self:
         """Records with these positions among these sets, which may be in any order."""
         used = np.flatnonzero(np.bincount(np.concatenate([first, second]), minlength=len(sets)))
         named = [sets[i] for i in used.tolist()]
@@ -76,9 +74,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         return cls._among(tuple(order), place[first], place[second], counts)
 
     @classmethod
-    def _among(
-        cls, sets: tuple[NodeSet, ...], first: IntArray, second: IntArray, counts: IntArray
-    ) -> Self:
+    def _among(cls, sets: tuple[NodeSet, ...], first: Ints, second: Ints, counts: Ints) -> Self:
         """Records with these positions among ascending sets, which are all in use."""
         width = max(1, len(sets))
         codes, number = np.unique(first * width + second, return_inverse=True)
@@ -95,7 +91,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         return self._among(self.sets, self.second, self.first, self.counts)
 
     @cached_property
-    def singles(self) -> IntArray:
+    def singles(self) -> Ints:
         """For each set its node, if it has one; else -1."""
         sizes, every = self.listed
         found = np.full(len(sizes), -1, dtype=np.int64)
@@ -103,12 +99,12 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         return found
 
     @cached_property
-    def listed(self) -> tuple[IntArray, IntArray]:
+    def listed(self) -> tuple[Ints, Ints]:
         """``[sets]``, the sizes of the sets, and their nodes, one set after the other."""
         sizes = np.fromiter(map(len, self.sets), np.int64, len(self.sets))
         return sizes, np.fromiter(chain.from_iterable(self.sets), np.int64, int(sizes.sum()))
 
-    def members(self, nodes: int) -> BoolArray:
+    def members(self, nodes: int) -> Bools:
         """``[sets, nodes]``, the members of the sets."""
         sizes, every = self.listed
         found = np.zeros((len(sizes), nodes), dtype=bool)
@@ -116,12 +112,12 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         return found
 
     @cached_property
-    def first_node(self) -> IntArray:
+    def first_node(self) -> Ints:
         """``[K]``, the node of the first set, if it has one; else -1."""
         return self.singles[self.first]
 
     @cached_property
-    def second_node(self) -> IntArray:
+    def second_node(self) -> Ints:
         """``[K]``, the node of the second set, if it has one; else -1."""
         return self.singles[self.second]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.certificates.informed_sets import MOST_UNINFORMED, InformedSets
 from syncoll.certificates.link_prices import LinkPrices, Table, in_words
@@ -88,7 +88,7 @@ def cheapest_tree(
     prices: Table,
     never: Any,
     below: Any = None,
-    orbit: IntArray | None = None,
+    orbit: Ints | None = None,
 ) -> "CheapestTrees | InformedSets":
     """The cheapest tree for one demand, by the fewer of sets of destinations or informed nodes.
 
@@ -185,7 +185,7 @@ def _joined(cost: Table, bits: int) -> Table:
 
 
 @lru_cache(maxsize=4)
-def _subsets(bits: int) -> tuple[IntArray, ...]:
+def _subsets(bits: int) -> tuple[Ints, ...]:
     """For each set its proper subsets that contain its least member."""
     everything = np.arange(1 << bits)
     found = []
@@ -197,7 +197,7 @@ def _subsets(bits: int) -> tuple[IntArray, ...]:
 
 
 @lru_cache(maxsize=4)
-def _splits(bits: int) -> tuple[tuple[IntArray, IntArray], ...]:
+def _splits(bits: int) -> tuple[tuple[Ints, Ints], ...]:
     """All sets of one size and, a row each, their `_subsets`; size by size from two on."""
     subsets = _subsets(bits)
     return tuple(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates.chunk_classes import Demand, DemandList, NodeNumber
 from syncoll.certificates.link_prices import (
     LARGEST,
@@ -191,7 +191,7 @@ class Ways(Argument):
 class _Table:
     """The prices of a share in units, by ``step * number of links + link``."""
 
-    places: IntArray
+    places: Ints
     units: int
     wholes: Table
     most: Any

@@ -12,8 +12,8 @@ from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
 from syncoll.cli.options import Usage, add, add_parameter, name_in
 from syncoll.cli.output import note, print_json, print_page
+from syncoll.values import picked
 from syncoll.verbs.declaration import Parameter, Verb
-from syncoll.verbs.result import picked
 
 _USAGES: dict[str, Usage] = {
     "source": ("source FILE", "a frontier, an answer or an algorithm, saved with -o"),

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Link, Topology
@@ -43,7 +43,7 @@ class CanonicalForm:
 
     topology: Topology
     key: bytes
-    number: IntArray
+    number: Ints
 
     @classmethod
     def of(cls, topology: Topology) -> "CanonicalForm | None":

@@ -22,7 +22,7 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.certificates import RoundsBound
 from syncoll.designing.candidates import BuildCosts, MachineCandidate, ports_of
 from syncoll.errors import ModelError
@@ -156,7 +156,7 @@ def _fabric_with(
     return replace(fabric, name=name, links=own, grains=grains)
 
 
-def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
+def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> Ints:
     """``[P (P - 1) / 2]``: for each pair of nodes the least position of a pair in its orbit, under
     automorphisms that preserve the collectives, too."""
     nodes = topology.num_nodes
@@ -171,7 +171,7 @@ def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
     return least_of_orbits(len(first), moved)
 
 
-def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] | None:
+def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, Ints] | None:
     """A unit of price, and ``[P, P]`` upper bounds on the prices of cheapest ways in this unit;
     None if the bound is not proved by prices of ways."""
     proof = bound.certificate

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.documents.node_set import NodeEntry, nodes_of
 from syncoll.documents.record import (
     ClosedRecord,
@@ -315,7 +315,7 @@ def _listed(record: AlgorithmRecord, topology: Topology) -> Algorithm:
     return Algorithm(rounds, sends, carried)
 
 
-def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[IntArray, IntArray]:
+def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[Ints, Ints]:
     """The numbers of entries, and how many each entry has.  Raises `FileFormatError` for a run that
     ends before it begins, and for more than `most` numbers."""
     pairs = [(one, one) if type(one) is int else one for one in entries]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.documents.node_set import NodeEntry, set_entries
 from syncoll.documents.problem import (
     AlgorithmRecord,
@@ -148,13 +148,13 @@ def rows_written(algorithm: Algorithm) -> int:
     return len(_starts(algorithm.sends))
 
 
-def _starts(rows: IntArray) -> IntArray:
+def _starts(rows: Ints) -> Ints:
     """The starts of runs, whose rows differ only in consecutive first numbers."""
     follows = (np.diff(rows[:, 0]) == 1) & (rows[1:, 1:] == rows[:-1, 1:]).all(axis=1)
     return np.flatnonzero(np.concatenate([[True], ~follows]))
 
 
-def _in_runs(rows: IntArray) -> list[ChunkEntry]:
+def _in_runs(rows: Ints) -> list[ChunkEntry]:
     """The first numbers of rows, in runs."""
     starts = _starts(rows)
     lasts = rows[np.append(starts[1:], len(rows)) - 1, 0].tolist()

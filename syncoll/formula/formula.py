@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula.features import Feature, FormulaSize
 
 NO_LOW = -(1 << 60)
@@ -29,16 +29,14 @@ NO_HIGH = 1 << 60
 """The high bound of a linear row without one."""
 
 
-def row_sums(cells: npt.NDArray[Any], starts: IntArray) -> npt.NDArray[Any]:
+def row_sums(cells: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     """The sum of the cells ``starts[i]`` to ``starts[i + 1]`` of every row i."""
     sums = np.insert(np.cumsum(cells), 0, 0)
     result: npt.NDArray[Any] = sums[starts[1:]] - sums[starts[:-1]]
     return result
 
 
-def added_up(
-    rows: IntArray, count: int, names: IntArray, coefficients: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
+def added_up(rows: Ints, count: int, names: Ints, coefficients: Ints) -> tuple[Ints, Ints, Ints]:
     """Starts, names and coefficients of rows without repeated names and without coefficients 0.
 
     Args:
@@ -51,7 +49,7 @@ def added_up(
     sums = np.zeros(len(cells), dtype=np.int64)
     np.add.at(sums, inverse, coefficients)
     cells, sums = cells[sums != 0], sums[sums != 0]
-    starts: IntArray = np.searchsorted(cells, np.arange(count + 1) * width)
+    starts: Ints = np.searchsorted(cells, np.arange(count + 1) * width)
     return starts, cells % width + least, sums
 
 
@@ -110,8 +108,8 @@ class Labels:
     """
 
     columns: str
-    booleans: IntArray
-    integers: IntArray
+    booleans: Ints
+    integers: Ints
 
     def __post_init__(self) -> None:
         for array in (self.booleans, self.integers):
@@ -129,9 +127,9 @@ class Assignment:
     """
 
     booleans: npt.NDArray[np.bool_]
-    integers: IntArray
+    integers: Ints
 
-    def holds(self, literals: IntArray) -> npt.NDArray[np.bool_]:
+    def holds(self, literals: Ints) -> npt.NDArray[np.bool_]:
         """Whether each literal is true."""
         result: npt.NDArray[np.bool_] = self.booleans[np.abs(literals)] == (literals > 0)
         return result
@@ -146,32 +144,32 @@ class Formula:
     """
 
     num_booleans: int
-    integer_low: IntArray
-    integer_high: IntArray
-    clause_starts: IntArray
-    clause_literals: IntArray
-    clause_enforcers: IntArray
-    cardinality_starts: IntArray
-    cardinality_literals: IntArray
-    cardinality_lows: IntArray
-    cardinality_highs: IntArray
-    cardinality_enforcers: IntArray
-    linear_starts: IntArray
-    linear_literals: IntArray
-    linear_coefficients: IntArray
-    linear_integer_starts: IntArray
-    linear_integers: IntArray
-    linear_integer_coefficients: IntArray
-    linear_lows: IntArray
-    linear_highs: IntArray
-    linear_enforcers: IntArray
-    difference_rows: IntArray
+    integer_low: Ints
+    integer_high: Ints
+    clause_starts: Ints
+    clause_literals: Ints
+    clause_enforcers: Ints
+    cardinality_starts: Ints
+    cardinality_literals: Ints
+    cardinality_lows: Ints
+    cardinality_highs: Ints
+    cardinality_enforcers: Ints
+    linear_starts: Ints
+    linear_literals: Ints
+    linear_coefficients: Ints
+    linear_integer_starts: Ints
+    linear_integers: Ints
+    linear_integer_coefficients: Ints
+    linear_lows: Ints
+    linear_highs: Ints
+    linear_enforcers: Ints
+    difference_rows: Ints
     """``[D, 4]`` with columns x, distance, y, enforcer."""
-    hint: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    hint: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Literals that are probably true in some model.  They do not exclude any model; a solver that
     can start from a guess may use them."""
 
-    def with_hint(self, literals: IntArray) -> "Formula":
+    def with_hint(self, literals: Ints) -> "Formula":
         """The same formula with other literals as its hint, each variable at most once."""
         return replace(self, hint=literals)
 
@@ -264,11 +262,11 @@ class Formula:
         if len(outside):
             return f"integer {outside[0]} = {values[outside[0]]} is out of its bounds"
 
-        def active(enforcers: IntArray) -> npt.NDArray[np.bool_]:
+        def active(enforcers: Ints) -> npt.NDArray[np.bool_]:
             result: npt.NDArray[np.bool_] = (enforcers == 0) | assignment.holds(enforcers)
             return result
 
-        def true(literals: IntArray) -> IntArray:
+        def true(literals: Ints) -> Ints:
             return assignment.holds(literals).astype(np.int64)
 
         counts = row_sums(true(self.clause_literals), self.clause_starts)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up, row_sums
 from syncoll.formula.outcome import Outcome, StopReason, Verdict
 
@@ -32,11 +32,11 @@ class LinearMatrix:
         highs: the high bound of each row, or `NO_HIGH`.
     """
 
-    starts: IntArray
-    columns: IntArray
-    coefficients: IntArray
-    lows: IntArray
-    highs: IntArray
+    starts: Ints
+    columns: Ints
+    coefficients: Ints
+    lows: Ints
+    highs: Ints
 
     def largest_sum(self, formula: Formula) -> float:
         """The largest absolute value that the cells of any row can add up to.

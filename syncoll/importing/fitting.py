@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Collective, Instance, Link, Topology
 from syncoll.plugins.foreign import ForeignAlgorithm
@@ -64,7 +64,7 @@ def require_fits(ranks: int, ends: Set[Link], topology: Topology, *, exactly: bo
         )
 
 
-def contributions_of(sends: IntArray, pre: BoolArray) -> BoolArray:
+def contributions_of(sends: Ints, pre: Bools) -> Bools:
     """``[M, P]``: the contributions that each send carries: all that its source has reduced.
 
     A node adds a partial result to its own if they have no contribution in common, and replaces its
@@ -98,7 +98,7 @@ def contributions_of(sends: IntArray, pre: BoolArray) -> BoolArray:
     return carried
 
 
-def _numbers(found: ForeignAlgorithm, collective: Collective) -> tuple[int, IntArray]:
+def _numbers(found: ForeignAlgorithm, collective: Collective) -> tuple[int, Ints]:
     """C, and for each chunk of a file its number in a collective; -1 for one that is complete at
     the start."""
     nodes, rows = found.pre.shape[1], _kinds(found.pre, found.post, combining=found.combining)
@@ -128,7 +128,7 @@ def _of(collective: Collective, nodes: int, chunks: int) -> list[bytes]:
     return _kinds(table.pre, table.post, combining=collective.combining)
 
 
-def _kinds(pre: BoolArray, post: BoolArray, *, combining: bool) -> list[bytes]:
+def _kinds(pre: Bools, post: Bools, *, combining: bool) -> list[bytes]:
     """For each chunk where it starts and ends, as bytes; empty if it need not move."""
     ends = post if combining else post & ~pre
     moves = (post & ~pre).any(axis=1) | (combining & (pre.sum(axis=1) > 1))

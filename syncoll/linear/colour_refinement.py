@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 
 WordArray = npt.NDArray[np.uint64]
 
@@ -36,12 +36,12 @@ class Graph:
         labels: of the edges to these neighbours; None where all edges are alike.
     """
 
-    neighbours: IntArray
-    starts: IntArray
-    labels: IntArray | None = None
+    neighbours: Ints
+    starts: Ints
+    labels: Ints | None = None
 
     @classmethod
-    def of(cls, size: int, ends: IntArray, labels: IntArray | None = None) -> "Graph":
+    def of(cls, size: int, ends: Ints, labels: Ints | None = None) -> "Graph":
         """The graph of `size` vertices with these edges, ``[E, 2]``, and their labels, ``[E]``.
 
         Labels ``[2, E]`` are of each edge as its first end, and as its second end sees it.
@@ -83,7 +83,7 @@ def refine(graph: Graph, colours: WordArray, turns: Sequence[int] = ()) -> Itera
             colours[first:last] = mix(colours[first:last] + mix(seen))
 
 
-def is_equitable(graph: Graph, numbers: IntArray) -> bool:
+def is_equitable(graph: Graph, numbers: Ints) -> bool:
     """Whether vertices of one colour have equal neighbourhoods, compared edge by edge; exact.
     Colours are numbered from 0 without gaps.
     """
@@ -118,7 +118,7 @@ def hashes(kinds: Sequence[object]) -> WordArray:
     return np.array([words[kind] for kind in kinds], dtype=np.uint64)
 
 
-def numbered(words: WordArray | IntArray | FloatArray) -> IntArray:
+def numbered(words: WordArray | Ints | Floats) -> Ints:
     """Numbers for words, in their order from 0 without gaps."""
     return np.unique(words, return_inverse=True)[1].astype(np.int64)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline, enclosing
 from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered, refine
@@ -50,8 +50,8 @@ class Optimum:
     """
 
     value: float
-    columns: FloatArray
-    row_duals: FloatArray
+    columns: Floats
+    row_duals: Floats
     solved_columns: int
 
 
@@ -145,7 +145,7 @@ class GrowingProgram:
         self._solver.setOptionValue("solver", solver)
 
     @property
-    def columns(self) -> FloatArray | None:
+    def columns(self) -> Floats | None:
         """The variables of the best solution of the last run; None without a solution."""
         feasible = self._highs.SolutionStatus.kSolutionStatusFeasible
         if int(self._solver.getInfo().primal_solution_status) != int(feasible):
@@ -169,13 +169,13 @@ class GrowingProgram:
         return None
 
 
-def _filled(values: npt.ArrayLike, count: int) -> FloatArray:
+def _filled(values: npt.ArrayLike, count: int) -> Floats:
     return np.array(np.broadcast_to(np.asarray(values, dtype=np.float64), count))
 
 
 def _sparse(
     entries: Entries, count: int
-) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
+) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
     """Entries in the form of HiGHS: their number, starts, indices and values."""
     sizes, indices, values = (np.asarray(part) for part in entries)
     starts = np.cumsum(sizes) - sizes if len(sizes) else np.zeros(count)
@@ -198,12 +198,12 @@ class LinearProgram:
         row_high: may be ``inf``.
     """
 
-    costs: FloatArray
-    rows: IntArray
-    columns: IntArray
-    values: FloatArray
-    row_low: FloatArray
-    row_high: FloatArray
+    costs: Floats
+    rows: Ints
+    columns: Ints
+    values: Floats
+    row_low: Floats
+    row_high: Floats
 
     def minimise(
         self, seconds: float | None = None, most_columns: int | None = None
@@ -268,7 +268,7 @@ class LinearProgram:
 
     def colours(
         self, worthwhile: float = 1.0, deadline: Deadline = NEVER
-    ) -> tuple[IntArray, IntArray] | None:
+    ) -> tuple[Ints, Ints] | None:
         """The coarsest equitable partition: numbers from 0 of the rows' colours and the columns';
         None when it was given up.
         Raises `OutOfTimeError` at the deadline.
@@ -320,9 +320,9 @@ class Reduction:
     """
 
     program: LinearProgram
-    row_of: IntArray
-    column_of: IntArray
-    row_size: IntArray
+    row_of: Ints
+    column_of: Ints
+    row_size: Ints
 
     def expand(self, optimum: Optimum) -> Optimum:
         """The optimum of the original: equal values within a class, duals split evenly.
@@ -338,7 +338,7 @@ class Reduction:
         )
 
 
-def _kinds(*values: FloatArray) -> IntArray:
+def _kinds(*values: Floats) -> Ints:
     """Numbers from 0, equal where each of some values is equal."""
     kinds = np.zeros(len(values[0]), dtype=np.int64)
     for each in values:  # not rows at once, whose comparison takes ten times as long
@@ -352,17 +352,17 @@ class ProgramRows:
     def __init__(self) -> None:
         self.num_columns = self.num_rows = 0
         self._entries: list[list[npt.NDArray[np.generic]]] = [[np.zeros(0)] * 3]
-        self._costs: list[FloatArray] = []
-        self._low: list[FloatArray] = []
-        self._high: list[FloatArray] = []
+        self._costs: list[Floats] = []
+        self._low: list[Floats] = []
+        self._high: list[Floats] = []
 
-    def columns(self, count: int, cost: npt.ArrayLike = 0.0) -> IntArray:
+    def columns(self, count: int, cost: npt.ArrayLike = 0.0) -> Ints:
         """Numbers of new variables, with the cost of each, or one for all."""
         self._costs.append(_filled(cost, count))
         self.num_columns += count
         return np.arange(self.num_columns - count, self.num_columns)
 
-    def rows(self, count: int, low: npt.ArrayLike, high: npt.ArrayLike) -> IntArray:
+    def rows(self, count: int, low: npt.ArrayLike, high: npt.ArrayLike) -> Ints:
         """Numbers of new rows ``low <= row <= high``."""
         self._low.append(_filled(low, count))
         self._high.append(_filled(high, count))

@@ -11,35 +11,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.formula import Formula
 from syncoll.model import ranges
 
 
-def ints(values: npt.ArrayLike) -> IntArray:
+def ints(values: npt.ArrayLike) -> Ints:
     """The values as 64-bit integers, even if the list is empty."""
     return np.asarray(values, dtype=np.int64)
 
 
-def offsets(counts: IntArray) -> IntArray:
+def offsets(counts: Ints) -> Ints:
     """The starts of rows with these numbers of cells; ``[len(counts) + 1]``."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
 
 
-def row_of(starts: IntArray) -> IntArray:
+def row_of(starts: Ints) -> Ints:
     """The row of every cell."""
     return np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
 
 
-def gather(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+def gather(starts: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Chosen rows in the order given: their new starts, and the old index of each cell."""
     counts = starts[rows + 1] - starts[rows]
     return offsets(counts), ranges(starts[rows], counts)
 
 
-def join(first: IntArray, second: IntArray) -> IntArray:
+def join(first: Ints, second: Ints) -> Ints:
     """The starts of the rows of `first` and then of `second`."""
     return np.concatenate([first, second[1:] + first[-1]])
 
@@ -62,7 +62,7 @@ _COLUMNS = {
 """For each kind of row its arrays with one entry a row."""
 
 
-def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
+def keep(formula: Formula, kind: str, chosen: Bools) -> Formula:
     """The formula with only the chosen rows of this kind: clause, cardinality or linear."""
     rows = np.flatnonzero(chosen)
     made: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
     return replace(formula, **made)
 
 
-def add(formula: Formula, kind: str, **given: IntArray) -> Formula:
+def add(formula: Formula, kind: str, **given: Ints) -> Formula:
     """The formula with rows of a kind added: arrays as in `Formula`, without the kind's name.  If
     they are missing, rows have no enforcers, and always hold, or no integers."""
     count = len(given["starts"]) - 1

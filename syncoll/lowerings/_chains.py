@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula import Formula
 from syncoll.lowerings._arrays import row_of
 from syncoll.lowerings._sums import Sums, plain_clauses
@@ -26,11 +26,11 @@ class Chains:
         places: place in the chain, from 0: a literal implies all literals in lower places.
     """
 
-    numbers: IntArray
-    places: IntArray
+    numbers: Ints
+    places: Ints
 
 
-def _implications(formula: Formula, used: IntArray) -> tuple[IntArray, IntArray]:
+def _implications(formula: Formula, used: Ints) -> tuple[Ints, Ints]:
     """Pairs (a, b) of used literals with a clause a -> b, nearest b first, limited for each a."""
     starts, literals = plain_clauses(formula)
     first = starts[:-1][np.diff(starts) == 2]
@@ -46,14 +46,14 @@ def _implications(formula: Formula, used: IntArray) -> tuple[IntArray, IntArray]
     return a[near], b[near]
 
 
-def _matches(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
+def _matches(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     """Pairs (i, j) with ``wanted[i] == sorted_keys[j]``, by i."""
     first = np.searchsorted(sorted_keys, wanted)
     counts = np.searchsorted(sorted_keys, wanted, side="right") - first
     return np.repeat(np.arange(len(wanted)), counts), ranges(first, counts)
 
 
-def _links(formula: Formula, sums: Sums) -> tuple[IntArray, IntArray]:
+def _links(formula: Formula, sums: Sums) -> tuple[Ints, Ints]:
     """Pairs of cells of a row, the first implying the second, each cell once in either place."""
     a, b = _implications(formula, sums.literals)
     cells, edges = _matches(a, sums.literals)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula import NO_HIGH, NO_LOW, Formula, row_sums
 from syncoll.lowerings._arrays import gather, offsets, row_of
 
@@ -21,21 +21,21 @@ from syncoll.lowerings._arrays import gather, offsets, row_of
 class Sums:
     """Rows ``low <= sum(coefficient * literal) <= high`` if the enforcer is true."""
 
-    starts: IntArray
-    literals: IntArray
-    coefficients: IntArray
-    lows: IntArray
-    highs: IntArray
-    enforcers: IntArray
+    starts: Ints
+    literals: Ints
+    coefficients: Ints
+    lows: Ints
+    highs: Ints
+    enforcers: Ints
 
     def __len__(self) -> int:
         return len(self.lows)
 
-    def totals(self) -> IntArray:
+    def totals(self) -> Ints:
         """The sum of the coefficients of every row."""
         return row_sums(self.coefficients, self.starts)
 
-    def chosen(self, rows: IntArray) -> "Sums":
+    def chosen(self, rows: Ints) -> "Sums":
         """Some of the rows, in the order given."""
         starts, cells = gather(self.starts, rows)
         return Sums(
@@ -48,7 +48,7 @@ class Sums:
         )
 
 
-def sums_of(formula: Formula, kind: Literal["cardinality", "linear"], rows: IntArray) -> Sums:
+def sums_of(formula: Formula, kind: Literal["cardinality", "linear"], rows: Ints) -> Sums:
     """Rows of a formula as they are: cardinality rows, or the Boolean parts of linear ones."""
     starts, literals, *columns = (
         getattr(formula, f"{kind}_{name}")
@@ -59,7 +59,7 @@ def sums_of(formula: Formula, kind: Literal["cardinality", "linear"], rows: IntA
     return Sums(starts, literals, coefficients, *columns).chosen(rows)
 
 
-def plain_clauses(formula: Formula) -> tuple[IntArray, IntArray]:
+def plain_clauses(formula: Formula) -> tuple[Ints, Ints]:
     """Starts and literals of all clauses, with each enforcer's negation among the literals."""
     enforcers = formula.clause_enforcers
     enforced = np.flatnonzero(enforcers)
@@ -68,7 +68,7 @@ def plain_clauses(formula: Formula) -> tuple[IntArray, IntArray]:
     return offsets(np.diff(formula.clause_starts) + (enforcers != 0)), literals
 
 
-def merged(sums: Sums) -> tuple[Sums, IntArray]:
+def merged(sums: Sums) -> tuple[Sums, Ints]:
     """Rows with each variable once as a positive literal, in order of occurrence; constants apart.
 
     The enforcer is taken as true; coefficients have any sign but are not 0, bounds are unchanged.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.formula import FormulaBuilder
 from syncoll.lowerings._arrays import ints
 
@@ -76,9 +76,9 @@ class Template:
 
     num_inputs: int
     num_auxiliary: int
-    starts: IntArray
-    literals: IntArray
-    enforced: BoolArray
+    starts: Ints
+    literals: Ints
+    enforced: Bools
 
     @property
     def num_clauses(self) -> int:
@@ -142,8 +142,8 @@ class TemplateBuilder:
 
 
 def fill_in(
-    template: Template, inputs: IntArray, enforcers: IntArray, builder: FormulaBuilder
-) -> tuple[IntArray, IntArray, IntArray]:
+    template: Template, inputs: Ints, enforcers: Ints, builder: FormulaBuilder
+) -> tuple[Ints, Ints, Ints]:
     """Clauses of a template for rows of `inputs` ``[rows, num_inputs]``: sizes, literals,
     enforcers.
     """

@@ -11,17 +11,17 @@ each enforced cardinality or linear row, one for each bound that can be broken, 
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, row_sums
 from syncoll.lowerings._arrays import add, gather, keep, offsets, row_of
 from syncoll.lowerings._sums import Sums, merged, sums_of
 from syncoll.lowerings.lowering import registered
 
-_Integers = tuple[IntArray, IntArray, IntArray]
+_Integers = tuple[Ints, Ints, Ints]
 """Starts, integers and coefficients of the integer parts of rows."""
 
 
-def _merged_integers(formula: Formula, rows: IntArray) -> _Integers:
+def _merged_integers(formula: Formula, rows: Ints) -> _Integers:
     """The integer parts of linear rows, with each integer once in a row."""
     starts, cells = gather(formula.linear_integer_starts, rows)
     width = max(formula.num_integers, 1)
@@ -35,7 +35,7 @@ def _merged_integers(formula: Formula, rows: IntArray) -> _Integers:
 
 
 def _with_side(
-    formula: Formula, sums: Sums, integers: _Integers, sides: IntArray, big: IntArray
+    formula: Formula, sums: Sums, integers: _Integers, sides: Ints, big: Ints
 ) -> Formula:
     """Adds rows ``sum + big * enforcer``, at most ``side + big`` for big > 0, else at least."""
     rows = np.flatnonzero(big)

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, with_rows_of
 from syncoll.lowerings._chains import Chains, chains_of
@@ -90,7 +90,7 @@ def encode(shape: SumShape) -> Template:
     return _cheapest([both.build(), *together])
 
 
-def _runs(keys: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+def _runs(keys: Ints, starts: Ints) -> tuple[Ints, Ints]:
     """First cells of runs of equal keys within rows, and the first run of every row, with ends."""
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = keys[1:] != keys[:-1]
@@ -175,7 +175,7 @@ def pseudo_boolean_to_clauses(formula: Formula) -> Formula:
     return _with_clauses(keep(formula, "linear", ~bare), sums)
 
 
-def _without_counts(formula: Formula, chosen: BoolArray) -> Formula:
+def _without_counts(formula: Formula, chosen: Bools) -> Formula:
     sums = sums_of(formula, "cardinality", np.flatnonzero(chosen))
     return _with_clauses(keep(formula, "cardinality", ~chosen), sums)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import UsageError
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder, row_sums
 from syncoll.lowerings._arrays import add, ints, offsets, row_of, with_rows_of
@@ -37,8 +37,8 @@ class FromOrder:
     """
 
     num_booleans: int
-    lows: IntArray
-    starts: IntArray
+    lows: Ints
+    starts: Ints
 
     def raise_assignment(self, assignment: Assignment) -> Assignment:
         """The assignment with integers for the order literals."""
@@ -53,12 +53,12 @@ class FromOrder:
 class _Order:
     """Positions of the order literals."""
 
-    lows: IntArray
-    highs: IntArray
-    firsts: IntArray
+    lows: Ints
+    highs: Ints
+    firsts: Ints
     """The literal ``[x >= low + 1]`` of every integer."""
 
-    def at_least(self, integers: IntArray, values: IntArray) -> IntArray:
+    def at_least(self, integers: Ints, values: Ints) -> Ints:
         """``[x >= v]`` for pairs with ``low < v <= high``."""
         return self.firsts[integers] + values - self.lows[integers] - 1
 
@@ -75,7 +75,7 @@ def _with_ladders(formula: Formula, order: _Order) -> Formula:
     )
 
 
-def _with_differences(formula: Formula, rows: IntArray, order: _Order) -> Formula:
+def _with_differences(formula: Formula, rows: Ints, order: _Order) -> Formula:
     """The formula with clauses for difference rows, except for rows that always hold."""
     # x + d <= x does not depend on x; as a row over two integers it would be one clause per value.
     loops = rows[(rows[:, 0] == rows[:, 2]) & (rows[:, 1] > 0)]

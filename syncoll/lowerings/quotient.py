@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray, KeyArray
+from syncoll.arrays import Bools, Ints, KeyArray
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up, row_sums
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of
 from syncoll.lowerings.lowering import Applied
@@ -23,8 +23,8 @@ class Split:
     """The inverse of a merging: every variable has the value of its representative, ``[num_booleans
     + 1]`` with entry 0 at 0, and ``[num_integers]``."""
 
-    booleans: IntArray
-    integers: IntArray
+    booleans: Ints
+    integers: Ints
 
     def raise_assignment(self, assignment: Assignment) -> Assignment:
         """The assignment of the given formula."""
@@ -39,11 +39,11 @@ _LITERALS = tuple(
 """The arrays of literals of a formula."""
 
 
-def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
+def merged(formula: Formula, booleans: Ints, integers: Ints) -> Applied:
     """The formula with one variable for each group, given group numbers from 0 of all variables."""
     variable = np.concatenate([[0], booleans + 1])
 
-    def renamed(literals: IntArray) -> IntArray:
+    def renamed(literals: Ints) -> Ints:
         return variable[np.abs(literals)] * np.sign(literals)
 
     count = int(integers.max(initial=-1)) + 1
@@ -88,13 +88,13 @@ class _Keys:
         self._integers = random.integers(1 << 63, size=num_integers, dtype=np.uint64)
         self._fields = random.integers(1 << 63, size=8, dtype=np.uint64) | np.uint64(1)
 
-    def literal(self, literals: IntArray) -> KeyArray:
+    def literal(self, literals: Ints) -> KeyArray:
         return self._literals[literals + self.num_booleans]
 
-    def integer(self, integers: IntArray) -> KeyArray:
+    def integer(self, integers: Ints) -> KeyArray:
         return self._integers[integers]
 
-    def distinct(self, sums: KeyArray, *fields: IntArray) -> BoolArray:
+    def distinct(self, sums: KeyArray, *fields: Ints) -> Bools:
         """Which rows are the first of their kind."""
         keys = sums.copy()
         for field, factor in zip(fields, self._fields, strict=False):
@@ -115,7 +115,7 @@ def _with_clauses_once(formula: Formula, keys: _Keys) -> Formula:
     return keep(formula, "cardinality", kept)
 
 
-def _with_linear_rows_once(formula: Formula, integers: IntArray, keys: _Keys) -> Formula:
+def _with_linear_rows_once(formula: Formula, integers: Ints, keys: _Keys) -> Formula:
     """Each linear row once, with merged integers, and divided by its common divisor."""
     count = len(formula.linear_lows)
     starts, literals, coefficients = added_up(
@@ -152,7 +152,7 @@ def _with_linear_rows_once(formula: Formula, integers: IntArray, keys: _Keys) ->
     return keep(every, "linear", keys.distinct(sums, lows, highs, formula.linear_enforcers))
 
 
-def _hint(literals: IntArray) -> IntArray:
+def _hint(literals: Ints) -> Ints:
     """A hint with each variable once; a variable of the hint holds for its whole group."""
     chosen = np.unique(literals)
     return chosen[(chosen > 0) | ~np.isin(-chosen, chosen)]

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, FormulaBuilder, row_sums
 from syncoll.lowerings._arrays import add, ints, keep, offsets, with_rows_of
 from syncoll.lowerings._sums import normalised, plain_clauses, sums_of
@@ -27,7 +27,7 @@ def _no_rows(formula: Formula, kind: str) -> Formula:
     return keep(formula, kind, np.zeros(count, dtype=np.bool_))
 
 
-def _full(count: int, value: int) -> IntArray:
+def _full(count: int, value: int) -> Ints:
     return np.full(count, value, dtype=np.int64)
 
 

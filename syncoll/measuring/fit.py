@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.errors import UsageError
 from syncoll.measuring.ways import Load, Way
 from syncoll.runtime import Kind
@@ -73,9 +73,9 @@ class Fit:
 
     runtime: Runtime
     samples: tuple[Sample, ...]
-    errors: FloatArray
-    before: FloatArray
-    held_out: FloatArray
+    errors: Floats
+    before: Floats
+    held_out: Floats
 
     @property
     def outliers(self) -> list[Sample]:
@@ -117,13 +117,13 @@ def fit(samples: Sequence[Sample], start: Runtime) -> Fit:
     return Fit(made, tuple(samples), _errors(made, samples), _errors(start, samples), held)
 
 
-def predicted(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
+def predicted(runtime: Runtime, samples: Sequence[Sample]) -> Floats:
     """Seconds of each sample under a runtime."""
     return _Rows(samples, runtime).seconds()
 
 
-def _errors(runtime: Runtime, samples: Sequence[Sample]) -> FloatArray:
-    away: FloatArray = np.abs(predicted(runtime, samples) / [x.seconds for x in samples] - 1)
+def _errors(runtime: Runtime, samples: Sequence[Sample]) -> Floats:
+    away: Floats = np.abs(predicted(runtime, samples) / [x.seconds for x in samples] - 1)
     return away
 
 
@@ -145,7 +145,7 @@ class _Rows:
             np.array([[x in own for own in each] for each in used]).T for x in runtime.protocols
         ]
 
-    def seconds(self, factors: FloatArray | None = None) -> FloatArray:
+    def seconds(self, factors: Floats | None = None) -> Floats:
         """``[samples]``: the least time over ways and protocols.
 
         Args:
@@ -159,18 +159,18 @@ class _Rows:
             found = np.minimum(found, each.min(axis=0))
         return found + float(self._runtime.per_gpu) * self._gpus
 
-    def _of(self, one: Protocol, scale: FloatArray) -> FloatArray:
+    def _of(self, one: Protocol, scale: Floats) -> Floats:
         """``[ways, samples]``: seconds in a protocol whose costs are scaled."""
         call, (factor, extra, share, most) = _costs(one, scale)
         busy = (self._share / np.minimum(self._rate * share, self._cables * most)).max(axis=2).T
         if one.block_rate is not None:
             busy = np.maximum(busy, self._sent / float(one.block_rate * one.blocks))
         path = (self._latency * factor + self._hops * extra).sum(axis=2).T
-        found: FloatArray = call + float(one.message) * self._messages + path + busy * self._size
+        found: Floats = call + float(one.message) * self._messages + path + busy * self._size
         return found
 
 
-def _costs(one: Protocol, scale: FloatArray) -> tuple[float, FloatArray]:
+def _costs(one: Protocol, scale: Floats) -> tuple[float, Floats]:
     """The call, and ``[4, kinds of links]``: factor, extra, share and rate, times `scale`."""
     hops = [one.hops[reach] for reach in Reach]
     costs = np.array([[x.factor, x.extra, x.share, x.rate or np.inf] for x in hops], float).T
@@ -179,7 +179,7 @@ def _costs(one: Protocol, scale: FloatArray) -> tuple[float, FloatArray]:
     return float(one.call) * float(scale[0]), costs
 
 
-def scaled(one: Protocol, scale: FloatArray) -> Protocol:
+def scaled(one: Protocol, scale: Floats) -> Protocol:
     """A protocol with its costs times their factors, with four digits."""
     call, costs = _costs(one, scale)
     exact: list[list[Any]] = [
@@ -194,7 +194,7 @@ def fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
     rows, usual = _Rows(samples, start), np.full((1 + len(start.protocols), _NUM_COSTS), _OWN)
     usual[0], measured = _COMMON, np.array([one.seconds for one in samples])
 
-    def distances(flat: FloatArray) -> FloatArray:
+    def distances(flat: Floats) -> Floats:
         factors = flat.reshape(usual.shape)
         away = np.log(rows.seconds(factors) / measured) / _NOISE
         robust = np.sqrt(2 * (np.sqrt(1 + away**2) - 1))  # half of its square is the soft L1 loss
@@ -206,7 +206,7 @@ def fitted(samples: Sequence[Sample], start: Runtime) -> Runtime:
     return replace(start, protocols=tuple(made))
 
 
-def least_squares(distances: Callable[[FloatArray], FloatArray], begin: FloatArray) -> FloatArray:
+def least_squares(distances: Callable[[Floats], Floats], begin: Floats) -> Floats:
     """A local minimum of the sum of squares, by the method of Levenberg and Marquardt."""
     found, here, damping = begin, distances(begin), 1e-2
     for _ in range(_MOST_ITERATIONS):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray, frozen, is_frozen
+from syncoll.arrays import Bools, Ints, frozen, is_frozen
 from syncoll.errors import ModelError
 from syncoll.model.grains import Rounds, exact, in_rounds
 from syncoll.wording import counted
@@ -45,8 +45,8 @@ class Algorithm:
     """
 
     rounds_per_step: tuple[Rounds, ...]
-    sends: IntArray
-    contributions: BoolArray | None = None
+    sends: Ints
+    contributions: Bools | None = None
 
     def __repr__(self) -> str:
         return (
@@ -109,7 +109,7 @@ class Algorithm:
         """Number of sends listed in memory and in a file: of an orbit, the representative's."""
         return len(self.sends)
 
-    def link_loads(self, topology: Topology) -> IntArray:
+    def link_loads(self, topology: Topology) -> Ints:
         """``[L, S]``: the number of chunks on each link in each step.
 
         Raises:
@@ -189,7 +189,7 @@ class Algorithm:
         grain = in_rounds(1, topology.grains)
         return self._with(tuple(max(grain, rounds) for rounds in self.least_rounds(topology)))
 
-    def _with(self, rounds: tuple[Rounds, ...], steps: IntArray | None = None) -> Algorithm:
+    def _with(self, rounds: tuple[Rounds, ...], steps: Ints | None = None) -> Algorithm:
         """The same sends with other rounds, and step s renamed ``steps[s]``."""
         if steps is None or np.array_equal(steps, np.arange(len(steps))):
             same = copy(self)  # millions of sends are not sorted again
@@ -200,7 +200,7 @@ class Algorithm:
         return replace(self, rounds_per_step=rounds, sends=sends)
 
 
-def _order(sends: IntArray) -> IntArray | None:
+def _order(sends: Ints) -> Ints | None:
     """The order of step, chunk, source, destination; None if the sends have it already."""
     most = sends.max(axis=0, initial=0) + 1
     if sends.min(initial=0) < 0 or math.prod(most.tolist()) >= 1 << 62:
@@ -212,14 +212,14 @@ def _order(sends: IntArray) -> IntArray | None:
     return np.argsort(key)  # equal numbers are equal sends
 
 
-def _in_order(rows: npt.NDArray[_Scalar], order: IntArray | None) -> npt.NDArray[_Scalar]:
+def _in_order(rows: npt.NDArray[_Scalar], order: Ints | None) -> npt.NDArray[_Scalar]:
     """Read-only rows in an order; None for theirs."""
     if order is None:
         return rows if is_frozen(rows) else frozen(rows.copy())
     return frozen(rows[order])
 
 
-def _sort_equal(sends: IntArray, carried: BoolArray) -> BoolArray:
+def _sort_equal(sends: Ints, carried: Bools) -> Bools:
     """Contributions with the ones of equal sends in order, the last node first; `sends` are in
     order."""
     same = (sends[1:] == sends[:-1]).all(axis=1)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import ModelError, Origin, UsageError
 from syncoll.lazy import displays
 from syncoll.model.grains import Rounds
@@ -296,7 +296,7 @@ def not_defined(
     return ModelError(message, origin, expected)
 
 
-def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int) -> BoolArray:
+def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int) -> Bools:
     c, n = np.arange(count)[:, None], np.arange(nodes)[None, :]
     try:
         whole = np.asarray(relation(c, n, nodes, chunks), dtype=bool)
@@ -333,7 +333,7 @@ def _whole_sizes(name: str, sizes: npt.ArrayLike, count: int) -> npt.NDArray[np.
     return found.astype(np.int64)
 
 
-def _booleans(name: str, table: npt.ArrayLike) -> BoolArray:
+def _booleans(name: str, table: npt.ArrayLike) -> Bools:
     """An array of truth values; raises ModelError for values other than True, False, 0 and 1."""
     try:
         found = np.asarray(table)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 
 
-def least_connected(count: int, pairs: IntArray) -> IntArray:
+def least_connected(count: int, pairs: Ints) -> Ints:
     """``[count]``: the least member of each one's component in a graph of pairs ``[E, 2]``."""
     least = np.arange(count)
     while True:
@@ -25,7 +25,7 @@ def least_connected(count: int, pairs: IntArray) -> IntArray:
         least = found
 
 
-def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
+def least_of_orbits(count: int, maps: Sequence[Ints]) -> Ints:
     """The least element of the orbit of each of `count` elements under some permutations."""
     pairs = [np.column_stack([np.arange(count), images]) for images in maps]
     return least_connected(count, np.concatenate([np.empty((0, 2), dtype=np.int64), *pairs]))

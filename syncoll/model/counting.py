@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.topology import Counting, Topology
 
@@ -39,8 +39,8 @@ class Arrivals:
     """The sends of an algorithm as they arrive, ``[K, 4]`` in order of steps, sums in place of
     their parts; the source of a sum is that of one of its parts."""
 
-    sends: IntArray
-    contributions: BoolArray
+    sends: Ints
+    contributions: Bools
 
 
 class CountedSends:
@@ -54,7 +54,7 @@ class CountedSends:
             raise KeyError(tuple(self.sends[i, 1:3].tolist()))
 
     @cached_property
-    def values(self) -> IntArray:
+    def values(self) -> Ints:
         """``[M]``: equal numbers for the sends of one value by one node in one step."""
         keys = self.sends[:, [3, 0, 1]]
         if self._carried is not None:
@@ -63,7 +63,7 @@ class CountedSends:
         return numbered(keys)
 
     @cached_property
-    def copied(self) -> BoolArray:
+    def copied(self) -> Bools:
         """``[M]``: whether a send counts together with another one in some bound."""
         found = np.zeros(len(self.sends), dtype=bool)
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
@@ -77,7 +77,7 @@ class CountedSends:
         return found
 
     @cached_property
-    def sums(self) -> IntArray:
+    def sums(self) -> Ints:
         """``[M]``: equal numbers for sends that are added up on their way."""
         alone = np.arange(len(self.sends))
         if self._carried is None or not len(alone):
@@ -97,7 +97,7 @@ class CountedSends:
         alone[able[disjoint]] = first[numbers[disjoint]]
         return alone
 
-    def loads(self) -> IntArray:
+    def loads(self) -> Ints:
         """``[B, S]``: the load of each bound in each step."""
         topology, step = self.topology, self.sends[:, 3]
         found = np.zeros((len(topology.bounds), self.steps), dtype=np.int64)
@@ -122,7 +122,7 @@ class CountedSends:
         return Arrivals(self.sends[self.sums[order][starts]], carried)
 
 
-def links_together(topology: Topology, counts: Counting) -> IntArray:
+def links_together(topology: Topology, counts: Counting) -> Ints:
     """``[L]``: equal numbers for links of one node that share bounds of a kind, else -1; `counts`
     is copies for links out of a node, or sums for links into it."""
     group = np.full(len(topology.links), -1, dtype=np.int64)
@@ -140,7 +140,7 @@ def links_together(topology: Topology, counts: Counting) -> IntArray:
     return group
 
 
-def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
+def bound_loads(topology: Topology, algorithm: Algorithm) -> Ints:
     """``[B, S]``: the load of each bound in each step.
 
     Raises:
@@ -154,16 +154,16 @@ def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
         return np.zeros((0, algorithm.steps), dtype=np.int64)
     members = np.concatenate(topology.bound_links)
     first = np.cumsum([0, *map(len, topology.bound_links[:-1])])
-    totals: IntArray = np.add.reduceat(loads[members], first, axis=0)
+    totals: Ints = np.add.reduceat(loads[members], first, axis=0)
     return totals
 
 
-def numbered(keys: npt.NDArray[np.int64]) -> IntArray:
+def numbered(keys: npt.NDArray[np.int64]) -> Ints:
     """``[M]``: equal numbers from 0 for equal rows."""
     return np.unique(packed(keys), return_inverse=True)[1]
 
 
-def packed(keys: npt.NDArray[np.int64]) -> IntArray:
+def packed(keys: npt.NDArray[np.int64]) -> Ints:
     """``[M]``: a number for each row, ascending as the rows are; one number for each row sorts
     faster than rows."""
     if not len(keys):

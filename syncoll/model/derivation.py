@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray, from_words, in_words
+from syncoll.arrays import Bools, Ints, from_words, in_words
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
@@ -64,9 +64,7 @@ def _refined(algorithm: Algorithm, parts: int, chunks: int) -> Algorithm:
     )
 
 
-def renumber(
-    instance: Instance, algorithm: Algorithm, number: IntArray
-) -> tuple[Instance, Algorithm]:
+def renumber(instance: Instance, algorithm: Algorithm, number: Ints) -> tuple[Instance, Algorithm]:
     """Chunk c becomes chunk ``number[c]``; `number` is a permutation."""
     pre, post = np.empty_like(instance.pre), np.empty_like(instance.post)
     pre[number], post[number] = instance.pre, instance.post
@@ -85,7 +83,7 @@ def same_chunks(
     return renumber(instance, algorithm, number)
 
 
-def _renumbered(algorithm: Algorithm, number: IntArray) -> Algorithm:
+def _renumbered(algorithm: Algorithm, number: Ints) -> Algorithm:
     if isinstance(algorithm, OrbitAlgorithm):
         carriers, own = algorithm.carriers, _renumbered(algorithm.representative, number)
         maps = np.empty_like(carriers.chunks)
@@ -159,7 +157,7 @@ def compose(
     return instance, _sequence(one, head, tail)
 
 
-def _through(one: RelationTable, two: RelationTable, whole: RelationTable) -> IntArray | None:
+def _through(one: RelationTable, two: RelationTable, whole: RelationTable) -> Ints | None:
     """For each chunk of the second part one of the first that ends where it starts, or None.
 
     Chunks of the first that end alike may have started apart: each continues as a chunk that ends
@@ -286,7 +284,7 @@ def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
         )
 
 
-def tree_contributions(pre: BoolArray, sends: IntArray) -> BoolArray:
+def tree_contributions(pre: Bools, sends: Ints) -> Bools:
     """``[M, P]``: the contributions that each send carries: the sender's, and all it received
     before.  The `sends` are in order of steps."""
     nodes, used = pre.shape[1], np.zeros(len(pre), dtype=bool)

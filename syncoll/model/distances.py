@@ -7,7 +7,7 @@ the frontier is expanded: the work is one of each link and node in all.
 
 import numpy as np
 
-from syncoll.arrays import IntArray, KeyArray
+from syncoll.arrays import Ints, KeyArray
 from syncoll.model.rows import ranges
 
 UNREACHABLE = 1 << 30
@@ -20,7 +20,7 @@ _MOST_LEVELS = 128
 """Beyond this distance from the first node the frontier is expanded instead of bit sets."""
 
 
-def distances(nodes: int, links: IntArray) -> IntArray:
+def distances(nodes: int, links: Ints) -> Ints:
     """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`; `links` are sorted."""
     found = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
     np.fill_diagonal(found, 0)
@@ -31,7 +31,7 @@ def distances(nodes: int, links: IntArray) -> IntArray:
     return found
 
 
-def _levels(nodes: int, links: IntArray) -> int:
+def _levels(nodes: int, links: Ints) -> int:
     """The eccentricity of node 0 among the nodes that it reaches, up to just over the limit."""
     reached = np.zeros(nodes, dtype=bool)
     reached[:1] = True
@@ -44,7 +44,7 @@ def _levels(nodes: int, links: IntArray) -> int:
     return _MOST_LEVELS + 1
 
 
-def _by_sets(nodes: int, links: IntArray, found: IntArray) -> None:
+def _by_sets(nodes: int, links: Ints, found: Ints) -> None:
     order = np.argsort(links[:, 1], kind="stable")
     tails = links[order, 0]
     heads, first = np.unique(links[order, 1], return_index=True)
@@ -72,7 +72,7 @@ def _by_sets(nodes: int, links: IntArray, found: IntArray) -> None:
             found[word * 64 + bit, node] = level
 
 
-def _parts(first: IntArray, links: int, at_once: int) -> list[tuple[int, int, int, int]]:
+def _parts(first: Ints, links: int, at_once: int) -> list[tuple[int, int, int, int]]:
     """Ranges of heads (low, high) and of their links (start, stop), at most `at_once` links."""
     ends = np.append(first[1:], links)
     found, low = [], 0
@@ -84,7 +84,7 @@ def _parts(first: IntArray, links: int, at_once: int) -> list[tuple[int, int, in
     return found
 
 
-def _by_frontier(nodes: int, links: IntArray, found: IntArray) -> None:
+def _by_frontier(nodes: int, links: Ints, found: Ints) -> None:
     heads = links[:, 1]
     counts = np.bincount(links[:, 0], minlength=nodes)
     first = np.cumsum(counts) - counts

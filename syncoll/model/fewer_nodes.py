@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import ModelError, Origin
 from syncoll.model.collective import Collective
 from syncoll.model.derived import dual_of
@@ -109,10 +109,10 @@ def terms_of(name: str) -> list[str]:
     return terms
 
 
-def rest_of(table: RelationTable, nodes: Sequence[int]) -> tuple[BoolArray, BoolArray, BoolArray]:
+def rest_of(table: RelationTable, nodes: Sequence[int]) -> tuple[Bools, Bools, Bools]:
     """Pre and post of the remaining `nodes`, and ``[G]`` whether some have and need a chunk."""
     pre, post = table.pre[:, nodes], table.post[:, nodes]
-    kept: BoolArray = np.logical_and(pre.any(axis=1), post.any(axis=1))
+    kept: Bools = np.logical_and(pre.any(axis=1), post.any(axis=1))
     return pre, post, kept
 
 

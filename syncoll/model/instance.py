@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray, frozen, is_frozen
+from syncoll.arrays import Bools, Ints, frozen, is_frozen
 from syncoll.errors import ModelError, Origin
 from syncoll.model.grains import Rounds, exact
 from syncoll.model.node_sets import NodeSets
@@ -58,14 +58,14 @@ class Instance:
     chunks: int
     steps: int
     rounds: Rounds
-    pre: BoolArray
-    post: BoolArray
+    pre: Bools
+    post: Bools
     combining: bool = False
     rounds_per_step: tuple[Rounds, ...] | None = None
     origin: Origin | None = field(default=None, repr=False)
     reproducible: bool = False
 
-    _last: ClassVar[tuple[BoolArray, BoolArray, RelationTable] | None] = None
+    _last: ClassVar[tuple[Bools, Bools, RelationTable] | None] = None
 
     def __repr__(self) -> str:
         return (
@@ -157,12 +157,12 @@ class Instance:
         return 0, self.rounds
 
     @cached_property
-    def distance_from_pre(self) -> IntArray:
+    def distance_from_pre(self) -> Ints:
         """``[G, P]``: links from the nearest node that has chunk c at the start to node n."""
         return _nearest(self.table.starts, self.topology.distances)
 
     @cached_property
-    def distance_to_post(self) -> IntArray:
+    def distance_to_post(self) -> Ints:
         """``[G, P]``: links from node n to the nearest node that must still get chunk c."""
         return _nearest(NodeSets.of(self.post & ~self.pre), self.topology.distances.T)
 
@@ -172,14 +172,14 @@ class Instance:
         return self._reach.least_steps
 
     @cached_property
-    def chunk_classes(self) -> tuple[IntArray, ...]:
+    def chunk_classes(self) -> tuple[Ints, ...]:
         """The chunks in classes of equal pre and post rows, whose members are interchangeable."""
         order = self.table.by_kind()
         cuts = np.flatnonzero(np.diff(self.table.kind[order])) + 1
         return tuple(map(frozen, np.split(order, cuts)))
 
 
-def _nearest(sets: NodeSets, distances: IntArray) -> IntArray:
+def _nearest(sets: NodeSets, distances: Ints) -> Ints:
     """``[G, P]``: the least of ``distances[i, n]`` over the nodes i of each chunk's set."""
     found = np.full(sets.sets.shape, UNREACHABLE, dtype=np.int64)
     for near, members in zip(found, sets.sets, strict=True):

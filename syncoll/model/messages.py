@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray, in_words
+from syncoll.arrays import Bools, Ints, in_words
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.counting import numbered, packed
 from syncoll.model.instance import Instance
@@ -27,12 +27,12 @@ _MOST_COMPARED = 1 << 26
 """Pairs of chunks with a common send that are compared for an order of their trees."""
 
 
-def chunk_places(table: RelationTable) -> IntArray:
+def chunk_places(table: RelationTable) -> Ints:
     """``[G]``: the place of each chunk in a buffer of all chunks."""
     return np.argsort(table.by_kind())
 
 
-def message_numbers(keys: IntArray, place: IntArray) -> IntArray:
+def message_numbers(keys: Ints, place: Ints) -> Ints:
     """``[M]``: equal numbers for the sends of one message, from 0, in order of the first sends.
 
     Args:
@@ -106,7 +106,7 @@ def contiguous(instance: Instance, algorithm: Algorithm) -> Algorithm:
     return renamed if fewer else algorithm
 
 
-def _cells(algorithm: Algorithm) -> IntArray:
+def _cells(algorithm: Algorithm) -> Ints:
     """``[M]``: equal numbers for sends of one step, link and set of contributions."""
     keys = algorithm.sends[:, 1:]
     if algorithm.contributions is not None:
@@ -115,7 +115,7 @@ def _cells(algorithm: Algorithm) -> IntArray:
     return packed(keys)
 
 
-def _continuing(algorithm: Algorithm, places: IntArray) -> int:
+def _continuing(algorithm: Algorithm, places: Ints) -> int:
     """The number of sends that continue a message."""
     carried = algorithm.contributions
     # Millions of sends are sorted by one number; it differs by 1 within cells alone.
@@ -131,14 +131,14 @@ def _continuing(algorithm: Algorithm, places: IntArray) -> int:
     return int((words[order[before]] == words[order[before + 1]]).all(axis=1).sum())
 
 
-def _joined(algorithm: Algorithm, places: IntArray) -> IntArray:
+def _joined(algorithm: Algorithm, places: Ints) -> Ints:
     """``[J, 2]``: for each send but the first of a message the chunk before it, and its own."""
     order, same = _in_messages(_cells(algorithm), places[algorithm.sends[:, 0]])
     chunk = algorithm.sends[order, 0]
     return np.column_stack([chunk[:-1][same[1:]], chunk[same]])
 
 
-def starts_of_messages(algorithm: Algorithm, table: RelationTable) -> BoolArray:
+def starts_of_messages(algorithm: Algorithm, table: RelationTable) -> Bools:
     """``[M]``: whether each send is the first of its message."""
     places = chunk_places(table)[algorithm.sends[:, 0]]
     order, same = _in_messages(_cells(algorithm), places)
@@ -147,19 +147,19 @@ def starts_of_messages(algorithm: Algorithm, table: RelationTable) -> BoolArray:
     return starts
 
 
-def _in_messages(cells: IntArray, places: IntArray) -> tuple[IntArray, BoolArray]:
+def _in_messages(cells: Ints, places: Ints) -> tuple[Ints, Bools]:
     """The order of sends by cells and places; and whether each continues the message before it."""
     order = np.argsort(packed(np.column_stack([cells, places])))
     same = (np.diff(cells[order]) == 0) & (np.diff(places[order]) == 1)
     return order, np.concatenate([np.zeros(min(1, len(cells)), dtype=bool), same])
 
 
-def equal_trees(algorithm: Algorithm, kind: IntArray) -> IntArray:
+def equal_trees(algorithm: Algorithm, kind: Ints) -> Ints:
     """``[G]``: equal numbers from 0 for chunks of one kind with equal sends."""
     return _trees(_cells(algorithm), algorithm.sends[:, 0], kind)[0]
 
 
-def _trees(cells: IntArray, chunk: IntArray, kind: IntArray) -> tuple[IntArray, IntArray]:
+def _trees(cells: Ints, chunk: Ints, kind: Ints) -> tuple[Ints, Ints]:
     """See `equal_trees`; and the first chunk of each number."""
     # A sum of pseudo-random numbers stands for a set; sets with one sum would only cost messages.
     code = (cells.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -177,7 +177,7 @@ def _trees(cells: IntArray, chunk: IntArray, kind: IntArray) -> tuple[IntArray, 
     return tree.reshape(-1), first
 
 
-def _similar_together(algorithm: Algorithm, kind: IntArray) -> IntArray:
+def _similar_together(algorithm: Algorithm, kind: Ints) -> Ints:
     """``[G]``: ranks by which chunks of one kind are sorted; equal ones for equal sends."""
     cells, chunk = _cells(algorithm), algorithm.sends[:, 0]
     tree, first = _trees(cells, chunk, kind)
@@ -199,7 +199,7 @@ def _similar_together(algorithm: Algorithm, kind: IntArray) -> IntArray:
     return place[tree]
 
 
-def _chained(tree: IntArray, cell: IntArray, kind: IntArray) -> IntArray:
+def _chained(tree: Ints, cell: Ints, kind: Ints) -> Ints:
     """``[T]``: ranks of trees; after each tree comes the one of its kind with most common cells.
 
     Args:
@@ -228,7 +228,7 @@ def _chained(tree: IntArray, cell: IntArray, kind: IntArray) -> IntArray:
     return rank
 
 
-def _carried(rank: IntArray, own: Algorithm, carriers: Carriers) -> IntArray:
+def _carried(rank: Ints, own: Algorithm, carriers: Carriers) -> Ints:
     """``[G]``: ranks of all chunks: the images under one element are neighbours."""
     mine = np.unique(own.sends[:, 0])
     images = carriers.images(mine[np.argsort(rank[mine], kind="stable")])

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray, frozen
+from syncoll.arrays import Bools, Ints, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
@@ -25,11 +25,11 @@ class NodeSets:
     """For every chunk a set of nodes: the distinct ``[K, P]``, and ``[G]`` the number of each
     chunk's."""
 
-    sets: BoolArray
-    number: IntArray
+    sets: Bools
+    number: Ints
 
     @classmethod
-    def of(cls, table: BoolArray) -> "NodeSets":
+    def of(cls, table: Bools) -> "NodeSets":
         """The rows of a table ``[G, P]``."""
         return cls.of_packed(np.packbits(table, axis=1), table.shape[1])
 
@@ -55,7 +55,7 @@ class NodeSets:
         return len(self) * self.num_nodes
 
     @cached_property
-    def dense(self) -> BoolArray:
+    def dense(self) -> Bools:
         """``[G, P]``, read-only; raises ModelError if it would be too large."""
         self.require_dense()
         if len(self.sets) == 1:  # rows of its own would take most of an allreduce's memory
@@ -73,15 +73,15 @@ class NodeSets:
             )
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> Ints:
         """``[G]``, the size of each chunk's set."""
-        found: IntArray = self.sets.sum(axis=1)[self.number]
+        found: Ints = self.sets.sum(axis=1)[self.number]
         return found
 
     @cached_property
-    def per_node(self) -> IntArray:
+    def per_node(self) -> Ints:
         """``[P]``, the number of chunks whose set has each node."""
-        found: IntArray = np.bincount(self.number, minlength=len(self.sets)) @ self.sets
+        found: Ints = np.bincount(self.number, minlength=len(self.sets)) @ self.sets
         return found
 
     def tuples(self) -> list[tuple[int, ...]]:
@@ -90,7 +90,7 @@ class NodeSets:
         ends = np.cumsum(self.sets.sum(axis=1)).tolist()
         return [tuple(nodes[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
 
-    def take(self, chunks: IntArray) -> "NodeSets":
+    def take(self, chunks: Ints) -> "NodeSets":
         """The sets of some chunks, in this order; unused sets are left out."""
         taken = self.number[chunks]
         used = np.bincount(taken, minlength=len(self.sets)) > 0
@@ -105,7 +105,7 @@ class NodeSets:
         return NodeSets(self.sets, frozen(np.tile(self.number, pieces)))
 
 
-def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray | None:
+def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> Ints | None:
     """For each of our chunks one of theirs with the same sets, each used once: the identity if it
     fits, else chunks paired in order; None if the chunks differ."""
     if len(ours[0]) != len(theirs[0]) or ours[0].num_nodes != theirs[0].num_nodes:
@@ -126,13 +126,13 @@ def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray
     return result
 
 
-def common_numbers(one: NodeSets, other: NodeSets) -> tuple[IntArray, IntArray]:
+def common_numbers(one: NodeSets, other: NodeSets) -> tuple[Ints, Ints]:
     """``[G]`` of both: the number of each chunk's set, the same for equal sets of the two."""
     _, common = _distinct(np.packbits(np.concatenate([one.sets, other.sets]), axis=1))
     return common[one.number], common[other.number + len(one.sets)]
 
 
-def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
+def _distinct(rows: ByteArray) -> tuple[Ints, Ints]:
     """The first position of each distinct row, ascending, and each row's place among them.
 
     Rows are grouped by a random 64-bit key and then compared: sorting millions of rows is slow.
@@ -155,7 +155,7 @@ def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
     return by_first(first, number)
 
 
-def by_first(first: IntArray, number: IntArray) -> tuple[IntArray, IntArray]:
+def by_first(first: Ints, number: Ints) -> tuple[Ints, Ints]:
     """Kinds renumbered in the order of their first members: these, and ``[G]`` the new numbers."""
     order = np.argsort(first)
     place = np.empty(len(order), dtype=np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray, NarrowArray
+from syncoll.arrays import Bools, Ints, NarrowArray
 from syncoll.errors import UsageError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.grains import Rounds
@@ -89,12 +89,12 @@ class OrbitAlgorithm(Algorithm):
         return self.representative.num_sends
 
     @property
-    def sends(self) -> IntArray:
+    def sends(self) -> Ints:
         """All sends ``[M, 4]``, in order; see `expanded`."""
         return self.expanded().sends
 
     @property
-    def contributions(self) -> BoolArray | None:
+    def contributions(self) -> Bools | None:
         """``[M, P]`` for a combining algorithm; see `expanded`."""
         if self.representative.contributions is None:
             return None
@@ -132,7 +132,7 @@ class OrbitAlgorithm(Algorithm):
             whose = whose.reshape(-1, carried.shape[1])
         return Algorithm(self.rounds_per_step, sends.reshape(-1, 4), whose)
 
-    def link_loads(self, topology: "Topology") -> IntArray:
+    def link_loads(self, topology: "Topology") -> Ints:
         """``[L, S]``: the number of chunks on each link in each step, images included."""
         nodes, steps = topology.num_nodes, self.steps
         count = len(topology.links)
@@ -159,7 +159,7 @@ class OrbitAlgorithm(Algorithm):
             total += changed[:, :-1].cumsum(axis=1)
         return total
 
-    def _shifted(self) -> Iterator[tuple[NarrowArray, IntArray, int]]:
+    def _shifted(self) -> Iterator[tuple[NarrowArray, Ints, int]]:
         """Permutations of nodes, their multiplicity by step from a first one, and that step."""
         carriers = self.carriers
         if not carriers.delays.any():
@@ -188,5 +188,5 @@ class OrbitAlgorithm(Algorithm):
         rounds = tuple(self.least_rounds(topology))
         return self._with(rounds) if all(rounds) else self.expanded().tightened(topology)
 
-    def _with(self, rounds: tuple[Rounds, ...], steps: IntArray | None = None) -> Algorithm:
+    def _with(self, rounds: tuple[Rounds, ...], steps: Ints | None = None) -> Algorithm:
         return OrbitAlgorithm(self.representative._with(rounds, steps), self.carriers)

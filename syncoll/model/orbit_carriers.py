@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray, NarrowArray, frozen
+from syncoll.arrays import Ints, NarrowArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
@@ -44,10 +44,10 @@ class Carriers:
         [[0], [1], [2]]
     """
 
-    nodes: IntArray
-    chunks: IntArray
-    products: IntArray
-    delays: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    nodes: Ints
+    chunks: Ints
+    products: Ints
+    delays: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         for name in ("nodes", "chunks", "products"):
@@ -113,7 +113,7 @@ class Carriers:
         return self._products(self.nodes, np.arange(self.nodes.shape[1]))
 
     @cached_property
-    def later(self) -> IntArray:
+    def later(self) -> Ints:
         """``[H]``: the steps by which each element delays sends."""
         found, delays = [0], self.delays.tolist()
         for generator, element in self.products.tolist():
@@ -124,7 +124,7 @@ class Carriers:
         """``[H, K]``: for each element the images of some chunks ``[K]``."""
         return self._products(self.chunks, np.asarray(chunks, dtype=np.int64))
 
-    def _products(self, generators: IntArray, identity: IntArray) -> NarrowArray:
+    def _products(self, generators: Ints, identity: Ints) -> NarrowArray:
         maps = generators.astype(np.int32)
         found = np.empty((self.order, len(identity)), dtype=np.int32)
         found[0] = identity
@@ -140,7 +140,7 @@ class Carriers:
         )
 
     def carried(
-        self, ends: IntArray, elements: NarrowArray | None = None
+        self, ends: Ints, elements: NarrowArray | None = None
     ) -> Iterator[tuple[slice, NarrowArray]]:
         """Yields images ``[elements, K, …]`` of nodes ``[K, …]``, in blocks that fit the memory,
         each with its slice of `elements`, by default all."""

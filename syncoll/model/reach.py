@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.errors import ModelError, Origin
 from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
@@ -36,13 +36,13 @@ class Reach:
         return last
 
     @cached_property
-    def distances(self) -> IntArray:
+    def distances(self) -> Ints:
         """``[K, P]``: for each set of `table.starts` the fewest steps until a node has all of a
         chunk that starts there: from the nearest node of the set, or for a combining collective
         from the farthest; `UNREACHABLE` from an empty set."""
         return self._from(self.table.starts.sets)
 
-    def _from(self, sets: BoolArray) -> IntArray:
+    def _from(self, sets: Bools) -> Ints:
         far = self.topology.distances
         result = np.full(sets.shape, UNREACHABLE, dtype=np.int64)
         single = sets.sum(axis=1) == 1
@@ -122,7 +122,7 @@ class Reach:
         raise AssertionError(f"no chunk goes {far} links")
 
 
-def _joined(number: IntArray, sets: BoolArray) -> tuple[IntArray, BoolArray]:
+def _joined(number: Ints, sets: Bools) -> tuple[Ints, Bools]:
     """The distinct numbers, and for each the union of the sets with this number."""
     order = np.argsort(number, kind="stable")
     some, first = np.unique(number[order], return_index=True)

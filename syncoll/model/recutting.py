@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
@@ -60,7 +60,7 @@ def recut(
     return new, whole._with(rounds)
 
 
-def _moved(maps: IntArray, kinds: int, chunks: int) -> IntArray | None:
+def _moved(maps: Ints, kinds: int, chunks: int) -> Ints | None:
     """Generators ``[n, G]`` for another C; None if they do not keep c // kinds."""
     first = maps[:, :kinds]
     if (first >= kinds).any():
@@ -72,7 +72,7 @@ def _moved(maps: IntArray, kinds: int, chunks: int) -> IntArray | None:
     return (new[:, None] + first[:, None, :]).reshape(len(maps), -1)
 
 
-def _dealt(sends: IntArray, kinds: int, before: int, after: int) -> IntArray:
+def _dealt(sends: Ints, kinds: int, before: int, after: int) -> Ints:
     """The sends for C = `after` from those for C = `before`; `kinds` is G / C."""
     if not len(sends):
         return sends
@@ -90,6 +90,6 @@ def _dealt(sends: IntArray, kinds: int, before: int, after: int) -> IntArray:
         numbers.append(np.flatnonzero(moving) * kinds + kind)
     which, number = np.concatenate(taken), np.concatenate(numbers)
     lengths = counts[which]
-    found: IntArray = by_chunk[ranges(starts[which], lengths)]
+    found: Ints = by_chunk[ranges(starts[which], lengths)]
     found[:, 0] = np.repeat(number, lengths)
     return found

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model.node_sets import NodeSets, paired
 
 MOST_CELLS = 20_000_000
@@ -18,7 +18,7 @@ MOST_CELLS = 20_000_000
 class RelationTable:
     """Pre and post of a collective for one P and one C, each ``[G, P]`` or the sets of nodes."""
 
-    def __init__(self, pre: BoolArray | NodeSets, post: BoolArray | NodeSets) -> None:
+    def __init__(self, pre: Bools | NodeSets, post: Bools | NodeSets) -> None:
         self.starts, self.ends = (
             one if isinstance(one, NodeSets) else NodeSets.of(one) for one in (pre, post)
         )
@@ -38,24 +38,24 @@ class RelationTable:
         return len(self) * self.num_nodes
 
     @property
-    def pre(self) -> BoolArray:
+    def pre(self) -> Bools:
         """``[G, P]``: chunk c starts at node n; raises `ModelError` if the table is too large."""
         return self.starts.dense
 
     @property
-    def post(self) -> BoolArray:
+    def post(self) -> Bools:
         """``[G, P]``: chunk c must end at node n; raises `ModelError` if the table is too large."""
         return self.ends.dense
 
     @property
-    def roots(self) -> IntArray | None:
+    def roots(self) -> Ints | None:
         """``[G]``: the node where each chunk starts; None unless it is one that all need."""
         if not len(self) or (self.starts.sizes != 1).any() or not self.ends.sets.all():
             return None
         return np.asarray(self.starts.sets.argmax(axis=1)[self.starts.number], dtype=np.int64)
 
     @cached_property
-    def kinds(self) -> tuple[IntArray, IntArray, IntArray]:
+    def kinds(self) -> tuple[Ints, Ints, Ints]:
         """For each kind the positions of its sets in `starts` and `ends`, and its size."""
         codes, width = self.kind, max(1, len(self.ends.sets))
         if len(self.starts.sets) * width > 4 * len(codes):
@@ -67,11 +67,11 @@ class RelationTable:
         return kinds // width, kinds % width, counts
 
     @cached_property
-    def kind(self) -> IntArray:
+    def kind(self) -> Ints:
         """``[G]``, the same number for the chunks of a kind."""
         return self.starts.number * max(1, len(self.ends.sets)) + self.ends.number
 
-    def by_kind(self) -> IntArray:
+    def by_kind(self) -> Ints:
         """``[G]``, the chunks of each kind together, kinds in the order of their first chunks."""
         _, first, kind = np.unique(self.kind, return_index=True, return_inverse=True)
         return np.argsort(first[kind.reshape(-1)], kind="stable")
@@ -80,13 +80,13 @@ class RelationTable:
         """The table with every chunk cut: chunk c becomes c, c + G, c + 2 G and so on."""
         return RelationTable(self.starts.tile(pieces), self.ends.tile(pieces))
 
-    def repeated(self, times: int | IntArray) -> RelationTable:
+    def repeated(self, times: int | Ints) -> RelationTable:
         """Every chunk cut into `times` pieces (or ``[G]`` of each), next to one another."""
         order = np.repeat(np.arange(len(self)), times)
         return RelationTable(self.starts.take(order), self.ends.take(order))
 
     @classmethod
-    def joined(cls, tables: Sequence[tuple[RelationTable, IntArray]], nodes: int) -> RelationTable:
+    def joined(cls, tables: Sequence[tuple[RelationTable, Ints]], nodes: int) -> RelationTable:
         """The chunks of several tables, each with the places ``[n]`` of its nodes among `nodes`."""
         starts, ends = (
             NodeSets.of_packed(
@@ -101,12 +101,12 @@ class RelationTable:
         """Whether the chunks are the same except for their numbers."""
         return self.matching(other) is not None
 
-    def matching(self, other: RelationTable) -> IntArray | None:
+    def matching(self, other: RelationTable) -> Ints | None:
         """For each chunk one of another table that starts and ends alike; see `paired`."""
         return paired((self.starts, self.ends), (other.starts, other.ends))
 
 
-def _spread(sets: NodeSets, to: IntArray, nodes: int) -> npt.NDArray[np.uint8]:
+def _spread(sets: NodeSets, to: Ints, nodes: int) -> npt.NDArray[np.uint8]:
     """The packed rows of a table's chunks on P nodes; `to` as in `joined`."""
     wide = np.zeros((len(sets.sets), nodes), dtype=np.bool_)
     wide[:, to] = sets.sets
@@ -114,20 +114,20 @@ def _spread(sets: NodeSets, to: IntArray, nodes: int) -> npt.NDArray[np.uint8]:
     return packed
 
 
-def ranges(firsts: IntArray, counts: IntArray) -> IntArray:
+def ranges(firsts: Ints, counts: Ints) -> Ints:
     """For every i the numbers ``firsts[i], firsts[i] + 1, …``, ``counts[i]`` of them."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    found: IntArray = np.arange(total, dtype=np.int64)
+    found: Ints = np.arange(total, dtype=np.int64)
     found += np.repeat(firsts - (ends - counts), counts)
     return found
 
 
-def rows_within(ours: IntArray, theirs: IntArray) -> BoolArray:
+def rows_within(ours: Ints, theirs: Ints) -> Bools:
     """For each row of `ours` whether it is a row of `theirs`; both ``[*, n]``, numbers from 0."""
     if not len(theirs):
         return np.zeros(len(ours), dtype=np.bool_)
     sizes = 1 + np.maximum(ours.max(axis=0, initial=0), theirs.max(axis=0))
     weights = np.concatenate([np.cumprod(sizes[:0:-1])[::-1], [1]])
-    found: BoolArray = np.isin(ours @ weights, theirs @ weights)
+    found: Bools = np.isin(ours @ weights, theirs @ weights)
     return found

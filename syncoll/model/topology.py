@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray, frozen
+from syncoll.arrays import Ints, frozen
 from syncoll.errors import ModelError, Origin
 from syncoll.lazy import displays
 from syncoll.model.bandwidth import BandwidthBound, Counting, Link
@@ -273,12 +273,12 @@ class Topology:
         return {link: i for i, link in enumerate(self.links)}
 
     @cached_property
-    def _link_codes(self) -> IntArray:
+    def _link_codes(self) -> Ints:
         """``[L]``: source * P + destination, ascending as links are sorted."""
         return np.array([a * self.num_nodes + b for a, b in self.links], dtype=np.int64)
 
     @cached_property
-    def _link_table(self) -> IntArray | None:
+    def _link_table(self) -> Ints | None:
         """``[P * P]``: for each code the position of its link, -1 without one; None if large."""
         if self.num_nodes**2 > _MOST_PAIRS:
             return None
@@ -286,7 +286,7 @@ class Topology:
         table[self._link_codes] = np.arange(len(self.links))
         return table
 
-    def links_of(self, sources: IntArray, destinations: IntArray) -> IntArray:
+    def links_of(self, sources: Ints, destinations: Ints) -> Ints:
         """The positions of links between pairs of nodes; -1 for a missing link."""
         if not self.links:
             return np.full(sources.shape, -1, dtype=np.int64)
@@ -297,7 +297,7 @@ class Topology:
         return np.where(self._link_codes[found] == codes, found, -1)
 
     @cached_property
-    def bound_links(self) -> tuple[IntArray, ...]:
+    def bound_links(self) -> tuple[Ints, ...]:
         """For each bound the positions of its links in `links`."""
         index = self.link_index
         return tuple(frozen(np.array([index[x] for x in bound.links])) for bound in self.bounds)
@@ -328,12 +328,12 @@ class Topology:
         return tuple(tuple(positions) for positions in at)
 
     @cached_property
-    def ends(self) -> IntArray:
+    def ends(self) -> Ints:
         """``[L, 2]``: source and destination of each link."""
         return frozen(np.array(self.links, dtype=np.int64).reshape(-1, 2))
 
     @cached_property
-    def distances(self) -> IntArray:
+    def distances(self) -> Ints:
         """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
         return frozen(distances(self.num_nodes, self.ends))
 

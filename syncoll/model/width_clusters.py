@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model.bandwidth import Counting
 from syncoll.model.components import least_connected
 from syncoll.model.fabric import Fabric
@@ -14,7 +14,7 @@ _NETWORK, _PCIE = "network", "pcie"
 """Words in the labels of links."""
 
 
-def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
+def boxes_by_width(topology: Topology, most: int = 16) -> list[Ints]:
     """For each of the `most` largest widths of links, ascending, the boxes that links of at least
     that width connect: ``[P]``, the least node of each node's box.
 
@@ -25,7 +25,7 @@ def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
     width = np.full(len(topology.links), np.inf)
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
         width[members] = np.minimum(width[members], float(bound.chunks_per_round))
-    found: list[IntArray] = []
+    found: list[Ints] = []
     for least in np.unique(width)[1:][-most:].tolist():
         label = connected_by(topology, width >= least)
         if 1 < len(np.unique(label)) < nodes:
@@ -33,13 +33,13 @@ def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
     return found
 
 
-def connected_by(topology: Topology, links: BoolArray) -> IntArray:
+def connected_by(topology: Topology, links: Bools) -> Ints:
     """``[P]``: the least node of each node's component over some links ``[L]``, either way."""
     ends = topology.ends[links]
     return least_connected(topology.num_nodes, ends)
 
 
-def boxes_by_copies(topology: Topology) -> IntArray:
+def boxes_by_copies(topology: Topology) -> Ints:
     """``[P]``: for each node the least node with which it shares switches that copy or add up."""
     counted = np.zeros(len(topology.links), dtype=bool)
     for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
@@ -48,7 +48,7 @@ def boxes_by_copies(topology: Topology) -> IntArray:
     return connected_by(topology, counted)
 
 
-def shared_memory_boxes(topology: Topology) -> IntArray:
+def shared_memory_boxes(topology: Topology) -> Ints:
     """``[P]``: for each node the least node of its box; a network joins the boxes.
 
     A link whose label has the word *network* is outside of all boxes.  Without such labels, a

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.runtime import Buffer, Kind, Layout, MessageTable, chunk_numbers
 
 
-def split(total: int, parts: int) -> IntArray:
+def split(total: int, parts: int) -> Ints:
     """The lengths of the parts of a total."""
     return total // parts + (np.arange(parts) < total % parts)
 
@@ -30,9 +30,9 @@ class BufferShares:
     """The lengths, in elements, of chunks ``[G]``, inputs and outputs ``[P]``."""
 
     total: int
-    chunks: IntArray
-    inputs: IntArray
-    outputs: IntArray
+    chunks: Ints
+    inputs: Ints
+    outputs: Ints
 
 
 def shares_of(layout: Layout, total: int) -> BufferShares:
@@ -49,10 +49,10 @@ def shares_of(layout: Layout, total: int) -> BufferShares:
     return BufferShares(total, chunks, inputs, outputs)
 
 
-def _lengths(numbers: IntArray, total: int, blocks: int, share: int) -> IntArray:
+def _lengths(numbers: Ints, total: int, blocks: int, share: int) -> Ints:
     """The elements of chunks with these numbers of a `MessageTable`."""
     block = split(total, blocks)[numbers // share % blocks]
-    lengths: IntArray = block // share + (numbers % share < block % share)
+    lengths: Ints = block // share + (numbers % share < block % share)
     return lengths
 
 

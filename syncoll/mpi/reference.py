@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model import Instance
 from syncoll.model.groups import chunks_of, groups_of
 from syncoll.mpi.buffers import message
@@ -67,7 +67,7 @@ class _Group:
     kind: Kind
     ranks: tuple[int, ...]
     root: int
-    amounts: IntArray
+    amounts: Ints
     even: bool = False
 
     @property
@@ -159,9 +159,7 @@ class MpiReference:
         return -1, None
 
 
-def split_reference(
-    instance: Instance, lengths: IntArray, operation: ReduceOp
-) -> MpiReference | None:
+def split_reference(instance: Instance, lengths: Ints, operation: ReduceOp) -> MpiReference | None:
     """The reference of a custom collective with chunks of lengths ``[G]``; None if MPI has none."""
     pre, post = instance.pre, instance.post
     if not instance.combining and (pre.sum(axis=1) == 1).all() and (post.sum(axis=1) == 1).all():
@@ -182,9 +180,7 @@ def split_reference(
     return MpiReference(tuple(groups), operation) if groups else None
 
 
-def _group(
-    kind: Kind, pre: BoolArray, post: BoolArray, lengths: IntArray, ranks: IntArray
-) -> _Group | None:
+def _group(kind: Kind, pre: Bools, post: Bools, lengths: Ints, ranks: Ints) -> _Group | None:
     """A group with the ranks in the order of its chunks; None if no order fits."""
     source, end = pre.argmax(axis=1), post.argmax(axis=1)
     owner = source if kind in _BY_SOURCE else end

@@ -9,7 +9,7 @@ the cheapest steps follow exactly, from the last step backwards.
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY
 from syncoll.packing.network import Links
@@ -52,9 +52,7 @@ class ArrivalSearch:
         """Number of trees that are improved at once at little cost."""
         return max(1, MOST_CELLS // 2 // max(1, len(self._links) * (self.steps + 2)))
 
-    def timed(
-        self, into: IntArray, has: BoolArray, prices: FloatArray
-    ) -> tuple[FloatArray, IntArray]:
+    def timed(self, into: Ints, has: Bools, prices: Floats) -> tuple[Floats, Ints]:
         """The cheapest steps for trees: their costs, ``[K]``, and the step of each node's send.
 
         Args:
@@ -92,17 +90,12 @@ class ArrivalSearch:
         costs = np.where(chosen >= 0, price[chosen, np.arange(len(place))], np.inf)
         steps = np.full(count * nodes, -1)
         steps[place] = chosen
-        total: FloatArray = np.bincount(place // nodes, costs, count).astype(np.float64)
+        total: Floats = np.bincount(place // nodes, costs, count).astype(np.float64)
         return total, steps.reshape(count, nodes)
 
     def descended(
-        self,
-        arrivals: IntArray,
-        has: BoolArray,
-        needs: BoolArray,
-        prices: FloatArray,
-        until: Deadline,
-    ) -> IntArray:
+        self, arrivals: Ints, has: Bools, needs: Bools, prices: Floats, until: Deadline
+    ) -> Ints:
         """Trees that no change of a single arrival makes cheaper.
 
         Args:
@@ -122,13 +115,8 @@ class ArrivalSearch:
         return self._into(after, has, tables)
 
     def _descended(
-        self,
-        arrivals: IntArray,
-        has: BoolArray,
-        needs: BoolArray,
-        tables: "_Tables",
-        until: Deadline,
-    ) -> IntArray:
+        self, arrivals: Ints, has: Bools, needs: Bools, tables: "_Tables", until: Deadline
+    ) -> Ints:
         arrivals = arrivals.copy()
         live = np.arange(len(arrivals))
         for _ in range(_MOST_TURNS * self.num_nodes):
@@ -142,9 +130,7 @@ class ArrivalSearch:
             arrivals[live, node] = arrival
         return arrivals
 
-    def _gains(
-        self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: "_Tables"
-    ) -> FloatArray:
+    def _gains(self, arrivals: Ints, has: Bools, needs: Bools, tables: "_Tables") -> Floats:
         """``[K, P, S + 2]``: the saving of a tree if the chunk comes to a node by another step."""
         count, nodes = arrivals.shape
         rows = np.arange(count)[:, None]
@@ -174,13 +160,13 @@ class ArrivalSearch:
         total[:, self._tails] += np.add.reduceat(now[:, heads], self._first_out, axis=1)
         return np.asarray(total[:, :, None] - pays)
 
-    def _best(self, each: FloatArray) -> IntArray:
+    def _best(self, each: Floats) -> Ints:
         """``[K, heads]``: the cheapest link into each node."""
         least = np.minimum.reduceat(each, self._first, axis=1)[:, self._head_of]
         place = np.where(each == least, self._links, len(self._links))
         return np.asarray(np.minimum.reduceat(place, self._first, axis=1))
 
-    def _into(self, arrivals: IntArray, has: BoolArray, tables: "_Tables") -> IntArray:
+    def _into(self, arrivals: Ints, has: Bools, tables: "_Tables") -> Ints:
         into = np.full(arrivals.shape, -1)
         for i, row in enumerate(arrivals):
             each = tables.by_sender[self._links, row[self._source], row[self._target]]
@@ -197,7 +183,7 @@ class _Tables:
     `tiny` are ignored.
     """
 
-    def __init__(self, search: ArrivalSearch, prices: FloatArray) -> None:
+    def __init__(self, search: ArrivalSearch, prices: Floats) -> None:
         steps, nodes = search.steps, search.num_nodes
         dearest = float(prices.max())
         self.impossible = _IMPOSSIBLE * dearest * nodes

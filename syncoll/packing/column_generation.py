@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.packing.master import Master
@@ -26,11 +26,11 @@ class Column(Protocol):
     """The sends of one chunk."""
 
     @property
-    def links(self) -> IntArray:
+    def links(self) -> Ints:
         """``[K]``, the link of each send."""
 
     @property
-    def steps(self) -> IntArray:
+    def steps(self) -> Ints:
         """``[K]``, the step of each send."""
 
 
@@ -41,10 +41,10 @@ class Loads(Protocol):
     """The loads of columns on a network modulo a group."""
 
     @property
-    def rate(self) -> FloatArray:
+    def rate(self) -> Floats:
         """``[B]``, chunks per round of one bound of each orbit."""
 
-    def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
+    def load(self, links: Ints, steps: Ints, count: int) -> Ints:
         """``[B, count]``: loads of sends with all their images on bounds in each step."""
 
 
@@ -52,8 +52,8 @@ class Oracle(Protocol[C]):
     """Finds cheap columns; heuristically for algorithms, exactly for bounds."""
 
     def cheap(
-        self, prices: FloatArray, pays: FloatArray, shared: Sequence[Sequence[C]], until: Deadline
-    ) -> tuple[list[tuple[int, C]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[C]], until: Deadline
+    ) -> tuple[list[tuple[int, C]], Floats]:
         """Columns with the position of their demand, and the least cost found for each demand.
 
         Args:
@@ -113,7 +113,7 @@ class Packing(Generic[C]):
         chunks: int = 1,
         rounds: Sequence[Fraction] | None = None,
         timeless: bool = False,
-        prices: FloatArray | None = None,
+        prices: Floats | None = None,
     ) -> None:
         self.network, self.steps, self.oracle = network, steps, oracle
         self.master = Master(network.rate, counts, 1 if timeless else steps, rounds=rounds)
@@ -134,12 +134,12 @@ class Packing(Generic[C]):
         return self.master.value / self._chunks
 
     @property
-    def prices(self) -> FloatArray:
+    def prices(self) -> Floats:
         """``[B]``, the prices of the best estimate, over all steps."""
         return np.asarray(self._at_estimate.mean(axis=1))
 
     @property
-    def rounds(self) -> FloatArray:
+    def rounds(self) -> Floats:
         """``[S]``, r_t for each chunk."""
         return self.master.rounds / self._chunks
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, RelationTable
 from syncoll.packing.column_generation import Column
 from syncoll.packing.problem import PackingProblem
@@ -11,7 +11,7 @@ from syncoll.packing.whole_chunks import DealtChunks
 from syncoll.scheduling import StreamClass
 
 
-def sends_on(column: Column, ends: IntArray, chunks: IntArray) -> IntArray:
+def sends_on(column: Column, ends: Ints, chunks: Ints) -> Ints:
     """``[N K, 4]``: the sends of N chunks on a column; `ends` ``[L, 2]`` are of the links."""
     rows = np.column_stack([ends[column.links], column.steps])
     return np.column_stack([np.repeat(chunks, len(rows)), np.tile(rows, (len(chunks), 1))])

@@ -17,7 +17,7 @@ from typing import Generic
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, C, Packing
 from syncoll.packing.send_programs import SendPrograms
@@ -67,10 +67,10 @@ class _Solution(Generic[C]):
 
     demands: list[int]
     columns: list[C]
-    loads: IntArray
+    loads: Ints
 
     @property
-    def load(self) -> IntArray:
+    def load(self) -> Ints:
         """``[B, S]``."""
         return np.asarray(self.loads.sum(axis=0))
 
@@ -188,11 +188,11 @@ class FewChunks(Generic[C]):
         if units not in self.found or rounds < self.found[units]:
             self.found[units], self._best[units] = rounds, solution
 
-    def _room(self, rounds: IntArray) -> IntArray:
+    def _room(self, rounds: Ints) -> Ints:
         """``[B, S]``: whole chunks that fit into these rounds."""
         return np.asarray(self._numerator * rounds // self._denominator)
 
-    def _chosen(self, units: int, whole: int) -> IntArray:
+    def _chosen(self, units: int, whole: int) -> Ints:
         """Rounds of each step ``[S]`` for the loads of the shares, multiples of `whole`, half way
         between the least and the best so far: with many demands the first solutions are far from
         the least."""
@@ -207,7 +207,7 @@ class FewChunks(Generic[C]):
             rounds[step] += more
         return rounds
 
-    def _squeezed(self, units: int) -> IntArray:
+    def _squeezed(self, units: int) -> Ints:
         """Rounds of the best solution, fewer in the step that loses least by it."""
         load = self._best[units].load
         rounds = rounds_per_step(self._rates, load)
@@ -219,7 +219,7 @@ class FewChunks(Generic[C]):
         rounds[step] = lower[step]
         return rounds
 
-    def _raise(self, rounds: IntArray, over: FloatArray, whole: int) -> tuple[int, int]:
+    def _raise(self, rounds: Ints, over: Floats, whole: int) -> tuple[int, int]:
         """The step, and its additional rounds, that remove the most overload for each round; it
         then has a multiple of `whole` rounds."""
         room = self._room(rounds)
@@ -236,7 +236,7 @@ class FewChunks(Generic[C]):
         return best[1], best[2]
 
     def _fitting(
-        self, units: int, rounds: IntArray, most: int, whole: int
+        self, units: int, rounds: Ints, most: int, whole: int
     ) -> Generator[None, Deadline, None]:
         """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
         gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one."""
@@ -279,9 +279,7 @@ class FewChunks(Generic[C]):
                 weights = weights + (after > 0)
             size = self._resized(size, proved)
 
-    def _rerouted(
-        self, now: _Solution[C], room: IntArray, weights: IntArray, until: Deadline
-    ) -> IntArray:
+    def _rerouted(self, now: _Solution[C], room: Ints, weights: Ints, until: Deadline) -> Ints:
         """Gives each chunk with overload the cheapest column found; returns the load ``[B, S]``."""
         packing, load = self._packing, now.load
         network, base = packing.network, _BASE / packing.network.rate[:, None]
@@ -302,7 +300,7 @@ class FewChunks(Generic[C]):
             load = others + loads[best]
         return load
 
-    def _drawn(self, now: _Solution[C], cells: BoolArray, size: int) -> tuple[list[int], int]:
+    def _drawn(self, now: _Solution[C], cells: Bools, size: int) -> tuple[list[int], int]:
         """Chunks that load some of these cells ``[B, S]`` more often than others, and their
         number, which is limited."""
         largest = max(1, min(_MOST, len(now.columns), _VARIABLES // self._repair.variables))
@@ -311,7 +309,7 @@ class FewChunks(Generic[C]):
         size = min(size, largest)
         return order[:size].tolist(), size
 
-    def _replace(self, now: _Solution[C], which: list[int], columns: Sequence[C]) -> IntArray:
+    def _replace(self, now: _Solution[C], which: list[int], columns: Sequence[C]) -> Ints:
         """Replaces columns; returns their load ``[B, S]``."""
         fresh = self._solution([now.demands[i] for i in which], list(columns))
         for i, column in zip(which, columns, strict=True):

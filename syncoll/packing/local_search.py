@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 
 NarrowArray = npt.NDArray[np.float32]
@@ -44,14 +44,14 @@ class ChunkMoves:
         sizes: number of trees of each demand, which follow one another.
     """
 
-    def __init__(self, loads: IntArray, rate: FloatArray, sizes: Sequence[int]) -> None:
+    def __init__(self, loads: Ints, rate: Floats, sizes: Sequence[int]) -> None:
         self._trees, self._bounds, self._steps = loads.shape
         rounds = loads.astype(np.float32) / rate.astype(np.float32)[:, None]
         self._rounds: NarrowArray = rounds.reshape(self._trees, -1)
         self._ends = np.cumsum([0, *sizes])
         self._demand = np.repeat(np.arange(len(sizes)), sizes)
 
-    def fitted(self, numbers: IntArray, rounds: IntArray, until: Deadline) -> IntArray:
+    def fitted(self, numbers: Ints, rounds: Ints, until: Deadline) -> Ints:
         """Numbers of chunks that fit into about these rounds.
 
         Args:
@@ -102,11 +102,11 @@ class ChunkMoves:
                 fruitless += 1
         return numbers
 
-    def _others(self, tree: int, random: np.random.Generator) -> IntArray:
+    def _others(self, tree: int, random: np.random.Generator) -> Ints:
         """Trees of the same demand, itself among them: to stay changes nothing."""
         demand = self._demand[tree]
         first, end = int(self._ends[demand]), int(self._ends[demand + 1])
         if end - first > _MOST_LOOKED_AT:
-            drawn: IntArray = random.choice(end - first, _MOST_LOOKED_AT, replace=False)
+            drawn: Ints = random.choice(end - first, _MOST_LOOKED_AT, replace=False)
             return first + drawn
         return np.arange(first, end)

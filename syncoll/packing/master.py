@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.linear import GrowingProgram
 
 _LEAST_SECONDS = 0.05
@@ -49,10 +49,10 @@ class Master:
         self.rates = np.asarray(rates, dtype=np.float64)
         self.counts = np.asarray(counts, dtype=np.float64)
         self.steps, self.value = steps, float("inf")
-        self.pays: FloatArray = np.full(len(self.counts), np.inf)
-        self.shares: FloatArray = np.zeros(0)
+        self.pays: Floats = np.full(len(self.counts), np.inf)
+        self.shares: Floats = np.zeros(0)
         self.demands: list[int] = []
-        self.loads: list[IntArray | FloatArray] = []
+        self.loads: list[Ints | Floats] = []
         self._firsts: list[int] = []
         self._rules = 0
         self._priced = len(self.rates) * steps
@@ -67,7 +67,7 @@ class Master:
             }
             self._program.add(row, -np.inf, 1.0)
         self._spent = len(together)
-        self.rounds: FloatArray = np.zeros(self._spent)
+        self.rounds: Floats = np.zeros(self._spent)
 
     def limit(self, coefficients: Mapping[tuple[int, int], float]) -> None:
         """Adds a rule before any column: prices of (bound, step) with these coefficients add up
@@ -76,7 +76,7 @@ class Master:
         self._program.add(row, -np.inf, 0.0)
         self._rules += 1
 
-    def add(self, demand: int, load: IntArray | FloatArray, first: int = 0) -> None:
+    def add(self, demand: int, load: Ints | Floats, first: int = 0) -> None:
         """Adds a column.
 
         Args:
@@ -92,7 +92,7 @@ class Master:
         self.loads.append(load)
         self._firsts.append(first)
 
-    def solve(self, seconds: float | None = None) -> FloatArray | None:
+    def solve(self, seconds: float | None = None) -> Floats | None:
         """The best prices against the columns so far, ``[B, S]``; None where time was too short.
 
         Every demand must have a column.
@@ -108,7 +108,7 @@ class Master:
         fresh = np.maximum(0.0, optimum.columns[: self._priced])
         return np.asarray(fresh.reshape(len(self.rates), self.steps))
 
-    def cheapest(self, demand: int, prices: FloatArray) -> float:
+    def cheapest(self, demand: int, prices: Floats) -> float:
         """The cost of a demand's cheapest column under prices ``[B, S]``."""
         costs = (
             float((load * prices[first : first + len(load)]).sum())

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import Topology
 from syncoll.symmetry import Group, LinkOrbits
 
@@ -25,9 +25,9 @@ class Links:
     """
 
     num_nodes: int
-    source: IntArray
-    target: IntArray
-    number: IntArray
+    source: Ints
+    target: Ints
+    number: Ints
 
     @classmethod
     def into(cls, topology: Topology) -> "Links":
@@ -36,7 +36,7 @@ class Links:
         return cls.of(topology.num_nodes, source, target)
 
     @classmethod
-    def of(cls, num_nodes: int, source: IntArray, target: IntArray) -> "Links":
+    def of(cls, num_nodes: int, source: Ints, target: Ints) -> "Links":
         """Links in any order, and their numbers in it."""
         order = np.lexsort((source, target))
         return cls(num_nodes, source[order], target[order], order)
@@ -56,12 +56,12 @@ class OrbitNetwork:
         rate: ``[B]``, the same.
     """
 
-    def __init__(self, topology: Topology, group: Group, order: IntArray | None = None) -> None:
+    def __init__(self, topology: Topology, group: Group, order: Ints | None = None) -> None:
         self.topology, self.group = topology, group
         orbits = LinkOrbits.of(topology, group)
         bounds = [topology.bounds[i] for i in orbits.bounds.tolist()]
         self.exact_rate: tuple[Fraction, ...] = tuple(b.chunks_per_round for b in bounds)
-        self.rate: FloatArray = np.array([float(rate) for rate in self.exact_rate])
+        self.rate: Floats = np.array([float(rate) for rate in self.exact_rate])
         self._members = orbits.members
         self._orbit = orbits.link if order is None else orbits.link[order]
 
@@ -70,12 +70,12 @@ class OrbitNetwork:
         """P."""
         return self.topology.num_nodes
 
-    def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
+    def load(self, links: Ints, steps: Ints, count: int) -> Ints:
         """``[B, count]``: the load of sends, with all their images, on one bound of each orbit."""
         cell = steps * len(self._members) + self._orbit[links]
         sends = np.bincount(cell, minlength=count * len(self._members)).reshape(count, -1)
         return np.asarray((sends @ self._members).T, dtype=np.int64)
 
-    def on_links(self, prices: FloatArray) -> FloatArray:
+    def on_links(self, prices: Floats) -> Floats:
         """``[S, L]``: the cost of a send over each link, with its images, at prices ``[B, S]``."""
         return np.asarray((self._members @ prices)[self._orbit].T)

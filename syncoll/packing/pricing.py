@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import ArrivalSearch
 from syncoll.packing.column_generation import TINY
@@ -44,7 +44,7 @@ class TreePricing:
         self._turn = 0
         self._has = self._where([demand.sources for demand in problem.demands])
         self._needs = self._where([demand.destinations for demand in problem.demands])
-        self._shapes: dict[tuple[int, bytes], IntArray] = {}
+        self._shapes: dict[tuple[int, bytes], Ints] = {}
 
     def know(self, demand: int, tree: TimedTree) -> None:
         """Remembers the sender of each node in a tree, which may have any number of steps."""
@@ -53,12 +53,8 @@ class TreePricing:
             self._shapes.setdefault((demand, into.tobytes()), into)
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[TimedTree]],
-        until: Deadline,
-    ) -> tuple[Found, FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[TimedTree]], until: Deadline
+    ) -> tuple[Found, Floats]:
         """Cheap trees, and the cost of the cheapest one found for each demand.
 
         Args:
@@ -85,7 +81,7 @@ class TreePricing:
             self.know(demand, tree)
         return found, costs
 
-    def _ways(self, prices: FloatArray, costs: FloatArray) -> Found:
+    def _ways(self, prices: Floats, costs: Floats) -> Found:
         """The cheapest path for each demand with a single destination."""
         by_sources: dict[tuple[int, ...], list[int]] = {}
         for i, demand in enumerate(self.problem.demands):
@@ -99,7 +95,7 @@ class TreePricing:
                     found.append((i, way))
         return found
 
-    def _retimed(self, prices: FloatArray, pays: FloatArray, costs: FloatArray) -> Found:
+    def _retimed(self, prices: Floats, pays: Floats, costs: Floats) -> Found:
         """Known trees with their cheapest steps."""
         into = np.stack(list(self._shapes.values()))
         demands = np.array([demand for demand, _ in self._shapes])
@@ -113,10 +109,10 @@ class TreePricing:
 
     def _descended(
         self,
-        prices: FloatArray,
-        pays: FloatArray,
+        prices: Floats,
+        pays: Floats,
         shared: Sequence[Sequence[TimedTree]],
-        costs: FloatArray,
+        costs: Floats,
         until: Deadline,
     ) -> Found:
         """Trees from a local search that starts from some trees in use."""
@@ -140,9 +136,7 @@ class TreePricing:
         np.minimum.at(costs, demand_of, cost)
         return self._improving(demand_of, into, timed, cost, pays)
 
-    def _constructed(
-        self, prices: FloatArray, which: IntArray, costs: FloatArray, until: Deadline
-    ) -> Found:
+    def _constructed(self, prices: Floats, which: Ints, costs: Floats, until: Deadline) -> Found:
         """Trees from nothing."""
         found: Found = []
         demands = [self.problem.demands[i] for i in which.tolist()]
@@ -155,7 +149,7 @@ class TreePricing:
         return found
 
     def _improving(
-        self, demands: IntArray, into: IntArray, steps: IntArray, cost: FloatArray, pays: FloatArray
+        self, demands: Ints, into: Ints, steps: Ints, cost: Floats, pays: Floats
     ) -> Found:
         improves = np.isfinite(cost) & (cost < pays[demands] - TINY)
         found: Found = []
@@ -165,7 +159,7 @@ class TreePricing:
             found.append((int(demands[i]), TimedTree(tuple(sorted(sends)))))
         return found
 
-    def _rows(self, tree: TimedTree) -> tuple[IntArray, IntArray]:
+    def _rows(self, tree: TimedTree) -> tuple[Ints, Ints]:
         """For each node the link by which it gets the chunk and the step, or -1 twice."""
         links = tree.links
         into, steps = np.full((2, self.problem.num_nodes), -1)
@@ -173,7 +167,7 @@ class TreePricing:
         steps[self.problem.links.target[links]] = tree.steps
         return into, steps
 
-    def _where(self, nodes: Sequence[Sequence[int]]) -> BoolArray:
+    def _where(self, nodes: Sequence[Sequence[int]]) -> Bools:
         found = np.zeros((len(nodes), self.problem.num_nodes), dtype=bool)
         for row, some in zip(found, nodes, strict=True):
             row[list(some)] = True

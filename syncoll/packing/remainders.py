@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.packing.column_generation import TINY
 
 
-def largest_remainders(shares: FloatArray, whole: int) -> IntArray:
+def largest_remainders(shares: Floats, whole: int) -> Ints:
     """Whole numbers near shares, ``[T]``, scaled to add up to `whole`."""
     exact = shares * whole / (sum(shares.tolist()) or 1.0)
     numbers = np.floor(exact + TINY).astype(np.int64)
@@ -17,8 +17,8 @@ def largest_remainders(shares: FloatArray, whole: int) -> IntArray:
 
 
 def grouped_remainders(
-    shares: FloatArray, group: IntArray, whole: IntArray, ties: FloatArray | None = None
-) -> IntArray:
+    shares: Floats, group: Ints, whole: Ints, ties: Floats | None = None
+) -> Ints:
     """Whole numbers near shares, ``[T]``, that add up to `whole` in each group.
 
     Args:

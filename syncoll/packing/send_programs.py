@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.clock import took
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import UNREACHABLE
@@ -79,12 +79,7 @@ class SendPrograms(ABC, Generic[C]):
         """Adds the variables and rules of a chunk, with a known column as a hint."""
 
     def fitted(
-        self,
-        demands: Sequence[int],
-        known: Sequence[C],
-        room: IntArray,
-        weights: IntArray,
-        seconds: float,
+        self, demands: Sequence[int], known: Sequence[C], room: Ints, weights: Ints, seconds: float
     ) -> tuple[list[C], bool]:
         """Columns of little overload, no more than that of the given ones, and if it is the least.
 
@@ -158,7 +153,7 @@ def forest_sends(
     links: Links,
     sources: Collection[int],
     needed: Iterable[int],
-    far: IntArray,
+    far: Ints,
     steps: int,
 ) -> Variables:
     """Variables of the sends by which a chunk comes from sources to nodes, and the rules for them.

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.pricing import TreePricing
@@ -42,7 +42,7 @@ class TimedPacking(Packing[TimedTree]):
         rounds: Sequence[Fraction] | None = None,
         *,
         timeless: bool = False,
-        prices: FloatArray | None = None,
+        prices: Floats | None = None,
     ) -> None:
         self.problem = problem
         self._random = np.random.default_rng(steps)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.column_generation import TINY
@@ -34,12 +34,12 @@ class TimedTree:
     sends: tuple[Send, ...]
 
     @property
-    def links(self) -> IntArray:
+    def links(self) -> Ints:
         """``[K]``."""
         return np.array([link for link, _ in self.sends], dtype=np.int64)
 
     @property
-    def steps(self) -> IntArray:
+    def steps(self) -> Ints:
         """``[K]``."""
         return np.array([step for _, step in self.sends], dtype=np.int64)
 
@@ -62,11 +62,11 @@ class TreeFinder:
         self._by_source = np.lexsort((self._target, self._source))
         self._tails, self._tail_first = np.unique(self._source[self._by_source], return_index=True)
 
-    def cost(self, tree: TimedTree, prices: FloatArray) -> float:
+    def cost(self, tree: TimedTree, prices: Floats) -> float:
         """The cost of a tree under prices ``[S, L]``."""
         return float(prices[tree.steps, tree.links].sum()) if tree.sends else 0.0
 
-    def ways(self, demands: Sequence[TreeDemand], prices: FloatArray) -> list[TimedTree | None]:
+    def ways(self, demands: Sequence[TreeDemand], prices: Floats) -> list[TimedTree | None]:
         """The cheapest path for each of several demands with the same sources and one destination
         each."""
         reached = self._reached(demands[0].sources)
@@ -81,7 +81,7 @@ class TreeFinder:
         ]
 
     def trees(
-        self, demands: Sequence[TreeDemand], prices: FloatArray, until: Deadline
+        self, demands: Sequence[TreeDemand], prices: Floats, until: Deadline
     ) -> Iterator[list[TimedTree]]:
         """Two cheap trees for each demand; none if it cannot be met in S steps.
 
@@ -96,18 +96,18 @@ class TreeFinder:
             two = self.grown(demand, prices), self._central_first(demand, prices, onward)
             yield [tree for tree in two if tree is not None]
 
-    def untied(self, prices: FloatArray) -> FloatArray:
+    def untied(self, prices: Floats) -> Floats:
         """Prices from 0 on, raised above 0 so that no two are equal."""
         scale = float(prices.max(initial=0.0)) or 1.0
         return prices + _TIES * scale * (1 + self.random.random(prices.shape))
 
-    def _reached(self, sources: Sequence[int]) -> IntArray:
+    def _reached(self, sources: Sequence[int]) -> Ints:
         """The step from which each node has the chunk; beyond the last if it has not."""
         reached = np.full(self.num_nodes, self.steps + 1)
         reached[list(sources)] = 0
         return reached
 
-    def _costs(self, reached: IntArray, prices: FloatArray) -> FloatArray:
+    def _costs(self, reached: Ints, prices: Floats) -> Floats:
         """``[S + 1, P]``: the cost of the cheapest path by which a node has the chunk by a step."""
         now = np.where(reached <= 0, 0.0, np.inf)
         costs = np.empty((self.steps + 1, len(now)))
@@ -120,7 +120,7 @@ class TreeFinder:
             costs[step + 1] = now
         return costs
 
-    def _onward(self, prices: FloatArray) -> FloatArray:
+    def _onward(self, prices: Floats) -> Floats:
         """``[S + 1, P, P]``: the cost of the cheapest path from a node in a step to others by S."""
         nodes = self.num_nodes
         onward = np.full((self.steps + 1, nodes, nodes), np.inf)
@@ -138,7 +138,7 @@ class TreeFinder:
         return onward
 
     def _way(
-        self, costs: FloatArray, prices: FloatArray, node: int, step: int, reached: IntArray
+        self, costs: Floats, prices: Floats, node: int, step: int, reached: Ints
     ) -> list[Send]:
         """The sends of the cheapest path to a node by a step, as early as possible."""
         way: list[Send] = []
@@ -155,7 +155,7 @@ class TreeFinder:
             node = int(self._source[link])
         return way[::-1]
 
-    def arrivals(self, sources: Sequence[int], wanted: BoolArray, prices: FloatArray) -> IntArray:
+    def arrivals(self, sources: Sequence[int], wanted: Bools, prices: Floats) -> Ints:
         """``[P]``: the step after which each node has the chunk, the nearest being reached first.
 
         It is S + 1 where S steps do not suffice.
@@ -167,7 +167,7 @@ class TreeFinder:
     def grown(
         self,
         demand: TreeDemand,
-        prices: FloatArray,
+        prices: Floats,
         begun: Iterable[Send] = (),
         taken: Callable[[Send], None] = lambda send: None,
         *,
@@ -192,9 +192,9 @@ class TreeFinder:
     def _completed(
         self,
         demand: TreeDemand,
-        prices: FloatArray,
+        prices: Floats,
         sends: list[Send],
-        reached: IntArray,
+        reached: Ints,
         taken: Callable[[Send], None] = lambda send: None,
         *,
         shuffled: bool = False,
@@ -208,10 +208,10 @@ class TreeFinder:
 
     def _reach(
         self,
-        missing: BoolArray,
-        prices: FloatArray,
+        missing: Bools,
+        prices: Floats,
         sends: list[Send],
-        reached: IntArray,
+        reached: Ints,
         taken: Callable[[Send], None] = lambda send: None,
         *,
         shuffled: bool = False,
@@ -233,14 +233,14 @@ class TreeFinder:
             missing &= reached > self.steps
         return True
 
-    def _take(self, way: list[Send], sends: list[Send], reached: IntArray) -> None:
+    def _take(self, way: list[Send], sends: list[Send], reached: Ints) -> None:
         for link, step in way:
             head = self._target[link]
             reached[head] = min(reached[head], step + 1)
         sends += way
 
     def _central_first(
-        self, demand: TreeDemand, prices: FloatArray, onward: FloatArray
+        self, demand: TreeDemand, prices: Floats, onward: Floats
     ) -> TimedTree | None:
         """A tree that grows by the node that saves most, if destinations paid for their paths."""
         reached = self._reached(demand.sources)
@@ -277,7 +277,7 @@ class TreeFinder:
 
 
 def of_use(
-    demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int] | IntArray
+    demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int] | Ints
 ) -> TimedTree:
     """The sends to nodes that need the chunk, or pass it on to one.
 

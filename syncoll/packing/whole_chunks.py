@@ -18,7 +18,7 @@ from typing import Generic
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
@@ -75,14 +75,14 @@ _NEARLY = 0.01
 """A packing may overload its rounds by this share: whole numbers of chunks may fit all the same."""
 
 
-def rounds_per_step(rates: Sequence[Fraction], load: IntArray) -> IntArray:
+def rounds_per_step(rates: Sequence[Fraction], load: Ints) -> Ints:
     """``[S]``: rounds of loads ``[B, S]`` on bounds of these chunks per round."""
     over = np.array([rate.denominator for rate in rates])[:, None]
     rate = np.array([rate.numerator for rate in rates])[:, None]
     return np.asarray((-(-load * over // rate)).max(axis=0))
 
 
-def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
+def rounds_of(rates: Sequence[Fraction], load: Ints) -> int:
     """R of loads, see `rounds_per_step`."""
     return int(rounds_per_step(rates, load).sum())
 
@@ -124,8 +124,8 @@ class ColumnChoice(Generic[C]):
     counts: Sequence[int]
     sizes: Sequence[int]
     columns: Sequence[C]
-    shares: FloatArray
-    loads: IntArray
+    shares: Floats
+    loads: Ints
 
     @classmethod
     def of(
@@ -149,13 +149,13 @@ class ColumnChoice(Generic[C]):
             np.rint(np.stack([master.loads[i] for i in order])).astype(np.int64),
         )
 
-    def rounded(self, units: int) -> IntArray:
+    def rounded(self, units: int) -> Ints:
         """The shares as whole numbers of chunks, ``[T]``."""
         ends = np.cumsum(self.sizes)[:-1]
         parts = zip(np.split(self.shares, ends), self.counts, strict=True)
         return np.concatenate([largest_remainders(part, units * own) for part, own in parts])
 
-    def rounds(self, numbers: IntArray) -> int:
+    def rounds(self, numbers: Ints) -> int:
         """R of these numbers of chunks on each column."""
         return rounds_of(self.rates, np.tensordot(numbers, self.loads, axes=1))
 
@@ -187,14 +187,14 @@ class ColumnChoice(Generic[C]):
             loads=self.loads[keep],
         )
 
-    def dealt(self, numbers: IntArray, chunks: int) -> DealtChunks[C]:
+    def dealt(self, numbers: Ints, chunks: int) -> DealtChunks[C]:
         """The columns with these numbers of chunks."""
         pairs = iter(zip(self.columns, numbers.tolist(), strict=True))
         columns = [[next(pairs) for _ in range(size)] for size in self.sizes]
         used = tuple(tuple(pair for pair in some if pair[1]) for some in columns)
         return DealtChunks(chunks, self.rounds(numbers), used)
 
-    def coarsened(self, numbers: IntArray, units: int) -> tuple[IntArray, int]:
+    def coarsened(self, numbers: Ints, units: int) -> tuple[Ints, int]:
         """The same with fewer units at no higher cost, if all numbers have a common factor."""
         common, rounds = gcd(units, *numbers.tolist()), self.rounds(numbers)
         for factor in range(common, 1, -1):
@@ -202,9 +202,7 @@ class ColumnChoice(Generic[C]):
                 return numbers // factor, units // factor
         return numbers, units
 
-    def solved(
-        self, numbers: IntArray, seconds: float, costs: Sequence[int] | None = None
-    ) -> IntArray:
+    def solved(self, numbers: Ints, seconds: float, costs: Sequence[int] | None = None) -> Ints:
         """Numbers with the same sums by CP-SAT; the given ones if it finds none better in time.
 
         Args:
@@ -334,7 +332,7 @@ class ChunkRounding:
         return best
 
     def _within(
-        self, chunks: int, rounds: IntArray, until: Deadline, thorough: bool
+        self, chunks: int, rounds: Ints, until: Deadline, thorough: bool
     ) -> DealtChunks[TimedTree]:
         """The best way to deal C chunks in about these rounds of steps, ``[S]``."""
         choice = self._choice

@@ -2,7 +2,7 @@
 
 from math import gcd
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, RelationTable
 from syncoll.pages.page import Page, PageParts, paged
@@ -65,7 +65,7 @@ def _about_units(relation: RelationTable, chunks: int) -> str:
     return text
 
 
-def _ranges(row: BoolArray) -> str:
+def _ranges(row: Bools) -> str:
     """The positions that are true, runs of them in short: ``0-3 5``."""
     return runs_in_words(row.nonzero()[0].tolist(), "-", " ") or "none"
 

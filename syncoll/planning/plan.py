@@ -29,7 +29,7 @@ from functools import partial
 from math import ceil, isqrt
 from typing import Literal
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Instance, Topology
@@ -179,12 +179,12 @@ def message_of_collective(collective: Collective, nodes: int) -> MessageMeasure:
     return _measure(kind, table.pre, chunks, _largest_input(table.pre, chunks))
 
 
-def _largest_input(pre: BoolArray, chunks: int) -> Fraction:
+def _largest_input(pre: Bools, chunks: int) -> Fraction:
     return Fraction(int(pre.sum(axis=0).max()), chunks)
 
 
 def _measure(
-    collective: StandardCollective, pre: BoolArray, chunks: int, largest: Fraction | None
+    collective: StandardCollective, pre: Bools, chunks: int, largest: Fraction | None
 ) -> MessageMeasure:
     kind = collective.kind
     if kind is not Kind.CUSTOM:

@@ -9,7 +9,7 @@ from syncoll.errors import UsageError
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from syncoll.arrays import BoolArray
+    from syncoll.arrays import Bools
     from syncoll.model import Algorithm, Collective, Topology
 
 _T = TypeVar("_T")
@@ -57,8 +57,8 @@ class ForeignAlgorithm:
 
     collective: str
     algorithm: Algorithm
-    pre: BoolArray
-    post: BoolArray
+    pre: Bools
+    post: Bools
     combining: bool
     chunks: int = 1
     topology: Topology | None = None

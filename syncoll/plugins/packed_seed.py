@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
 from syncoll.packing.column_generation import TINY, Packing, Tuning
@@ -40,7 +40,7 @@ class PackedSeed(ResumingSeed):
 
     @abstractmethod
     def column(
-        self, problem: PackingProblem, demand: TreeDemand, prices: FloatArray
+        self, problem: PackingProblem, demand: TreeDemand, prices: Floats
     ) -> TimedTree | None:
         """A cheap timed tree from the demand's sources to its destinations.
 
@@ -97,17 +97,13 @@ class _Columns:
         self._seed, self._problem, self._steps = seed, problem, steps
         self._random = np.random.default_rng(steps)
 
-    def load(self, tree: TimedTree) -> FloatArray:
+    def load(self, tree: TimedTree) -> Floats:
         """``[B, S]``."""
         return self._problem.load(tree.links, tree.steps, self._steps).astype(np.float64)
 
     def cheap(
-        self,
-        prices: FloatArray,
-        pays: FloatArray,
-        shared: Sequence[Sequence[TimedTree]],
-        until: Deadline,
-    ) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+        self, prices: Floats, pays: Floats, shared: Sequence[Sequence[TimedTree]], until: Deadline
+    ) -> tuple[list[tuple[int, TimedTree]], Floats]:
         """See `syncoll.packing.column_generation.Oracle`."""
         on_links = self._problem.on_links(prices)
         on_links = on_links + TINY * on_links.max() * (1 + self._random.random(on_links.shape))

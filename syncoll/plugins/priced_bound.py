@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import Rounding
 from syncoll.bounding.trees import Sends, TreeOracle, find_prices
@@ -31,7 +31,7 @@ class PricedBound(ABC):
     timed: ClassVar[bool | None] = None
 
     @abstractmethod
-    def column(self, topology: Topology, demand: Demand, prices: FloatArray) -> Sends:
+    def column(self, topology: Topology, demand: Demand, prices: Floats) -> Sends:
         """The cheapest set of sends; every algorithm has at least one such set for a chunk.
 
         Args:
@@ -62,7 +62,7 @@ class PricedBound(ABC):
         rates = [float(rate) for rate in model.rates]
         master = Master(rates, [one.count for one in demands], layers)
 
-        def proof(rounding: Rounding, prices: FloatArray) -> Priced:
+        def proof(rounding: Rounding, prices: Floats) -> Priced:
             exact = model.priced(prices, rounding)
             on_links = LinkPrices.of(topology, steps, exact)
             return Priced(steps, exact, self.argument(topology, demands, on_links))
@@ -78,7 +78,7 @@ class _Columns(TreeOracle):
 
     bound: PricedBound = field(kw_only=True)
 
-    def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
+    def cheapest(self, prices: Floats, below: float) -> tuple[float, Floats | None]:
         on_links = (self.members @ prices).T
         sends = self.bound.column(self.topology, self.demand, on_links)
         cost = sum(float(on_links[step, link]) * times for (link, step), times in sends.items())

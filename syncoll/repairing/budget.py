@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import Topology
 
 ADDED_ROUND = 1e4
@@ -27,8 +27,8 @@ class Budget:
     def __init__(self, topology: Topology, rounds: Sequence[int]) -> None:
         self.topology = topology
         self.steps = len(rounds)
-        self.rounds: IntArray = np.array(rounds, dtype=np.int64)
-        self.ends: IntArray = topology.ends
+        self.rounds: Ints = np.array(rounds, dtype=np.int64)
+        self.ends: Ints = topology.ends
         rates = [bound.chunks_per_round for bound in topology.bounds]
         self._top = np.array([*(rate.numerator for rate in rates), _UNLIMITED], dtype=np.int64)
         self._bottom = np.array([*(rate.denominator for rate in rates), 1], dtype=np.int64)
@@ -36,12 +36,12 @@ class Budget:
         self._bounds = np.full((len(topology.links), width), len(rates), dtype=np.int64)
         for link, own in enumerate(topology.link_bounds):
             self._bounds[link, : len(own)] = own
-        self.loads: IntArray = np.zeros((len(rates) + 1, self.steps), dtype=np.int64)
-        self.price: FloatArray = np.zeros((len(topology.links), self.steps))
+        self.loads: Ints = np.zeros((len(rates) + 1, self.steps), dtype=np.int64)
+        self.price: Floats = np.zeros((len(topology.links), self.steps))
         for step in range(self.steps):
             self._price(step)
 
-    def add(self, links: IntArray, step: int) -> None:
+    def add(self, links: Ints, step: int) -> None:
         """Adds sends in a step; its rounds grow if necessary."""
         for column in self._bounds[links].T:
             np.add.at(self.loads[:, step], column, 1)
@@ -64,7 +64,7 @@ class Budget:
         else:
             self._price(step, self._beside[link])
 
-    def needed(self) -> IntArray:
+    def needed(self) -> Ints:
         """``[S]``: the fewest rounds that hold the loads."""
         least = -(-self.loads * self._bottom[:, None] // self._top[:, None])
         return np.asarray(least.max(axis=0, initial=0))
@@ -85,16 +85,16 @@ class Budget:
         self.rounds[step] -= 1
         self._price(step)
 
-    def snapshot(self) -> tuple[IntArray, IntArray, FloatArray]:
+    def snapshot(self) -> tuple[Ints, Ints, Floats]:
         """A copy of the state, for `restore`."""
         return self.loads.copy(), self.rounds.copy(), self.price.copy()
 
-    def restore(self, known: tuple[IntArray, IntArray, FloatArray]) -> None:
+    def restore(self, known: tuple[Ints, Ints, Floats]) -> None:
         """Restores a snapshot."""
         self.loads, self.rounds, self.price = known[0].copy(), known[1].copy(), known[2].copy()
 
     @cached_property
-    def _beside(self) -> list[IntArray]:
+    def _beside(self) -> list[Ints]:
         """For each link the links that share a bound with it, itself included."""
         members = self.topology.bound_links
         return [
@@ -102,7 +102,7 @@ class Budget:
             for own in self.topology.link_bounds
         ]
 
-    def _price(self, step: int, links: IntArray | None = None) -> None:
+    def _price(self, step: int, links: Ints | None = None) -> None:
         """Updates the prices of all links in a step, or of some."""
         bounds = self._bounds if links is None else self._bounds[links]
         load = self.loads[:, step][bounds] + 1

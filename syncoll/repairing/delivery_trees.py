@@ -11,7 +11,7 @@ distribution.
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.repairing.budget import ADDED_ROUND, Budget
 
 NEVER = 1 << 30
@@ -37,18 +37,18 @@ class Deliveries:
     """
 
     def __init__(
-        self, budget: Budget, begins: IntArray, needed: BoolArray, *, backwards: bool = False
+        self, budget: Budget, begins: Ints, needed: Bools, *, backwards: bool = False
     ) -> None:
         self._budget, self._backwards = budget, backwards
         self._begins, self._needed = begins, needed
         self._last = budget.steps - 1
         ends = budget.ends[:, ::-1] if backwards else budget.ends
         self._from, self._to = ends[:, 0], ends[:, 1]
-        self.step: IntArray = np.full(begins.shape, -1, dtype=np.int64)
-        self.source: IntArray = np.full(begins.shape, -1, dtype=np.int64)
+        self.step: Ints = np.full(begins.shape, -1, dtype=np.int64)
+        self.source: Ints = np.full(begins.shape, -1, dtype=np.int64)
         self.late: list[tuple[int, int]] = []
 
-    def take(self, sends: IntArray) -> None:
+    def take(self, sends: Ints) -> None:
         """Adds the working sends, rows of chunk, source, destination and step on this clock.  Of
         several sends of a chunk to a node the first counts; the tree below a lost one stays, its
         root `late`."""
@@ -127,15 +127,15 @@ class Deliveries:
         self._place(chunk, *before, node)
         return False
 
-    def known(self) -> tuple[IntArray, IntArray]:
+    def known(self) -> tuple[Ints, Ints]:
         """A copy of the trees, for `restore`."""
         return self.step.copy(), self.source.copy()
 
-    def restore(self, known: tuple[IntArray, IntArray]) -> None:
+    def restore(self, known: tuple[Ints, Ints]) -> None:
         """Restores the trees; the budget has its own snapshot."""
         self.step, self.source = (array.copy() for array in known)
 
-    def rows(self) -> IntArray:
+    def rows(self) -> Ints:
         """``[M, 4]``: the needed sends, forwards."""
         self._prune()
         chunk, node = np.nonzero(self.step >= 0)

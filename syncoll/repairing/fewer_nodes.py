@@ -15,7 +15,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.damage.damage import Damage
 from syncoll.damage.damaged import Damaged, connections, damaged
 from syncoll.errors import ImpossibleError, LocatedError, ModelError, UsageError
@@ -112,7 +112,7 @@ def _is_asked(
     return _kinds(table.pre, table.post, least if whole.in_units else 0) == wanted
 
 
-def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction]:
+def _kinds(pre: Bools, post: Bools, chunks: int) -> dict[bytes, Fraction]:
     """The number of chunks with each pre and post, over C if C counts pieces of a unit.  If C
     counts chunks of a node, whose data may shrink, `chunks` is 0 and their number divides."""
     rows = np.packbits(np.concatenate([pre, post], axis=1), axis=1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, tree_contributions
 from syncoll.plugins.turns import Turn
@@ -104,7 +104,7 @@ class _Mended:
 
     budget: Budget
     halves: list[Deliveries]
-    roots: IntArray | None
+    roots: Ints | None
 
     @property
     def cost(self) -> int:
@@ -184,8 +184,8 @@ def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | No
 
 
 def _halves(
-    broken: BrokenAlgorithm, budget: Budget, sends: IntArray
-) -> tuple[list[Deliveries], IntArray] | None:
+    broken: BrokenAlgorithm, budget: Budget, sends: Ints
+) -> tuple[list[Deliveries], Ints] | None:
     """The collection of each chunk at one node, the first that forwards it if several complete it,
     and its distribution from there; None if no node completes it."""
     assert broken.algorithm.contributions is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.model.counting import bound_loads
@@ -153,7 +153,7 @@ def draw_nodes(axes: "Axes", layout: NetworkLayout) -> None:
     axes.set_axis_off()
 
 
-def link_curves(topology: Topology, layout: NetworkLayout) -> list[FloatArray]:
+def link_curves(topology: Topology, layout: NetworkLayout) -> list[Floats]:
     """A line for each link, bent to its right; of a broken link two stubs with a gap."""
     shares = np.linspace(0, 1, 9)[:, None]
     broken, found = set(layout.broken), []
@@ -172,7 +172,7 @@ def link_curves(topology: Topology, layout: NetworkLayout) -> list[FloatArray]:
     return found
 
 
-def _fullness(topology: Topology, load: npt.NDArray[np.int64], rounds: int) -> FloatArray:
+def _fullness(topology: Topology, load: npt.NDArray[np.int64], rounds: int) -> Floats:
     """For each link the largest share that is used of its limits, by the load of each limit."""
     found = np.zeros(len(topology.links))
     for number, (bound, members) in enumerate(

@@ -15,7 +15,7 @@ from math import ceil, cos, isqrt, pi, prod, sin
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import Fabric, Topology
 from syncoll.model.width_clusters import connected_by
 from syncoll.reporting.switches import fastest_neighbours, place_switches
@@ -52,11 +52,11 @@ class NetworkLayout:
     """
 
     kind: str
-    places: FloatArray
+    places: Floats
     boxes: tuple[tuple[int, ...], ...]
-    bends: FloatArray
+    bends: Floats
     broken: tuple[int, ...] = ()
-    switches: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
+    switches: Floats = field(default_factory=lambda: np.zeros((0, 2)))
     frames: tuple[tuple[int, ...], ...] = ()
 
 
@@ -75,7 +75,7 @@ def lay_out(topology: Topology, *, switched: bool = False) -> NetworkLayout:
         places, known = _box_places(nodes, boxes, fabric)
         kind = f"{len(boxes)} boxes"
     else:
-        known = dict[int, FloatArray]()
+        known = dict[int, Floats]()
         dense = len(links) >= _DENSE * nodes * (nodes - 1)
         circular = sizes is not None or dense or nodes > _MOST_SPRINGS or not len(links)
         places = _circle(nodes) if circular else _springs(nodes, links)
@@ -90,7 +90,7 @@ def lay_out(topology: Topology, *, switched: bool = False) -> NetworkLayout:
 # Grids --------------------------------------------------------------------------------------------
 
 
-def _grid_sizes(nodes: int, links: IntArray) -> tuple[int, ...] | None:
+def _grid_sizes(nodes: int, links: Ints) -> tuple[int, ...] | None:
     """The sizes of the grid whose neighbours, wraparound included, are exactly the linked pairs."""
     if nodes < 3 or not len(links):
         return None
@@ -106,7 +106,7 @@ def _grid_sizes(nodes: int, links: IntArray) -> tuple[int, ...] | None:
     return None
 
 
-def _are_neighbours(links: IntArray, sizes: tuple[int, ...]) -> bool:
+def _are_neighbours(links: Ints, sizes: tuple[int, ...]) -> bool:
     ends = np.stack(np.unravel_index(links, sizes), axis=-1)
     apart = np.abs(ends[:, 0] - ends[:, 1])
     apart = np.minimum(apart, np.array(sizes) - apart)
@@ -133,7 +133,7 @@ def _inner_neighbours(sizes: tuple[int, ...]) -> set[tuple[int, int]]:
     return found
 
 
-def _grid_words(sizes: tuple[int, ...], links: IntArray) -> str:
+def _grid_words(sizes: tuple[int, ...], links: Ints) -> str:
     text = " x ".join(map(str, sizes))
     if set(sizes) == {2}:
         return f"a hypercube of {len(sizes)} dimensions"
@@ -142,7 +142,7 @@ def _grid_words(sizes: tuple[int, ...], links: IntArray) -> str:
     return f"a torus of {text}" if closed else f"a mesh of {text}"
 
 
-def _grid_places(sizes: tuple[int, ...]) -> FloatArray:
+def _grid_places(sizes: tuple[int, ...]) -> Floats:
     """Rows and columns; a third dimension goes into the page, further ones repeat the whole."""
     at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1).astype(float)
     x, y = at[:, -1].copy(), at[:, -2].copy()
@@ -164,8 +164,8 @@ def _grid_places(sizes: tuple[int, ...]) -> FloatArray:
 
 
 def _grid_bends(
-    sizes: tuple[int, ...], links: IntArray, places: FloatArray
-) -> tuple[FloatArray, tuple[int, ...]]:
+    sizes: tuple[int, ...], links: Ints, places: Floats
+) -> tuple[Floats, tuple[int, ...]]:
     """The bends, and the wraparound links.  Links between neighbours are nearly straight; longer
     ones bend around other nodes."""
     length = np.linalg.norm(places[links[:, 0]] - places[links[:, 1]], axis=1)
@@ -214,7 +214,7 @@ def _possible_boxes(topology: Topology) -> Iterator[Collection[list[int]]]:
 
 def _box_places(
     nodes: int, boxes: tuple[tuple[int, ...], ...], fabric: Fabric | None
-) -> tuple[FloatArray, dict[int, FloatArray]]:
+) -> tuple[Floats, dict[int, Floats]]:
     """The places of the nodes and of the switches of boxes: a square of boxes, or a few in two
     columns that mirror each other.  Nodes that only a switch joins are a column, others a circle.
     """
@@ -237,7 +237,7 @@ def _box_places(
     columns, gap = max(2, ceil(len(boxes) ** 0.5)), 0.0
     if fabric is not None and not facing:  # an even number of rows, with switches in their middle
         columns, gap = ceil(len(boxes) / (2 * round(len(boxes) ** 0.5 / 2))), 2.4
-    places, known = np.zeros((nodes, 2)), dict[int, FloatArray]()
+    places, known = np.zeros((nodes, 2)), dict[int, Floats]()
     for number, box in enumerate(boxes):
         lower = 2 * (number // columns) * columns >= len(boxes)
         corner = np.array([number % columns * width, number // columns * height + gap * lower])
@@ -248,7 +248,7 @@ def _box_places(
     return places, known
 
 
-def _rows(nodes: int) -> FloatArray:
+def _rows(nodes: int) -> Floats:
     columns = isqrt(nodes - 1) + 1
     return np.array([(n % columns, n // columns) for n in range(nodes)], dtype=float)
 
@@ -256,7 +256,7 @@ def _rows(nodes: int) -> FloatArray:
 # Everything else ----------------------------------------------------------------------------------
 
 
-def _circle(nodes: int, turned: float = 0.0) -> FloatArray:
+def _circle(nodes: int, turned: float = 0.0) -> Floats:
     """Clockwise from the top, turned by a part of a step; a row for one or two nodes."""
     if nodes < 3:
         return np.array([(n, 0) for n in range(nodes)], dtype=float)
@@ -265,7 +265,7 @@ def _circle(nodes: int, turned: float = 0.0) -> FloatArray:
     return np.array([(radius * sin(turn), -radius * cos(turn)) for turn in turns])
 
 
-def _springs(nodes: int, links: IntArray) -> FloatArray:
+def _springs(nodes: int, links: Ints) -> Floats:
     """Kamada & Kawai, scaled so that most neighbours are 1 apart."""
     import igraph
 
@@ -276,5 +276,5 @@ def _springs(nodes: int, links: IntArray) -> FloatArray:
     ends = np.array(edges)
     length = float(np.median(np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1)))
     places = places / (length or 1.0) * 1.3
-    found: FloatArray = np.round(places - places.min(axis=0), 3)
+    found: Floats = np.round(places - places.min(axis=0), 3)
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.errors import UsageError
 from syncoll.model import Fabric, Topology
 from syncoll.reporting.packing import pack
@@ -55,8 +55,8 @@ def fastest_neighbours(fabric: Fabric) -> dict[int, int]:
 
 
 def place_switches(
-    fabric: Fabric, nodes: FloatArray, boxes: Boxes, hubs: Mapping[int, FloatArray], facing: bool
-) -> tuple[FloatArray, tuple[tuple[int, ...], ...]]:
+    fabric: Fabric, nodes: Floats, boxes: Boxes, hubs: Mapping[int, Floats], facing: bool
+) -> tuple[Floats, tuple[tuple[int, ...], ...]]:
     """The places ``[W, 2]``, and for each box its nodes, its switch and its network cards.  Cards
     are next to their nodes.  Switches outside boxes (not in `hubs`) stand between columns
     (`facing`) or rows of boxes, in the centre of a circle, or below the nodes."""
@@ -99,7 +99,7 @@ def place_switches(
     return at[first:], tuple((*box, *(s for s in own if near[s] & set(box))) for box in boxes)
 
 
-def _spread(wanted: FloatArray, low: float, high: float) -> FloatArray:
+def _spread(wanted: Floats, low: float, high: float) -> Floats:
     """Ascending places as they are, or evenly apart where some are too near each other."""
     count = len(wanted)
     if count < 2 or np.diff(wanted).min() >= _LEAST_APART:

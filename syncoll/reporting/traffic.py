@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.counting import bound_loads
 from syncoll.reporting.packing import ByteRoom, pack
@@ -57,7 +57,7 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
     return found
 
 
-def _kinds(instance: Instance) -> tuple[IntArray, str]:
+def _kinds(instance: Instance) -> tuple[Ints, str]:
     """A number for each chunk, equal for chunks of one colour, and its meaning: the node where
     chunks start, or end, if that is a single node and differs among chunks."""
     for table, words in ((instance.pre, "start"), (instance.post, "end")):
@@ -68,7 +68,7 @@ def _kinds(instance: Instance) -> tuple[IntArray, str]:
     return np.arange(instance.num_chunks), "chunk"
 
 
-def arrived(instance: Instance, algorithm: Algorithm) -> IntArray | None:
+def arrived(instance: Instance, algorithm: Algorithm) -> Ints | None:
     """``[S + 1, P]``: per cent of its data that a node has before each step, and in the end; 255
     for nodes that need nothing, None if the table would be too large.  A node that needs a
     reduction has the share of the contributions that have reached it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import UsageError
 
 Path = tuple[int, ...]
@@ -30,9 +30,9 @@ class FlowNetwork:
     def __init__(
         self,
         num_vertices: int,
-        tails: Sequence[int] | IntArray,
-        heads: Sequence[int] | IntArray,
-        capacities: Sequence[int] | IntArray,
+        tails: Sequence[int] | Ints,
+        heads: Sequence[int] | Ints,
+        capacities: Sequence[int] | Ints,
     ) -> None:
         from ortools.graph.python import max_flow
 
@@ -52,7 +52,7 @@ class FlowNetwork:
             require_small([capacity])
         self._flow.set_arc_capacity(arc, capacity)
 
-    def set_capacities(self, capacities: Sequence[int] | IntArray) -> None:
+    def set_capacities(self, capacities: Sequence[int] | Ints) -> None:
         """Changes all arcs."""
         require_small(capacities)
         self._flow.set_arcs_capacity(self._arcs, np.asarray(capacities, dtype=np.int64))
@@ -68,12 +68,12 @@ class FlowNetwork:
         """The source's side of a minimum cut of the last flow."""
         return [int(v) for v in self._flow.get_source_side_min_cut()]
 
-    def flows(self) -> IntArray:
+    def flows(self) -> Ints:
         """The last flow's amount on each arc."""
         return np.asarray(self._flow.flows(self._arcs), dtype=np.int64)
 
 
-def require_small(capacities: Sequence[int] | IntArray) -> None:
+def require_small(capacities: Sequence[int] | Ints) -> None:
     """Raises UsageError if 64-bit flows cannot hold the sum of the capacities."""
     total = float(np.asarray(capacities, dtype=np.float64).sum())
     if total >= LARGEST:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, Fabric, Topology, ranges
 
@@ -70,7 +70,7 @@ def routed(topology: Topology) -> Topology:
     )
 
 
-def next_links(topology: Topology) -> IntArray:
+def next_links(topology: Topology) -> Ints:
     """The link ``[node, destination]`` by which a node sends on; -1 without a route."""
     nodes, distances = topology.num_nodes, topology.distances
     share = [
@@ -101,7 +101,7 @@ def next_links(topology: Topology) -> IntArray:
     return onward
 
 
-def _taken(onward: IntArray, topology: Topology) -> tuple[IntArray, IntArray]:
+def _taken(onward: Ints, topology: Topology) -> tuple[Ints, Ints]:
     """All links of all routes: the number P * source + destination of a pair, and a link."""
     nodes = len(onward)
     heads = np.array([b for _, b in topology.links], dtype=np.int64)
@@ -117,7 +117,7 @@ def _taken(onward: IntArray, topology: Topology) -> tuple[IntArray, IntArray]:
     return np.concatenate([p for p, _ in found]), np.concatenate([x for _, x in found])
 
 
-def _links(pairs: IntArray, nodes: int) -> list[tuple[int, int]]:
+def _links(pairs: Ints, nodes: int) -> list[tuple[int, int]]:
     return list(zip((pairs // nodes).tolist(), (pairs % nodes).tolist(), strict=True))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.routing.network import FlowNetwork, Network, Pieces, join
 
 Plan = dict[tuple[int, int], int]
@@ -30,7 +30,7 @@ class _Ports:
         self.allowed = np.array([[u != t for t in self.columns] for u in self.rows])
         self.liked = np.array([[not avoid(u, t) for t in self.columns] for u in self.rows])
 
-    def spread(self) -> FloatArray | None:
+    def spread(self) -> Floats | None:
         """Approximate shares with the totals as sums; None if no shares have these sums."""
         shares = np.where(self.allowed, np.where(self.liked, 1.0, _DISCOURAGED), 0.0)
         for _ in range(_ROUNDS):
@@ -43,7 +43,7 @@ class _Ports:
                 break
         return shares
 
-    def plan(self, whole: IntArray, *, circulant: bool) -> Plan:
+    def plan(self, whole: Ints, *, circulant: bool) -> Plan:
         """The pairs with some units, row by row.
 
         In circulant order every port meets its next neighbour first, then the one after it.
@@ -93,7 +93,7 @@ def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -
     return None if spare_rows.any() else ports.plan(whole, circulant=True)
 
 
-def _fill(rows: IntArray, columns: IntArray, good: BoolArray, room: int) -> IntArray:
+def _fill(rows: Ints, columns: Ints, good: Bools, room: int) -> Ints:
     """As much of the missing sums as fits into the good pairs, `room` units each."""
     good = good & (rows > 0)[:, None] & (columns > 0)[None, :]
     i, j = np.nonzero(good)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import ExportError
 from syncoll.model import Counting, RelationTable, Topology
 from syncoll.model.counting import links_together
@@ -61,7 +61,7 @@ class MessageRuns:
     of: list[int]
     members: list[list[int]]
     tags: list[int]
-    place: IntArray
+    place: Ints
 
     @staticmethod
     def in_(lowered: LoweredAlgorithm) -> "MessageRuns":
@@ -87,7 +87,7 @@ class MessageRuns:
         return MessageRuns(of, runs, tags, place)
 
 
-def _places(layout: Layout) -> IntArray:
+def _places(layout: Layout) -> Ints:
     """``[G]``: consecutive for chunks that are neighbours in a buffer, by kind and by number."""
     place = chunk_places(RelationTable(layout.inputs >= 0, layout.outputs >= 0))
     by_place = np.argsort(place)
@@ -148,18 +148,18 @@ def lanes_out(topology: Topology) -> dict[tuple[int, int], int]:
     return dict(zip(topology.links, np.where(together < 0, alone, together).tolist(), strict=True))
 
 
-def _numbers(layout: Layout) -> IntArray:
+def _numbers(layout: Layout) -> Ints:
     """``[G]``: the place of each chunk in the message; in alltoall in its source's message."""
     kind = layout.collective.kind
     if kind is Kind.CUSTOM:
         return np.arange(len(layout.inputs))
     # A chunk has the same place at all ranks that have the message.
     large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
-    found: IntArray = (layout.inputs if kind in large else layout.outputs).max(axis=1)
+    found: Ints = (layout.inputs if kind in large else layout.outputs).max(axis=1)
     return found
 
 
-def chunk_numbers(layout: Layout) -> IntArray:
+def chunk_numbers(layout: Layout) -> Ints:
     """``[G]``: the number of each chunk by its place; in alltoall first by its source."""
     found = _numbers(layout)
     if layout.collective.kind is Kind.ALLTOALL:
@@ -172,7 +172,7 @@ class MessageSizes:
     """The size of the message in bytes, the number of each chunk in it, and its chunks."""
 
     size: int
-    numbers: IntArray
+    numbers: Ints
     count: int
 
     @staticmethod
@@ -198,7 +198,7 @@ class MessageSizes:
         return int(self.each[chunks].sum())
 
     @cached_property
-    def each(self) -> IntArray:
+    def each(self) -> Ints:
         """``[G]``: the size of each chunk."""
         least, more = divmod(self.size, self.count)
         return least + (self.numbers < more)

@@ -25,7 +25,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.errors import ExportError
 from syncoll.model import Instance
 
@@ -85,7 +85,7 @@ def kind_of(instance: Instance) -> StandardCollective:
     return kind_of_tables(instance.pre, instance.post, combining=instance.combining)
 
 
-def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> StandardCollective:
+def kind_of_tables(pre: Bools, post: Bools, *, combining: bool) -> StandardCollective:
     """Recognises the collective of a pre and a post ``[G, P]``."""
     chunks, nodes = pre.shape
     starts, ends = pre.sum(axis=1), post.sum(axis=1)
@@ -140,7 +140,7 @@ def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> Stand
     return custom(f"from one node to another go {_range(pairs)} chunks, not equally many")
 
 
-def _range(counts: IntArray) -> str:
+def _range(counts: Ints) -> str:
     return f"{int(counts.min())} to {int(counts.max())}"
 
 
@@ -183,8 +183,8 @@ class Layout:
 
     collective: StandardCollective
     in_place: bool
-    inputs: IntArray
-    outputs: IntArray
+    inputs: Ints
+    outputs: Ints
     input_chunks: tuple[int, ...]
     output_chunks: tuple[int, ...]
     shift: tuple[int | None, ...]
@@ -245,13 +245,13 @@ def layout_of(
     return Layout(collective, in_place, inputs, outputs, input_chunks, output_chunks, shift)
 
 
-def _shift(inputs: IntArray, outputs: IntArray, moved: bool) -> int:
+def _shift(inputs: Ints, outputs: Ints, moved: bool) -> int:
     """How far the output of a rank is ahead of its input, by a chunk that is in both."""
     both = np.flatnonzero((inputs >= 0) & (outputs >= 0))
     return int(outputs[both[0]] - inputs[both[0]]) if moved else 0
 
 
-def _indices(instance: Instance, collective: StandardCollective) -> tuple[IntArray, IntArray]:
+def _indices(instance: Instance, collective: StandardCollective) -> tuple[Ints, Ints]:
     pre, post = instance.pre, instance.post
     inputs = np.full(pre.shape, -1, dtype=np.int64)
     outputs = np.full(pre.shape, -1, dtype=np.int64)

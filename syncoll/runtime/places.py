@@ -18,7 +18,7 @@ from itertools import accumulate, zip_longest
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model.counting import bound_loads
 from syncoll.runtime.layout import Buffer, Kind, Layout, Slot
 from syncoll.runtime.streams import Streams
@@ -44,7 +44,7 @@ class Cut:
 
     streams: Streams
     share: int
-    weights: IntArray
+    weights: Ints
     slices: tuple[Slice | None, ...]
     longer: float = 0.0
 
@@ -103,7 +103,7 @@ def by_slices(streams: Streams) -> Cut:
     return Cut(split, 1, np.ones(len(slices), dtype=np.int64), slices)
 
 
-def _longer(streams: Streams, weights: IntArray) -> float:
+def _longer(streams: Streams, weights: Ints) -> float:
     """The relative increase of R/C if a block is cut by these weights."""
     one = streams.request
     moved = streams.repeated(weights).request.algorithm
@@ -117,7 +117,7 @@ def _longer(streams: Streams, weights: IntArray) -> float:
     return max(0.0, float(seconds.sum()) / int(weights[first].sum()) / before - 1)
 
 
-def _apportioned(streams: Streams, share: int) -> IntArray:
+def _apportioned(streams: Streams, share: int) -> Ints:
     """Whole parts of `share` for the streams of each block, by the largest remainders."""
     weights = np.zeros(len(streams.sizes), dtype=np.int64)
     for block in np.unique(streams.blocks):

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, StandardCollective, kind_of, layout_of
@@ -34,8 +34,8 @@ class Streams:
     collective: StandardCollective
     whole: ExportRequest
     request: ExportRequest
-    sizes: IntArray
-    blocks: IntArray
+    sizes: Ints
+    blocks: Ints
 
     @property
     def layout(self) -> Layout:
@@ -43,7 +43,7 @@ class Streams:
         request = self.request
         return layout_of(request.instance, in_place=request.in_place, collective=self.collective)
 
-    def repeated(self, times: Sequence[int] | IntArray) -> "Streams":
+    def repeated(self, times: Sequence[int] | Ints) -> "Streams":
         """The same with each stream several times, or, with 0, left out."""
         counts = np.asarray(times, dtype=np.int64)
         first = np.cumsum(counts) - counts

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model.groups import chunks_of, groups_of
 from syncoll.plugins import Exported, ExportRequest, Options
 from syncoll.runtime.graphs import MessageRuns, chunk_numbers
@@ -199,7 +199,7 @@ class TableExporter:
 class _Rows:
     """The rows of a lowered algorithm."""
 
-    def __init__(self, lowered: LoweredAlgorithm, numbers: IntArray) -> None:
+    def __init__(self, lowered: LoweredAlgorithm, numbers: Ints) -> None:
         self.lowered, self.runs, self.numbers = lowered, MessageRuns.in_(lowered), numbers
         self.places: list[PlaceRow] = []
         self.slot = [self._place(rank) for rank in range(len(lowered.ranks))]

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.model.associations import PartialSum, associations, bit_masks, in_words
@@ -33,7 +33,7 @@ def distance(source: int, destination: int, num_nodes: int) -> int:
     return (destination - source) % num_nodes
 
 
-def in_turn(sends: IntArray, num_nodes: int) -> IntArray:
+def in_turn(sends: Ints, num_nodes: int) -> Ints:
     """The order in which sends are written.
 
     Args:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.scheduling.link_sets import LinkSets
@@ -132,7 +132,7 @@ class Assigner:
                 best = plan
         return best
 
-    def _budgets(self, earliest: IntArray, target: int, lean: Fraction) -> IntArray:
+    def _budgets(self, earliest: Ints, target: int, lean: Fraction) -> Ints:
         """Rounds for the steps that add up to `target` and meet the demand of every window.
 
         With `lean` 0 work is done as late as the windows allow, with 1 as early.

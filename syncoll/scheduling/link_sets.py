@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.bandwidth import Counting
 
@@ -63,20 +63,20 @@ class LinkSets:
         """``[sets + 1]``: 1 / b, rounded; 0 for the set without a limit."""
         width = max((len(row) for row in members), default=1)
         padded = [row + [self.size] * (width - len(row)) for row in members]
-        self.of_link: IntArray = np.array(padded, dtype=np.int64).reshape(-1, width)
+        self.of_link: Ints = np.array(padded, dtype=np.int64).reshape(-1, width)
         """``[links, …]``: the sets of each link, and of copies.  A set that counts several of them
         occurs as often; `size` is a set without a limit."""
         self.several = np.array([len({*row}) < len(row) for row in members], dtype=bool)
         """``[links]``: whether some set occurs more than once."""
 
-    def room(self, rounds: int) -> IntArray:
+    def room(self, rounds: int) -> Ints:
         """``[sets + 1]``: the sends for which a step of some rounds has room; the last has no
         limit."""
         room = np.full(self.size + 1, _LARGEST, dtype=np.int64)
         room[:-1] = np.minimum(self._up * rounds // self._down, _LARGEST).astype(np.int64)
         return room
 
-    def load(self, link: IntArray, sends: IntArray) -> IntArray:
+    def load(self, link: Ints, sends: Ints) -> Ints:
         """``[sets + 1]``: the number of `sends` over these links that use each set."""
         width = self.of_link.shape[1]
         load = np.zeros(self.size + 1, dtype=np.int64)
@@ -86,7 +86,7 @@ class LinkSets:
         load[-1] = 0
         return load
 
-    def loads(self, link: IntArray, sends: FloatArray) -> FloatArray:
+    def loads(self, link: Ints, sends: Floats) -> Floats:
         """``[sets + 1, S]``: the same for parts of chunks sent in each step, ``[n, S]``; the last
         row is of links without a limit."""
         steps = sends.shape[1]
@@ -96,21 +96,21 @@ class LinkSets:
             load += np.bincount(place.ravel(), sends.ravel(), len(load))
         return load.reshape(-1, steps)
 
-    def rounds(self, load: IntArray) -> int:
+    def rounds(self, load: Ints) -> int:
         """The fewest rounds of a step with loads ``[sets + 1]``."""
         return int((-(-load[:-1] * self._down // self._up)).max(initial=0))
 
-    def busiest(self, link: IntArray, sends: IntArray) -> float:
+    def busiest(self, link: Ints, sends: Ints) -> float:
         """The rounds of the fullest set for some sends over links, not rounded up."""
         return float((self.load(link, sends) * self.rounds_per_send).max(initial=0.0))
 
-    def rounds_of(self, sets: IntArray, load: IntArray) -> IntArray:
+    def rounds_of(self, sets: Ints, load: Ints) -> Ints:
         """The fewest rounds for loads ``[sets, …]`` of some sets, each by itself."""
         shape = (-1, *(1,) * (load.ndim - 1))
         up, down = self._up[sets].reshape(shape), self._down[sets].reshape(shape)
         return np.asarray(-(-load * down // up)).astype(np.int64)
 
-    def alone(self, link: IntArray, sends: IntArray) -> IntArray:
+    def alone(self, link: Ints, sends: Ints) -> Ints:
         """For each link the fewest rounds for its sends, if there are no others."""
         sets = self.of_link[link]
         inside = sets < self.size

@@ -11,7 +11,7 @@ priorities, is the classic improvement for project scheduling under resource lim
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import SendPlan, Streams, positions_of
@@ -41,12 +41,7 @@ class ListScheduler:
         self._parents = parents[new]
 
     def run(
-        self,
-        budgets: IntArray,
-        priority: FloatArray,
-        *,
-        backward: bool = False,
-        spread: float = 0.0,
+        self, budgets: Ints, priority: Floats, *, backward: bool = False, spread: float = 0.0
     ) -> SendPlan:
         """One schedule.
 
@@ -64,8 +59,8 @@ class ListScheduler:
         ahead = self._streams.depth if backward else self._streams.below
         rounds = np.zeros(steps, dtype=np.int64)
         active = np.zeros(0, dtype=np.int64)
-        entries: list[IntArray] = []
-        amounts: list[IntArray] = []
+        entries: list[Ints] = []
+        amounts: list[Ints] = []
         for now in range(steps):
             step = steps - 1 - now if backward else now
             if now < len(levels):
@@ -100,7 +95,7 @@ class ListScheduler:
             np.concatenate(amounts),
         )
 
-    def _ready(self, active: IntArray, done: IntArray, backward: bool) -> IntArray:
+    def _ready(self, active: Ints, done: Ints, backward: bool) -> Ints:
         """Number of chunks of each active entry that may go now."""
         if not backward:
             brought = np.where(self._inner[active], done[self._above[active]], self._count[active])
@@ -111,14 +106,8 @@ class ListScheduler:
         return np.asarray(followed[active] - done[active])
 
     def _fill(
-        self,
-        entry: IntArray,
-        ready: IntArray,
-        room: IntArray,
-        urgency: FloatArray,
-        spread: FloatArray,
-        done: IntArray,
-    ) -> IntArray:
+        self, entry: Ints, ready: Ints, room: Ints, urgency: Floats, spread: Floats, done: Ints
+    ) -> Ints:
         """Number of chunks of each entry that go, most urgent first, until the room is used up."""
         owner, wish = np.arange(len(entry)), ready
         link = self._streams.link[entry]

@@ -14,7 +14,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import Bools, Floats, Ints
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Counting, RelationTable, Topology
 from syncoll.model.counting import links_together
@@ -69,8 +69,8 @@ class TreePacking:
     def __init__(self, topology: Topology, trees: Iterable[StepTree]) -> None:
         self._nodes = topology.num_nodes
         self._trees = tuple(trees)
-        self._link: list[IntArray] = []
-        self._parent: list[IntArray] = []
+        self._link: list[Ints] = []
+        self._parent: list[Ints] = []
         self._entry = np.full((len(self._trees), self._nodes), -1, dtype=np.int32)
         self._topology = topology
         self._groups = (
@@ -178,9 +178,9 @@ class TreePacking:
             sum(part) < len(kind.chunks) for part, (kind, *_) in zip(shares, kinds, strict=True)
         ):
             self._deal_odd(kinds, shares)
-        link: list[IntArray] = []
-        parent: list[IntArray] = []
-        chunks: list[IntArray] = []
+        link: list[Ints] = []
+        parent: list[Ints] = []
+        chunks: list[Ints] = []
         tree: list[int] = []
         size = 0
         for (kind, trees, _), share in zip(kinds, shares, strict=True):
@@ -212,7 +212,7 @@ class TreePacking:
         used = [[self._pruned(i, kind.needed)[0] for i in trees] for kind, trees, _ in kinds]
         sets = LinkSets(self._topology, 1, self._numbered)
         load = np.zeros(sets.size + 1)
-        costs: list[list[tuple[IntArray, FloatArray]]] = []
+        costs: list[list[tuple[Ints, Floats]]] = []
         for each, share in zip(used, shares, strict=True):
             costs.append([])
             for links, count in zip(each, share, strict=True):
@@ -228,12 +228,12 @@ class TreePacking:
                 share[best] += 1
                 load[cost[best][0]] += cost[best][1]
 
-    def _pruned(self, tree: int, needed: IntArray) -> tuple[IntArray, IntArray]:
+    def _pruned(self, tree: int, needed: Ints) -> tuple[Ints, Ints]:
         """The links of a tree that lead to a node of `needed`, and their parents among these."""
         link, parent = self._link[tree], self._parent[tree]
         if len(needed) == len(link):
             return self._at_once(link, parent)
-        keep: BoolArray = np.zeros(len(link), dtype=bool)
+        keep: Bools = np.zeros(len(link), dtype=bool)
         now = self._entry[tree, needed]
         while len(now):
             keep[now] = True
@@ -244,7 +244,7 @@ class TreePacking:
         above = parent[keep]
         return self._at_once(link[keep], np.where(above >= 0, renumber[above], -1))
 
-    def _at_once(self, link: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:
+    def _at_once(self, link: Ints, parent: Ints) -> tuple[Ints, Ints]:
         """Merges links from one node on which copies count once into one entry."""
         if self._groups is None:
             return link, parent

@@ -17,7 +17,7 @@ numbers, so tolerances can cost a round but never the plan's validity.
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.deadline import Deadline
 from syncoll.linear.program import Entries, GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
@@ -80,7 +80,7 @@ class StepProgram:
         program.add_rows(*self._rows())
         return program
 
-    def _rows(self) -> tuple[FloatArray, FloatArray, Entries]:
+    def _rows(self) -> tuple[Floats, Floats, Entries]:
         """All rows but the one that bounds R: their bounds and entries."""
         streams, sets = self._streams, self._sets
         entry, step = self._entry, self._step
@@ -133,7 +133,7 @@ class StepProgram:
         sizes = np.bincount(row, minlength=len(high))
         return np.full(len(high), -np.inf), high, (sizes, column[order], value[order])
 
-    def _plan(self, solution: FloatArray, most: int) -> SendPlan | None:
+    def _plan(self, solution: Floats, most: int) -> SendPlan | None:
         """The plan of a solution, if it is integral and has at most `most` rounds."""
         done = np.rint(solution[: self._rounds_at]).astype(np.int64)
         if np.abs(solution[: self._rounds_at] - done).max(initial=0) > _TOLERANCE:

@@ -16,7 +16,7 @@ decrease with more steps.
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
@@ -28,9 +28,7 @@ _ENOUGH = 1 + 1e-3
 """A set that is overloaded by less needs no rows."""
 
 
-def needed_rounds(
-    sets: LinkSets, link: IntArray, kind: IntArray, count: IntArray, kinds: int
-) -> FloatArray:
+def needed_rounds(sets: LinkSets, link: Ints, kind: Ints, count: Ints, kinds: int) -> Floats:
     """``[L, kinds]``: the rounds that the sends of each kind need on each set; no row twice.
 
     Args:
@@ -54,7 +52,7 @@ class StepShares:
         above: ``[kinds]``, the kind whose sends come before, a lower number; -1 for none.
     """
 
-    def __init__(self, work: FloatArray, above: IntArray) -> None:
+    def __init__(self, work: Floats, above: Ints) -> None:
         self._work, self._above = work, above
         # The number of sends that must come before, and after.
         self._place, self._left = place, left = np.zeros((2, len(above)), dtype=np.int64)
@@ -74,7 +72,7 @@ class StepShares:
         """The rounds of the busiest set, a lower bound for every number of steps."""
         return float(self._work.sum(axis=1).max(initial=0.0))
 
-    def sums(self, steps: int, until: Deadline) -> FloatArray | None:
+    def sums(self, steps: int, until: Deadline) -> Floats | None:
         """``[kinds, S]``: the share of each kind's sends that is over after each step; None if the
         time is over."""
         place, left, size = self._place, self._left, len(self._place)
@@ -105,7 +103,7 @@ class StepShares:
         loads = self._work[:, column]
         chosen = np.zeros(len(self._work), dtype=bool)
         wanted = np.append(self._work.argmax(axis=0), self._work.sum(axis=1).argsort()[-_ADDED:])
-        found: FloatArray = np.zeros((size, steps))
+        found: Floats = np.zeros((size, steps))
         for _ in range(_ROUNDS_OF_ROWS):
             chosen[wanted] = True
             for row in np.unique(wanted).tolist():
@@ -124,14 +122,12 @@ class StepShares:
                 break
         return self._ordered(found)
 
-    def _limit(
-        self, program: GrowingProgram, load: FloatArray, number: IntArray, steps: int
-    ) -> None:
+    def _limit(self, program: GrowingProgram, load: Floats, number: Ints, steps: int) -> None:
         """A set's rows, one for each step."""
         rounds_at = int(number.max()) + 1
         sizes: list[int] = []
-        columns: list[IntArray] = []
-        values: list[FloatArray] = []
+        columns: list[Ints] = []
+        values: list[Floats] = []
         for t in range(steps):
             own = number[:, t][number[:, t] >= 0]
             own = own[load[own] > 0]
@@ -144,7 +140,7 @@ class StepShares:
             (sizes, np.concatenate(columns), np.concatenate(values)),
         )
 
-    def _ordered(self, parts: FloatArray) -> FloatArray:
+    def _ordered(self, parts: Floats) -> Floats:
         """The sums over the steps, without sends that precede their chunks due to tolerances."""
         sums = np.minimum(parts.cumsum(axis=1), 1.0)
         steps = parts.shape[1]
@@ -158,5 +154,5 @@ class StepShares:
         return np.asarray(np.maximum.accumulate(sums, axis=1))
 
 
-def _ones(like: IntArray) -> FloatArray:
+def _ones(like: Ints) -> Floats:
     return np.ones(len(like))

@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import RelationTable
 from syncoll.scheduling.link_sets import LinkSets
 
 
-def positions_of(numbers: IntArray, least: int = 0) -> list[IntArray]:
+def positions_of(numbers: Ints, least: int = 0) -> list[Ints]:
     """For each number from 0 to the largest, and to `least` - 1, the positions that have it."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.cumsum(np.bincount(numbers, minlength=least))[:-1])
@@ -32,9 +32,9 @@ class StreamClass:
         chunks: their numbers, ascending.
     """
 
-    starts: IntArray
-    needed: IntArray
-    chunks: IntArray
+    starts: Ints
+    needed: Ints
+    chunks: Ints
 
     @classmethod
     def of(cls, table: RelationTable) -> "list[StreamClass]":
@@ -72,20 +72,20 @@ class Streams:
         copies: numbers above the links' numbers, each with the links that are taken together.
     """
 
-    link: IntArray
-    parent: IntArray
-    stream: IntArray
-    chunks: tuple[IntArray, ...]
+    link: Ints
+    parent: Ints
+    stream: Ints
+    chunks: tuple[Ints, ...]
     tree: tuple[int, ...]
     copies: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
-    def count(self) -> IntArray:
+    def count(self) -> Ints:
         """``[E]``, number of chunks that take the entry."""
         return np.array([len(c) for c in self.chunks], dtype=np.int64)[self.stream]
 
     @cached_property
-    def depth(self) -> IntArray:
+    def depth(self) -> Ints:
         """``[E]``, number of sends before this one: its first possible step."""
         depth = (self.parent >= 0).astype(np.int64)
         above = self.parent.copy()
@@ -98,7 +98,7 @@ class Streams:
         return depth
 
     @cached_property
-    def below(self) -> IntArray:
+    def below(self) -> Ints:
         """``[E]``, number of sends that must follow this one."""
         below = np.zeros(len(self.parent), dtype=np.int64)
         for level in reversed(positions_of(self.depth)):  # from the deepest level up
@@ -117,7 +117,7 @@ class Streams:
         return int((self.count * self.width[self.link]).sum())
 
     @cached_property
-    def width(self) -> IntArray:
+    def width(self) -> Ints:
         """For each number of a link, or of copies, the number of links."""
         last = max(int(self.link.max(initial=-1)), *self.copies, 0)
         width = np.ones(last + 1, dtype=np.int64)
@@ -141,20 +141,14 @@ class SendPlan:
         amount: ``[K]``, above 0.
     """
 
-    rounds: IntArray
-    entry: IntArray
-    step: IntArray
-    amount: IntArray
+    rounds: Ints
+    entry: Ints
+    step: Ints
+    amount: Ints
 
     @classmethod
     def of(
-        cls,
-        streams: Streams,
-        sets: LinkSets,
-        steps: int,
-        entry: IntArray,
-        step: IntArray,
-        amount: IntArray,
+        cls, streams: Streams, sets: LinkSets, steps: int, entry: Ints, step: Ints, amount: Ints
     ) -> "SendPlan":
         """The plan of some sends, each step with the fewest rounds."""
         rounds = np.zeros(steps, dtype=np.int64)
@@ -167,7 +161,7 @@ class SendPlan:
         """R."""
         return int(self.rounds.sum())
 
-    def mean_steps(self, streams: Streams) -> FloatArray:
+    def mean_steps(self, streams: Streams) -> Floats:
         """For each entry the mean step of its chunks."""
         entries = len(streams.link)
         weighted = np.bincount(self.entry, self.step * self.amount, minlength=entries)

@@ -20,7 +20,7 @@ a few u, the one that leaves the loads nearest to the program's.
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
@@ -71,7 +71,7 @@ class Timetable:
         work = needed_rounds(sets, streams.link, self._column, streams.count, len(above))
         self.shares = StepShares(work, above)
 
-    def _columns(self) -> tuple[IntArray, IntArray]:
+    def _columns(self) -> tuple[Ints, Ints]:
         """For each entry its (kind, place); for each of these the one before it, or -1."""
         sets, width = self._sets, int(self._hops.max(initial=1))
         pace = sets.rounds_per_send[sets.of_link[self._streams.link]].max(axis=1)
@@ -103,18 +103,18 @@ class Timetable:
         entry, step = np.nonzero(sent)
         return SendPlan.of(self._streams, self._sets, steps, entry, step, sent[entry, step])
 
-    def _each_alone(self, sums: FloatArray, until: Deadline) -> FloatArray:
+    def _each_alone(self, sums: Floats, until: Deadline) -> Floats:
         """The sums if streams of one length may differ."""
         responses = _BestResponses(self._streams, self._sets, self._first, self._hops)
         sent = responses.improved(np.diff(sums, axis=1, prepend=0), until)
-        found: FloatArray = np.cumsum(sent, axis=1)
+        found: Floats = np.cumsum(sent, axis=1)
         for place in range(1, int(self._hops.max())):
             own = np.flatnonzero(self._place == place)
             found[own, 0] = 0
             found[own, 1:] = np.minimum(found[own, 1:], found[own - 1, :-1])
         return found
 
-    def _whole(self, done: FloatArray, until: Deadline) -> IntArray:
+    def _whole(self, done: Floats, until: Deadline) -> Ints:
         """``[E, S]``: whole numbers of chunks, given the sums up to each step."""
         streams, sets = self._streams, self._sets
         ideal = np.diff(done, axis=1, prepend=0)
@@ -127,7 +127,7 @@ class Timetable:
         order = chance.permutation(len(self._first))
         blocks = np.array_split(order, max(1, min(_BLOCKS, len(order) // _LEAST_BLOCK)))
         beyond = np.zeros_like(load)  # the excess of the sends decided so far
-        sent: IntArray = np.zeros(done.shape, dtype=np.int64)
+        sent: Ints = np.zeros(done.shape, dtype=np.int64)
         for sweep in range(_SWEEPS):
             if sweep and until.passed:
                 break
@@ -156,7 +156,7 @@ class Timetable:
 class _BestResponses:
     """Streams that are paths, each with its own times; their entries are consecutive."""
 
-    def __init__(self, streams: Streams, sets: LinkSets, first: IntArray, hops: IntArray) -> None:
+    def __init__(self, streams: Streams, sets: LinkSets, first: Ints, hops: Ints) -> None:
         self._hops, self._amount = hops, streams.count[first].astype(np.float64)
         place = np.arange(int(hops.max(initial=1)))
         self._entry = np.where(place < hops[:, None], first[:, None] + place, len(streams.link))
@@ -164,7 +164,7 @@ class _BestResponses:
         self._used = np.concatenate([sets.of_link[streams.link], none])
         self._sets, self._link, self._pace = sets, streams.link, sets.rounds_per_send
 
-    def improved(self, sent: FloatArray, until: Deadline) -> FloatArray:
+    def improved(self, sent: Floats, until: Deadline) -> Floats:
         """Sends ``[E, S]`` that need fewer rounds, if there are any."""
         sent, (entries, steps) = sent.copy(), sent.shape
         chance = np.random.default_rng(steps)
@@ -197,11 +197,11 @@ class _BestResponses:
             load += part * change
         return sent
 
-    def _loaded(self, entry: IntArray, sent: FloatArray) -> FloatArray:
+    def _loaded(self, entry: Ints, sent: Floats) -> Floats:
         """``[sets + 1, S]``: the rounds that sends ``[entries, S]`` need."""
         return np.asarray(self._sets.loads(self._link[entry], sent) * self._pace[:, None])
 
-    def _cheapest(self, price: FloatArray, own: IntArray) -> tuple[IntArray, IntArray]:
+    def _cheapest(self, price: Floats, own: Ints) -> tuple[Ints, Ints]:
         """For some streams their entries, in order, and the step that each takes."""
         entry, hops = self._entry[own], self._hops[own]
         count, height = entry.shape

@@ -20,7 +20,7 @@ from math import isqrt
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import Streams
 
@@ -43,7 +43,7 @@ class Windows:
         side = -(-height // every)
         cells = side * side
         cell = streams.depth // every * side + streams.below // every
-        self._need: IntArray = np.zeros((side, side), dtype=np.int64)
+        self._need: Ints = np.zeros((side, side), dtype=np.int64)
         place = np.full(sets.size + 1, -1, dtype=np.int64)
         place[used] = np.arange(len(used))
         of_entry = place[sets.of_link[streams.link]]
@@ -73,15 +73,15 @@ class Windows:
             least = max(least, needed + (height - 1) * -(-needed // (steps - height + 1)))
         return least
 
-    def earliest(self, steps: int) -> IntArray:
+    def earliest(self, steps: int) -> Ints:
         """``[S + 1]``: the least sums p(t), when work is done as late as possible."""
         return self._least(self._need, steps)
 
-    def latest(self, steps: int, rounds: int) -> IntArray:
+    def latest(self, steps: int, rounds: int) -> Ints:
         """``[S + 1]``: the largest sums p(t) with p(S) = R, from the reversed problem."""
         return rounds - self._least(self._need.T, steps)[::-1]
 
-    def _least(self, need: IntArray, steps: int) -> IntArray:
+    def _least(self, need: Ints, steps: int) -> Ints:
         sums = np.arange(steps + 1, dtype=np.int64)
         every, side = self._every, len(need)
         for t in range(1, steps + 1):

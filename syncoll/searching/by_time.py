@@ -30,7 +30,7 @@ from syncoll.simulating.runtime_files import runtime as runtime_of
 from syncoll.simulating.urgency import points_by_urgency
 from syncoll.trust import require_valid
 
-_MOST_SENDS = _MOST_ORDERED = 1 << 14
+_MOST_SENDS = 1 << 14
 """Most sends of an algorithm that is cut, and of one whose sends are ordered; limit work."""
 
 _NEAR = 2.5
@@ -261,9 +261,9 @@ class _Race:
                 break
             self._ordered.add((one, number))
             parts = -chunks // one.chunks
-            while parts > 1 and one.algorithm.num_sends * parts > _MOST_ORDERED:
+            while parts > 1 and one.algorithm.num_sends * parts > _MOST_SENDS:
                 parts //= 2
-            while one.algorithm.num_sends * parts <= _MOST_ORDERED:
+            while one.algorithm.num_sends * parts <= _MOST_SENDS:
                 if parts > 1 and size < one.chunks * parts * _LEAST_BYTES:
                     break
                 self._until.check()

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.formula import Verdict
@@ -51,7 +51,7 @@ class Window:
 
     first: int
     last: int
-    chunks: IntArray
+    chunks: Ints
     instance: Instance | None
 
     @classmethod

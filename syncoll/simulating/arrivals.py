@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.model import ranges
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
@@ -40,7 +40,7 @@ def by_arrival(work: Workload, semantics: Semantics) -> Workload:
     )
 
 
-def _ready(work: Workload, semantics: Semantics) -> FloatArray:
+def _ready(work: Workload, semantics: Semantics) -> Floats:
     """``[M]``: seconds at which the data of each send is there, if bytes took no time."""
     latencies = np.array([float(one) for one in work.network.link_latencies])
     takes = latencies[work.links] + float(semantics.summing) * work.adds

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.model import ranges
 from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.semantics import Injection, Semantics, Switching
@@ -59,7 +59,7 @@ class _Run:
     @staticmethod
     def _table(
         sizes: Sequence[Fraction], shares: Sequence[Fraction], of: Callable[[Fraction], Fraction]
-    ) -> FloatArray:
+    ) -> Floats:
         return np.array([[float(of(size * share)) for share in shares] for size in sizes])
 
     def run(self) -> Movements:
@@ -72,7 +72,7 @@ class _Run:
         passages = Passages.of(self.passages) if self.in_detail else None
         return Movements(self.left, self.arrived, passages)
 
-    def _batches(self, low: int, high: int) -> Iterator[IntArray]:
+    def _batches(self, low: int, high: int) -> Iterator[Ints]:
         """The sends of a step; with a depth, at most that many of each connection at once."""
         sends = np.arange(low, high)
         if self.semantics.depth is None:
@@ -83,7 +83,7 @@ class _Run:
         for one in np.unique(number).tolist():
             yield sends[number == one]
 
-    def _ready(self, batch: IntArray) -> FloatArray:
+    def _ready(self, batch: Ints) -> Floats:
         """``[sizes, n]``: when the data of each send has arrived and the sender may send."""
         work, source = self.work, self.work.sends[batch, 1]
         ready = self.turn[:, source].copy()
@@ -103,7 +103,7 @@ class _Run:
             ready[:, later] = np.maximum(ready[:, later], self.arrived[:, gone])
         return ready
 
-    def _go(self, batch: IntArray) -> None:
+    def _go(self, batch: Ints) -> None:
         """Sends independent sends along their strands, hop by hop."""
         network, links = self.network, self.work.links[batch]
         ready = self._ready(batch)
@@ -183,7 +183,7 @@ class _Run:
         self.turn = np.where(sending, np.maximum(self.turn, done), stalled)
 
 
-def _latest(times: FloatArray, place: IntArray, count: int) -> FloatArray:
+def _latest(times: Floats, place: Ints, count: int) -> Floats:
     """``[sizes, count]``: the latest time at each place."""
     found = np.full((len(times), count), -np.inf)
     np.maximum.at(found.T, place, times.T)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import UsageError
 from syncoll.model.width_clusters import connected_by, shared_memory_boxes
 from syncoll.simulating.network import PhysicalNetwork, physical_network
@@ -48,7 +48,7 @@ def _stated(network: PhysicalNetwork) -> Sequence[Fraction]:
     return ()
 
 
-def _clusters(network: PhysicalNetwork, costs: Sequence[Fraction]) -> IntArray:
+def _clusters(network: PhysicalNetwork, costs: Sequence[Fraction]) -> Ints:
     """``[P]``: the cluster of each node."""
     together = np.zeros(network.topology.num_nodes, dtype=np.int64)
     if not (limit := _SLOWER * min(costs, default=Fraction(0))):

@@ -20,7 +20,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
@@ -256,7 +256,7 @@ def _needs(work: Workload) -> list[list[int]]:
     return [flat[a:b] for a, b in pairwise(work.first_need.tolist())]
 
 
-def _with_steps(stored: StoredAlgorithm, sends: IntArray) -> StoredAlgorithm | None:
+def _with_steps(stored: StoredAlgorithm, sends: Ints) -> StoredAlgorithm | None:
     """The algorithm with its sends, in the order of `in_turn`, in other steps; None if it would be
     wrong."""
     carried = stored.algorithm.contributions
@@ -266,7 +266,7 @@ def _with_steps(stored: StoredAlgorithm, sends: IntArray) -> StoredAlgorithm | N
 
 
 def with_sends(
-    instance: Instance, sends: IntArray, carried: BoolArray | None, where: str
+    instance: Instance, sends: Ints, carried: Bools | None, where: str
 ) -> StoredAlgorithm | None:
     """The algorithm of some sends with the fewest rounds; None if it would be wrong."""
     steps = int(sends[:, 3].max()) + 1
@@ -281,11 +281,11 @@ def with_sends(
 
 def stepped(
     network: PhysicalNetwork,
-    sends: IntArray,
-    links: IntArray,
+    sends: Ints,
+    links: Ints,
     needs: Sequence[Sequence[int]],
     order: Sequence[int],
-) -> IntArray:
+) -> Ints:
     """Steps in which lanes take sends in an order, as few as that allows.
 
     Args:

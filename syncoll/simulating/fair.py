@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.errors import UsageError
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.lanes import Movements, Passages
@@ -51,7 +51,7 @@ def fair(
     )
 
 
-def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
+def max_min_rates(lanes: Ints, capacities: Floats) -> Floats:
     """The rate of each flow, given the lanes ``[F, H]`` of each, padded with the number of lanes,
     and the capacities of all lanes, with an infinite one at the end."""
     rates = np.zeros(len(lanes))
@@ -221,7 +221,7 @@ class _Run:
         return Passages.of([(send, lane, _beside(lane, start, end), start, end, size)])
 
 
-def _beside(lane: IntArray, start: FloatArray, end: FloatArray) -> IntArray:
+def _beside(lane: Ints, start: Floats, end: Floats) -> Ints:
     """For each passage the first place that is free from start to end on its lane."""
     found = np.zeros(len(lane), dtype=np.int64)
     free: dict[int, list[float]] = {}

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.bounding import bound_at_once
 from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
@@ -248,7 +248,7 @@ def timed_network(
     return TimedNetwork(nodes, nodes + len(place), tuple(sorted(passages)), rates)
 
 
-def _farthest(instance: Instance, latencies: FloatArray) -> float:
+def _farthest(instance: Instance, latencies: Floats) -> float:
     """The longest latency from data to a node that needs it, each by the fastest way."""
     classes = instance.chunk_classes
     if len(classes) > _MOST_CLASSES:
@@ -265,7 +265,7 @@ def _farthest(instance: Instance, latencies: FloatArray) -> float:
     return found
 
 
-def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
+def _ways(instance: Instance, latencies: Floats) -> Floats:
     """``[source, destination]``: seconds by the fastest way; infinite without a way."""
     topology = instance.topology
     if latencies.min() == latencies.max():
@@ -277,7 +277,7 @@ def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
     return np.array(graph.distances(weights=latencies.tolist()))
 
 
-def _busy(network: PhysicalNetwork) -> FloatArray:
+def _busy(network: PhysicalNetwork) -> Floats:
     """``[bounds]``: the rounds for which a lane of each bound is busy with the sends of a round.
 
     It is 1 if the bound is a lane, or one lane carries all of its sends at its rate; more if the
@@ -302,7 +302,7 @@ def _busy(network: PhysicalNetwork) -> FloatArray:
     return np.array(found)
 
 
-def _narrowed(network: PhysicalNetwork, busy: FloatArray) -> Topology:
+def _narrowed(network: PhysicalNetwork, busy: Floats) -> Topology:
     """The topology with bounds as wide as their lanes, rounded up."""
     bounds = network.topology.bounds
     widths = [
@@ -315,7 +315,7 @@ def _narrowed(network: PhysicalNetwork, busy: FloatArray) -> Topology:
     return replace(network.topology, bounds=narrowed, fabric=None)
 
 
-def _shares(network: PhysicalNetwork) -> tuple[IntArray, IntArray, FloatArray]:
+def _shares(network: PhysicalNetwork) -> tuple[Ints, Ints, Floats]:
     """Each lane of each link once, with the share of a send's bytes that passes it."""
     whole: dict[tuple[int, int], Fraction] = {}
     for link, strands in enumerate(network.routes):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.simulating.network import PhysicalNetwork
 
 _AT_ONCE = 2.0**40
@@ -32,12 +32,12 @@ class Passages:
         size: ``[H]``: bytes, headers included.
     """
 
-    send: IntArray
-    lane: IntArray
-    cable: IntArray
-    start: FloatArray
-    end: FloatArray
-    size: FloatArray
+    send: Ints
+    lane: Ints
+    cable: Ints
+    start: Floats
+    end: Floats
+    size: Floats
 
     def __len__(self) -> int:
         return len(self.send)
@@ -59,8 +59,8 @@ class Movements:
     """``[sizes, M]``: seconds at which the first byte of each send left its source, and at which
     the receiver has all of it, reduced if need be; passages if requested."""
 
-    left: FloatArray
-    arrived: FloatArray
+    left: Floats
+    arrived: Floats
     passages: Passages | None = None
 
 
@@ -68,7 +68,7 @@ class LaneState:
     """The lanes of a network, for several sizes at once; `lane_of` ``[lanes]`` is the
     representative of each lane."""
 
-    def __init__(self, network: PhysicalNetwork, sizes: int, lane_of: IntArray) -> None:
+    def __init__(self, network: PhysicalNetwork, sizes: int, lane_of: Ints) -> None:
         self._cables, self._lane_of = network.cables, lane_of
         self._first_slot = np.append(0, np.cumsum(network.cables))[:-1]
         self._dealt = np.zeros(len(network.lanes), dtype=np.int64)
@@ -76,19 +76,13 @@ class LaneState:
         self._free = np.zeros((int(network.cables.sum()), sizes))
 
     @property
-    def free(self) -> FloatArray:
+    def free(self) -> Floats:
         """``[sizes, cables of all lanes]``: seconds until which each is busy; writable."""
         return self._free.T
 
     def take(
-        self,
-        lanes: IntArray,
-        head: FloatArray,
-        enough: FloatArray,
-        takes: FloatArray,
-        *,
-        ordered: bool,
-    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        self, lanes: Ints, head: Floats, enough: Floats, takes: Floats, *, ordered: bool
+    ) -> tuple[Floats, Floats, Ints]:
         """Lanes take their passages one after the other.
 
         Args:
@@ -128,7 +122,7 @@ class LaneState:
         cables[order[:, 0]] = cables_used
         return began, ended, cables
 
-    def _turns(self, lanes: IntArray) -> tuple[IntArray, IntArray, IntArray, list[int]]:
+    def _turns(self, lanes: Ints) -> tuple[Ints, Ints, Ints, list[int]]:
         """Assigns passages to cables in turn; `lanes` are in order.
 
         Returns:

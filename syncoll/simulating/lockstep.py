@@ -16,7 +16,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
@@ -56,7 +56,7 @@ def step_seconds(
     ]
 
 
-def _most(work: Workload, keys: IntArray, chosen: BoolArray) -> list[int]:
+def _most(work: Workload, keys: Ints, chosen: Bools) -> list[int]:
     """For each step the most chosen sends with one key."""
     pairs = np.column_stack([work.sends[chosen, 3], keys[chosen]])
     found, counts = np.unique(pairs, axis=0, return_counts=True)

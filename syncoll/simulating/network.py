@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from syncoll import values
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import Floats, Ints
 from syncoll.errors import UsageError
 from syncoll.model import Counting, Topology, ranges
 from syncoll.planning import unit_bandwidth
@@ -86,12 +86,12 @@ class PhysicalNetwork:
     extra: tuple[Fraction, ...] = ()
 
     @cached_property
-    def first_strand(self) -> IntArray:
+    def first_strand(self) -> Ints:
         """``[L + 1]``: the first strand of each link."""
         return np.cumsum([0, *(len(strands) for strands in self.routes)], dtype=np.int64)
 
     @cached_property
-    def strand_lanes(self) -> IntArray:
+    def strand_lanes(self) -> Ints:
         """``[strands, hops]``: the lanes of each, padded with -1."""
         strands = [strand.lanes for strands in self.routes for strand in strands]
         found = np.full((len(strands), max(map(len, strands), default=1)), -1, dtype=np.int64)
@@ -105,30 +105,30 @@ class PhysicalNetwork:
         return tuple(dict.fromkeys(x.share for strands in self.routes for x in strands))
 
     @cached_property
-    def strand_share(self) -> IntArray:
+    def strand_share(self) -> Ints:
         """``[strands]``: the index of each strand's share."""
         number = {share: i for i, share in enumerate(self.shares)}
         found = [number[strand.share] for strands in self.routes for strand in strands]
         return np.array(found, dtype=np.int64)
 
-    def strands_of(self, links: IntArray) -> tuple[IntArray, IntArray]:
+    def strands_of(self, links: Ints) -> tuple[Ints, Ints]:
         """The strands of sends over some links, send by send: the position of each one's send, and
         its number."""
         counts = np.diff(self.first_strand)[links]
         return np.repeat(np.arange(len(links)), counts), ranges(self.first_strand[links], counts)
 
     @cached_property
-    def latencies(self) -> FloatArray:
+    def latencies(self) -> Floats:
         """``[lanes]``: seconds."""
         return np.array([float(lane.latency) for lane in self.lanes])
 
     @cached_property
-    def cable_bandwidths(self) -> FloatArray:
+    def cable_bandwidths(self) -> Floats:
         """``[lanes]``: bytes per second of one cable."""
         return np.array([float(lane.cable_bandwidth) for lane in self.lanes])
 
     @cached_property
-    def cables(self) -> IntArray:
+    def cables(self) -> Ints:
         """``[lanes]``: number of cables."""
         return np.array([lane.cables for lane in self.lanes], dtype=np.int64)
 

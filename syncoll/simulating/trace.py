@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
 from syncoll.planning import message_of
@@ -146,7 +146,7 @@ class _Writer:
                 event.debug_annotations.add(name=key, double_value=value)
             self._event(track, _END, end)
 
-    def _count(self, track: int, edges: FloatArray, values: FloatArray) -> None:
+    def _count(self, track: int, edges: Floats, values: Floats) -> None:
         """Writes a counter with a value for each window between two edges."""
         last = None
         for at, value in zip(edges.tolist(), [*values.tolist(), 0.0], strict=True):
@@ -155,9 +155,7 @@ class _Writer:
                 last = value
 
 
-def _overlap(
-    start: FloatArray, end: FloatArray, edges: FloatArray, weight: FloatArray | float = 1.0
-) -> FloatArray:
+def _overlap(start: Floats, end: Floats, edges: Floats, weight: Floats | float = 1.0) -> Floats:
     """The weighted time of all spans in each window."""
     before = np.zeros(len(edges))
     for low, high, each in zip(start, end, np.broadcast_to(weight, start.shape), strict=True):

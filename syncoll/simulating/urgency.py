@@ -15,7 +15,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError
@@ -78,7 +78,7 @@ def by_urgency(
     return None if best is first else best
 
 
-def _alike(instance: Instance) -> list[IntArray]:
+def _alike(instance: Instance) -> list[Ints]:
     """Groups of chunks that start and end at the same nodes."""
     places = np.concatenate([instance.pre, instance.post], axis=1)
     _, kind = np.unique(np.packbits(places, axis=1), axis=0, return_inverse=True)
@@ -88,7 +88,7 @@ def _alike(instance: Instance) -> list[IntArray]:
 
 
 def _renumbered(
-    algorithm: Algorithm, groups: Sequence[IntArray], last: npt.NDArray[np.float64]
+    algorithm: Algorithm, groups: Sequence[Ints], last: npt.NDArray[np.float64]
 ) -> Algorithm:
     """The chunks of each group in the order of their last arrival, the latest first."""
     new = np.arange(len(last))

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.components import least_of_orbits
 from syncoll.model.counting import CountedSends
@@ -52,21 +52,19 @@ class Workload:
     """
 
     network: PhysicalNetwork
-    sends: IntArray
-    links: IntArray
-    connections: IntArray
-    first_step: IntArray
-    first_need: IntArray
-    needs: IntArray
-    adds: BoolArray
-    lane_of: IntArray
+    sends: Ints
+    links: Ints
+    connections: Ints
+    first_step: Ints
+    first_need: Ints
+    needs: Ints
+    adds: Bools
+    lane_of: Ints
     copies: int
-    together: IntArray | None
-    begins: BoolArray
+    together: Ints | None
+    begins: Bools
 
-    def passing(
-        self, sends: IntArray, lanes: IntArray, kinds: IntArray
-    ) -> tuple[IntArray, IntArray] | None:
+    def passing(self, sends: Ints, lanes: Ints, kinds: Ints) -> tuple[Ints, Ints] | None:
         """Groups passages over lanes that count as one: a value that is copied later, or a sum.
 
         Args:
@@ -92,11 +90,11 @@ class Workload:
         return len(self.sends)
 
     @cached_property
-    def _lane_kind(self) -> IntArray:
+    def _lane_kind(self) -> Ints:
         return np.array([_KINDS.index(lane.counts) for lane in self.network.lanes])
 
     @cached_property
-    def concurrent(self) -> IntArray:
+    def concurrent(self) -> Ints:
         """``[M]``: number of cables that the sends of a node take first in one step."""
         owner, strand = self.network.strands_of(self.links)
         taken = np.column_stack([self.sends[owner, 3], self.sends[owner, 1]])
@@ -109,22 +107,22 @@ class Workload:
         return found
 
     @cached_property
-    def by_connection(self) -> IntArray:
+    def by_connection(self) -> Ints:
         """``[M]``: all sends, sorted by connection."""
         return np.argsort(self.connections, kind="stable")
 
     @cached_property
-    def place_on_connection(self) -> IntArray:
+    def place_on_connection(self) -> Ints:
         """``[M]``: the position of each send in `by_connection`."""
         return np.argsort(self.by_connection)
 
     @cached_property
-    def rank_on_connection(self) -> IntArray:
+    def rank_on_connection(self) -> Ints:
         """``[M]``: number of earlier sends on the same connection."""
         return ranks_among(self.connections)
 
 
-def ranks_among(keys: IntArray) -> IntArray:
+def ranks_among(keys: Ints) -> Ints:
     """For each key the number of equal keys before it."""
     order = np.argsort(keys, kind="stable")
     ranks = np.empty(len(keys), dtype=np.int64)
@@ -179,7 +177,7 @@ def workload_of(
     return Workload(network, sends, links, connections, *steps, *needed, together, begins)
 
 
-def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:
+def _first_arrivals(instance: Instance, sends: Ints) -> tuple[Ints, Ints]:
     """For each send the first one that brought its chunk to its source, if any."""
     nodes = instance.topology.num_nodes
     chunks, compact = np.unique(sends[:, 0], return_inverse=True)
@@ -192,7 +190,7 @@ def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntA
     return np.concatenate([[0], np.cumsum(has)]), need[has]
 
 
-def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, IntArray]:
+def _parts(sends: Ints, carried: Bools, nodes: int) -> tuple[Ints, Ints]:
     """For each send the earlier sends to its source whose contributions it carries."""
     places = np.unique(sends[:, 0], return_inverse=True)[1] * nodes
     when = sends[:, 3]
@@ -215,7 +213,7 @@ def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, I
 
 def _standing(
     algorithm: OrbitAlgorithm, network: PhysicalNetwork
-) -> tuple[Algorithm, IntArray, int] | None:
+) -> tuple[Algorithm, Ints, int] | None:
     """Representative sends, the representative of each lane, and the number of images.  Carriers
     that fix all nodes, as between waves of a pipeline, are expanded; no other carrier may fix a
     lane.  None if one does, or lanes are not alike."""
@@ -245,8 +243,8 @@ def _standing(
 
 
 def _lane_classes(
-    generators: IntArray, maps: npt.NDArray[np.int32], network: PhysicalNetwork
-) -> IntArray | None:
+    generators: Ints, maps: npt.NDArray[np.int32], network: PhysicalNetwork
+) -> Ints | None:
     """For each lane the least of its images; None if images are not alike, or not distinct.  Each
     link must be a lane of its own, so that permutations of the nodes act on lanes."""
     if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
@@ -264,9 +262,9 @@ def _lane_classes(
             return None
     classes = least_of_orbits(len(source), images)
 
-    def to(lane: int) -> IntArray:
+    def to(lane: int) -> Ints:
         """The image of a lane by each permutation."""
-        found: IntArray = number[
+        found: Ints = number[
             maps[:, source[lane]].astype(np.int64) * nodes + maps[:, destination[lane]]
         ]
         return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.clock import took
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
@@ -46,9 +46,7 @@ def without_useless_sends(
     return _only(algorithm, kept, algorithm.sends[kept])
 
 
-def _kept(
-    instance: Instance, algorithm: Algorithm, chunks: IntArray, most: int
-) -> tuple[IntArray, int]:
+def _kept(instance: Instance, algorithm: Algorithm, chunks: Ints, most: int) -> tuple[Ints, int]:
     """The positions of the remaining sends of some chunks, and how many more may be replayed."""
     part = replace(instance, pre=instance.pre[chunks], post=instance.post[chunks])
     places = np.flatnonzero(np.isin(algorithm.sends[:, 0], chunks))
@@ -65,6 +63,6 @@ def _kept(
     return places[kept], max(0, most)
 
 
-def _only(algorithm: Algorithm, places: IntArray, sends: IntArray) -> Algorithm:
+def _only(algorithm: Algorithm, places: Ints, sends: Ints) -> Algorithm:
     assert algorithm.contributions is not None
     return Algorithm(algorithm.rounds_per_step, sends, algorithm.contributions[places])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import SpecError
 from syncoll.model.node_sets import by_first
 from syncoll.spec import syntax
@@ -37,9 +37,7 @@ _WORK_PER_PART = 200 * WORK_PER_SCALAR
 """The cost of going through one relation of a definition."""
 
 
-def alike(
-    evaluator: "Evaluator", relation: Relation, total: int, span: Span
-) -> tuple[IntArray, IntArray]:
+def alike(evaluator: "Evaluator", relation: Relation, total: int, span: Span) -> tuple[Ints, Ints]:
     """The first chunk of each class that a relation treats alike, and ``[G]`` the classes."""
     every = np.arange(total, dtype=np.int64)
     kind = np.zeros(total, dtype=np.int64)
@@ -56,8 +54,8 @@ def alike(
 
 
 def _of_relation(
-    evaluator: "Evaluator", relation: Relation, chunk: IntArray, span: Span
-) -> Iterator[IntArray]:
+    evaluator: "Evaluator", relation: Relation, chunk: Ints, span: Span
+) -> Iterator[Ints]:
     """The keys of a relation for some chunks and every node."""
     # A relation that is named twice is visited twice, and so may be one inside another.
     evaluator.spend(_WORK_PER_PART, span)
@@ -78,7 +76,7 @@ def _of_relation(
 
 def _of(
     evaluator: "Evaluator", expr: Node, scope: NameScope, chunk: str, unknown: frozenset[str]
-) -> Iterator[IntArray]:
+) -> Iterator[Ints]:
     """The keys of an expression in which `unknown` names have a value for each cell only."""
     names = _names(expr)
     if chunk not in names:
@@ -107,7 +105,7 @@ def _of(
         yield from _of(evaluator, child, scope, chunk, unknown | names_bound(expr))
 
 
-def _columns(value: object) -> Iterator[IntArray]:
+def _columns(value: object) -> Iterator[Ints]:
     """The columns in a value."""
     if isinstance(value, PairValue):
         value = value.first, value.second

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import SpecError, SpecLimitError
 from syncoll.model import Collective, RelationTable
 from syncoll.model.cutting import Cutting
@@ -71,7 +71,7 @@ class _Sized:
     """The tables of a definition with sizes, one for each P; size w makes w * C chunks."""
 
     spec: "_CollectiveSpec"
-    _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
+    _known: dict[int, tuple[RelationTable, Ints]] = field(init=False, default_factory=dict)
     _last: dict[tuple[int, int], RelationTable] = field(init=False, default_factory=dict)
 
     def admits(self, nodes: int, chunks: int) -> bool:
@@ -93,7 +93,7 @@ class _Sized:
         self._last[nodes, chunks] = table.repeated(sizes * chunks)
         return self._last[nodes, chunks]
 
-    def _described(self, nodes: int) -> tuple[RelationTable, IntArray]:
+    def _described(self, nodes: int) -> tuple[RelationTable, Ints]:
         if nodes not in self._known:
             self._known[nodes] = self.spec.sized(nodes)
         return self._known[nodes]
@@ -124,7 +124,7 @@ class _CollectiveSpec:
             assert scopes is not None
             return self._table(evaluator, scopes)
 
-    def sized(self, nodes: int) -> tuple[RelationTable, IntArray]:
+    def sized(self, nodes: int) -> tuple[RelationTable, Ints]:
         """The chunks that a definition with sizes describes, and ``[G]`` their sizes."""
         assert self.definition.sizes is not None
         expr = self.definition.sizes.value

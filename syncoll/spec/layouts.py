@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.errors import UsageError
 from syncoll.model import ranges
 from syncoll.spec.limits import MAX_CHUNKS, MAX_NODES, MAX_NUMBER
@@ -216,10 +216,10 @@ def layout_cells(source: Any, target: Any, nodes: int, span: Span) -> tuple[Any,
     return tuple(sizes.tolist()), *relations, parts > 1, common
 
 
-def _table(value: Any, nodes: int, span: Span) -> IntArray:
+def _table(value: Any, nodes: int, span: Span) -> Ints:
     """``[ranks, 2 + 2 D]``: the rows of a layout."""
     alike = all(is_list(row) for row in value) and len({len(row) for row in value}) == 1
-    found: IntArray = np.array(value if alike else [], dtype=np.int64)
+    found: Ints = np.array(value if alike else [], dtype=np.int64)
     if found.ndim != 2 or found.shape[1] < 4 or found.shape[1] % 2:
         raise span.error(f"{written(value)[:60]} is no layout", "a JSON file, see the language")
     for rank in found[found[:, 0] >= nodes, 0][:1].tolist():
@@ -228,9 +228,9 @@ def _table(value: Any, nodes: int, span: Span) -> IntArray:
     return found
 
 
-def _held(rows: IntArray, cuts: list[IntArray], nodes: int) -> BoolArray:
+def _held(rows: Ints, cuts: list[Ints], nodes: int) -> Bools:
     """``[cells, P]``: whether each rank has each cell."""
-    held: BoolArray = np.zeros([*(len(cut) - 1 for cut in cuts), nodes], dtype=bool)
+    held: Bools = np.zeros([*(len(cut) - 1 for cut in cuts), nodes], dtype=bool)
     for rank, _, *ends in rows.tolist():
         box = [
             slice(*np.searchsorted(cut, ends[2 * i : 2 * i + 2]).tolist())

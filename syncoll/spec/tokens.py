@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.spec.source import Span
 from syncoll.spec.values import ListedRelation, is_list, written
 
@@ -35,7 +35,7 @@ def token_places(
     return ListedRelation(tokens, rows[:, 0]), ListedRelation(*np.divmod(ends, nodes))
 
 
-def _ranks(placement: Any, experts: int, nodes: int, span: Span) -> IntArray:
+def _ranks(placement: Any, experts: int, nodes: int, span: Span) -> Ints:
     """``[experts]``: the rank of each."""
     if not len(placement):
         if experts < 1 or experts % nodes:
@@ -58,7 +58,7 @@ def _ranks(placement: Any, experts: int, nodes: int, span: Span) -> IntArray:
     return found
 
 
-def _table(value: Any, name: str, span: Span) -> IntArray:
+def _table(value: Any, name: str, span: Span) -> Ints:
     """Equally long rows of whole numbers."""
     whole = is_list(value) and len(value) and all(is_list(row) for row in value)
     if whole and len({len(row) for row in value}) == 1 and len(value[0]):
@@ -68,7 +68,7 @@ def _table(value: Any, name: str, span: Span) -> IntArray:
     raise span.error(f"`{name}` is no matrix", "a CSV file, or equally long rows of whole numbers")
 
 
-def _within(cells: IntArray, size: int, noun: str, rows: Any, span: Span) -> None:
+def _within(cells: Ints, size: int, noun: str, rows: Any, span: Span) -> None:
     """Raises SpecError for a number that is out of range."""
     for row, column in np.argwhere((cells < 0) | (cells >= size))[:1].tolist():
         raise span.error(

@@ -14,7 +14,7 @@ from math import gcd
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.model import BandwidthBound, Instance, Link, Topology
 
@@ -57,11 +57,7 @@ def bound_key(
 
 
 def _key(
-    details: Mapping[str, object],
-    topology: Topology,
-    pre: BoolArray,
-    post: BoolArray,
-    counts: IntArray,
+    details: Mapping[str, object], topology: Topology, pre: Bools, post: Bools, counts: Ints
 ) -> bytes:
     head = json.dumps({"form": _FORM, **details}, sort_keys=True).encode()
     line = _topology_line(topology.num_nodes, topology.links, topology.bounds)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray, KeyArray
+from syncoll.arrays import Ints, KeyArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula.formula import Labels
 from syncoll.model import Instance, RelationTable
@@ -28,7 +28,7 @@ class Action:
     """
 
     group: FreeGroup
-    chunks: IntArray
+    chunks: Ints
 
     @classmethod
     def of(cls, instance: Instance, until: Deadline = NEVER) -> "Action":
@@ -82,7 +82,7 @@ class Action:
                 images_of[staying] = staying[product]
         return cls(group, chunks)
 
-    def keeps(self, sends: IntArray) -> bool:
+    def keeps(self, sends: Ints) -> bool:
         """Whether the group maps sends ``[K, 4]`` (chunk, source, target, step) to themselves."""
         own = np.unique(sends, axis=0)
         for nodes, chunks in zip(self.group.generators, self.chunks, strict=True):
@@ -92,7 +92,7 @@ class Action:
                 return False
         return True
 
-    def orbits(self, labels: Labels) -> tuple[IntArray, IntArray]:
+    def orbits(self, labels: Labels) -> tuple[Ints, Ints]:
         """For each Boolean and each integer the number of its orbit, counted from 0.
 
         A variable without an image stays alone.
@@ -104,7 +104,7 @@ class Action:
             self._orbits(labels.columns, labels.integers),
         )
 
-    def _orbits(self, columns: str, rows: IntArray) -> IntArray:
+    def _orbits(self, columns: str, rows: Ints) -> Ints:
         most = int(rows.max(initial=0)) + 2
         most = max(most, self.group.num_nodes + 1, self.chunks.shape[1] + 1)
         random = np.random.default_rng(20220103)
@@ -128,7 +128,7 @@ class Action:
         return numbered_orbits(len(rows), maps)
 
 
-def _hashes(rows: IntArray, keys: KeyArray) -> KeyArray:
+def _hashes(rows: Ints, keys: KeyArray) -> KeyArray:
     """A key of each row; entries are at least -1."""
     found = np.zeros(len(rows), dtype=np.uint64)
     for column, key in zip(rows.T, keys, strict=True):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Fabric, RelationTable
 from syncoll.model.components import least_of_orbits
@@ -31,7 +31,7 @@ _MOST_EDGES = 1_000_000
 """Most edges of a graph for igraph."""
 
 
-def digit_shifts(structure: Structure) -> Iterator[IntArray]:
+def digit_shifts(structure: Structure) -> Iterator[Ints]:
     """Automorphisms that shift one digit of the nodes' numbers in some mixed radix system."""
     nodes = structure.num_nodes
     divisors = [d for d in range(1, nodes + 1) if nodes % d == 0]
@@ -55,8 +55,8 @@ class ColouredGraph:
         colours: ``[V]``.
     """
 
-    edges: IntArray
-    colours: IntArray
+    edges: Ints
+    colours: Ints
 
     @property
     def order(self) -> int:
@@ -73,7 +73,7 @@ class ColouredGraph:
         return found
 
     @cached_property
-    def canonical_numbers(self) -> IntArray:
+    def canonical_numbers(self) -> Ints:
         """``[V]``: canonical numbers of its vertices, independent of the present ones."""
         graph = self._graph()
         graph.vs["number"] = range(len(self.colours))
@@ -101,7 +101,7 @@ def automorphism_graph(structure: Structure) -> ColouredGraph | None:
     return ColouredGraph(edges, colours) if len(edges) <= _MOST_EDGES else None
 
 
-def automorphism_generators(structure: Structure) -> list[IntArray]:
+def automorphism_generators(structure: Structure) -> list[Ints]:
     """Generators of the graph's automorphisms; empty if it is too large."""
     return _moving(automorphism_graph(structure), structure.num_nodes)
 
@@ -127,7 +127,7 @@ def collective_graph(structure: Structure) -> ColouredGraph | None:
     )
 
 
-def collective_generators(structure: Structure) -> list[IntArray]:
+def collective_generators(structure: Structure) -> list[Ints]:
     """Generators of the automorphisms of a topology and a collective.
 
     If all generators of the topology preserve the collective, igraph is not asked again; if the
@@ -142,14 +142,14 @@ def collective_generators(structure: Structure) -> list[IntArray]:
     return [one for one in allowed if structure.keeps_links(one)]
 
 
-def _moving(graph: ColouredGraph | None, nodes: int) -> list[IntArray]:
+def _moving(graph: ColouredGraph | None, nodes: int) -> list[Ints]:
     """The action of a graph's generators on the nodes, without trivial ones."""
     found = [] if graph is None else graph.generators()
     images = (np.array(one[:nodes], dtype=np.int64) for one in found)
     return [one for one in images if (one != np.arange(nodes)).any()]
 
 
-def _graph_of_fabric(fabric: Fabric) -> tuple[IntArray, IntArray]:
+def _graph_of_fabric(fabric: Fabric) -> tuple[Ints, Ints]:
     """The edges and the vertices' colours of a graph with the symmetries of a physical network."""
     ends = np.array([(link.source, link.destination) for link in fabric.links], dtype=np.int64)
     rates = sorted({link.bandwidth for link in fabric.links})
@@ -161,7 +161,7 @@ def _graph_of_fabric(fabric: Fabric) -> tuple[IntArray, IntArray]:
     return _directed(ends.reshape(-1, 2), kinds, switch)
 
 
-def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
+def _graph_of_bounds(structure: Structure) -> tuple[Ints, Ints]:
     """The same for links and the bandwidth relation: a bound is a vertex joined to its links.
 
     A bound on a single link is the link's colour.
@@ -193,7 +193,7 @@ def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
     )
 
 
-def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[IntArray, IntArray]:
+def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[Ints, Ints]:
     """The edges and colours of vertices for kinds of chunks, after `vertices` and `colour`."""
     edges, colours, sides = [], [], []
     start, end, counts = table.kinds
@@ -210,7 +210,7 @@ def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[I
     return np.concatenate(edges), np.concatenate(colours)
 
 
-def _directed(ends: IntArray, kinds: IntArray, colours: IntArray) -> tuple[IntArray, IntArray]:
+def _directed(ends: Ints, kinds: Ints, colours: Ints) -> tuple[Ints, Ints]:
     """An undirected coloured graph with the symmetries of a directed one with kinds of edges.
 
     Every edge has a vertex, of its kind's colour, next to its source, and one next to its target.
@@ -229,8 +229,8 @@ def _directed(ends: IntArray, kinds: IntArray, colours: IntArray) -> tuple[IntAr
 
 
 def products(
-    generators: list[IntArray], random: np.random.Generator, deadline: Deadline
-) -> Iterator[IntArray]:
+    generators: list[Ints], random: np.random.Generator, deadline: Deadline
+) -> Iterator[Ints]:
     """Elements of a group: its generators, products of them in turn, and random ones."""
     yield from generators
     for length in range(2, min(len(generators), 24) + 1):
@@ -254,7 +254,7 @@ def products(
         yield running.copy()
 
 
-def free_power(images: IntArray) -> IntArray | None:
+def free_power(images: Ints) -> Ints | None:
     """The power of a permutation that generates the largest free group; None for the identity.
 
     Its order has the primes that divide all lengths of cycles equally often, that many times.
@@ -267,7 +267,7 @@ def free_power(images: IntArray) -> IntArray | None:
     return _power(images, least_common // order) if order > 1 else None
 
 
-def _power(images: IntArray, exponent: int) -> IntArray:
+def _power(images: Ints, exponent: int) -> Ints:
     result, base = np.arange(len(images)), images
     while exponent:
         if exponent & 1:

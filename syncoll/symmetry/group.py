@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +22,11 @@ class Group:
         generators: ``[n, P]``.
     """
 
-    elements: IntArray
-    generators: IntArray
+    elements: Ints
+    generators: Ints
 
     @staticmethod
-    def of_order(nodes: int, generators: Sequence[IntArray], most: int) -> "Group | None":
+    def of_order(nodes: int, generators: Sequence[Ints], most: int) -> "Group | None":
         """The group that permutations generate; None if it has more than `most` elements."""
         found = _closure(np.arange(nodes), generators, most)
         if found is None:
@@ -44,17 +44,17 @@ class Group:
         return int(self.elements.shape[1])
 
     @cached_property
-    def representatives(self) -> IntArray:
+    def representatives(self) -> Ints:
         """The least node of each orbit."""
         return np.unique(self.elements.min(axis=0))
 
     @property
-    def base(self) -> IntArray:
+    def base(self) -> Ints:
         """Nodes whose images tell any two elements apart."""
         return np.arange(self.num_nodes)
 
     @cached_property
-    def products(self) -> IntArray:
+    def products(self) -> Ints:
         """``[H - 1, 2]``: every element but the identity as a generator after an earlier one.
 
         Elements are numbered in an order of their own here, that of `syncoll.model.Carriers`.
@@ -64,9 +64,7 @@ class Group:
         return found[1]
 
 
-def _closure(
-    base: IntArray, generators: Sequence[IntArray], most: int
-) -> tuple[IntArray, IntArray] | None:
+def _closure(base: Ints, generators: Sequence[Ints], most: int) -> tuple[Ints, Ints] | None:
     """The images of `base` under all products, and their factors; None if more than `most`."""
     elements, products = [base], []
     known = {elements[0].tobytes()}
@@ -91,7 +89,7 @@ class FreeGroup(Group):
         return cls(np.arange(nodes)[None, :], np.zeros((0, nodes), dtype=np.int64))
 
     @classmethod
-    def generated(cls, nodes: int, generators: Sequence[IntArray]) -> "FreeGroup | None":
+    def generated(cls, nodes: int, generators: Sequence[Ints]) -> "FreeGroup | None":
         """The group that permutations generate, or None if it is not free."""
         group: FreeGroup | None = cls.trivial(nodes)
         for images in generators:
@@ -111,7 +109,7 @@ class FreeGroup(Group):
             group = smaller
 
     @cached_property
-    def carriers(self) -> IntArray:
+    def carriers(self) -> Ints:
         """``[P]``: the position of the element that takes the representative to each node."""
         carriers = np.zeros(self.num_nodes, dtype=np.int64)
         for node in self.representatives.tolist():
@@ -119,16 +117,16 @@ class FreeGroup(Group):
         return carriers
 
     @cached_property
-    def inverses(self) -> IntArray:
+    def inverses(self) -> Ints:
         """``[H, P]``: the inverse of each element."""
         return np.argsort(self.elements, axis=1)
 
     @property
-    def base(self) -> IntArray:
+    def base(self) -> Ints:
         """Node 0, as no two elements take it to the same node."""
         return np.arange(1)
 
-    def with_generator(self, images: IntArray) -> "FreeGroup | None":
+    def with_generator(self, images: Ints) -> "FreeGroup | None":
         """The group that a permutation and this one generate, or None if it is not free.
 
         Elements of a free group are identified by the image of node 0 (Dimino's algorithm, coset by
@@ -163,7 +161,7 @@ class FreeGroup(Group):
         return FreeGroup(np.concatenate(found), generators)
 
 
-def _prime_power(images: IntArray) -> IntArray:
+def _prime_power(images: Ints) -> Ints:
     """The least prime power of a permutation with cycles of one length that shortens them."""
     length, node = 1, int(images[0])
     while node:

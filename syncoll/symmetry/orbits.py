@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Counting, Topology
 from syncoll.model.components import least_of_orbits
 from syncoll.symmetry.candidates import automorphism_graph
@@ -16,7 +16,7 @@ from syncoll.symmetry.group import Group
 from syncoll.symmetry.structure import Structure
 
 
-def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[IntArray]:
+def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[Ints]:
     """Generators ``[P]`` of the automorphisms that keep each of some disjoint sets of nodes.
 
     The list is empty where the graph is too large for igraph.
@@ -25,9 +25,7 @@ def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> 
     return [one[: topology.num_nodes] for one in found]
 
 
-def vertex_automorphisms_fixing(
-    topology: Topology, parts: Iterable[Iterable[int]]
-) -> list[IntArray]:
+def vertex_automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[Ints]:
     """The same with the images of switches after the nodes, ``[P + W]``, if there are switches."""
     structure, fabric = Structure(topology), topology.fabric
     graph = automorphism_graph(structure)
@@ -42,13 +40,13 @@ def vertex_automorphisms_fixing(
     return [one for one in images if structure.keeps(one[: topology.num_nodes])]
 
 
-def link_orbits(structure: Structure, images: Sequence[IntArray]) -> IntArray:
+def link_orbits(structure: Structure, images: Sequence[Ints]) -> Ints:
     """``[L]``: the orbits of links under some automorphisms, numbered from 0."""
     maps = [moved for one in images if (moved := structure.link_map(one)) is not None]
     return numbered_orbits(len(structure.links), maps)
 
 
-def numbered_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
+def numbered_orbits(count: int, maps: Sequence[Ints]) -> Ints:
     """The orbit of each of `count` elements under some permutations, numbered from 0."""
     return np.unique(least_of_orbits(count, maps), return_inverse=True)[1].astype(np.int64)
 
@@ -66,10 +64,10 @@ class LinkOrbits:
             has the same loads and is not wider.
     """
 
-    link: IntArray
-    bounds: IntArray
-    members: IntArray
-    orbit: IntArray
+    link: Ints
+    bounds: Ints
+    members: Ints
+    orbit: Ints
 
     @classmethod
     def of(cls, topology: Topology, group: Group) -> "LinkOrbits":
@@ -97,7 +95,7 @@ class LinkOrbits:
         return cls(link, bounds[kept], members[:, kept], position[label])
 
 
-def bound_labels(structure: Structure, group: Group) -> IntArray:
+def bound_labels(structure: Structure, group: Group) -> Ints:
     """``[B]``: for each bound the least position of one in its orbit."""
     maps = [structure.bound_map(images) for images in group.generators]
     return least_of_orbits(len(structure.topology.bounds), maps)

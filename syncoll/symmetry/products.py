@@ -18,7 +18,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import UNREACHABLE, Topology
 from syncoll.model.components import least_connected
 
@@ -40,7 +40,7 @@ class Product:
 
     kinds: tuple[str, ...]
     sizes: tuple[int, ...]
-    places: IntArray
+    places: Ints
     even: bool
 
 
@@ -49,7 +49,7 @@ class _Factor:
     kind: str
     size: int
     bandwidths: tuple[Fraction, ...]
-    along: IntArray
+    along: Ints
     """``[P]``: where each node is in it."""
 
 
@@ -93,13 +93,13 @@ def find_products(topology: Topology) -> tuple[Product, ...]:
     return tuple(found)
 
 
-def _classes(edges: IntArray, distances: IntArray) -> IntArray:
+def _classes(edges: Ints, distances: Ints) -> Ints:
     """``[E]``: the factor of each edge.
 
     Every node has edges of all factors, and in lines, rings and complete graphs the first relation
     between these and all others suffices, with the second.
     """
-    joined: list[IntArray] = []
+    joined: list[Ints] = []
     neighbours: list[dict[int, int]] = [{} for _ in distances]
     for i, (a, b) in enumerate(edges.tolist()):
         neighbours[a][b] = neighbours[b][a] = i
@@ -117,7 +117,7 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
 
 
 def _factor(
-    nodes: int, inside: IntArray, outside: IntArray, widths: dict[tuple[int, int], Fraction]
+    nodes: int, inside: Ints, outside: Ints, widths: dict[tuple[int, int], Fraction]
 ) -> _Factor | None:
     """The factor of a class of links, with nodes that other links join identified; None if not a
     grid."""

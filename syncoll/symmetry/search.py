@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry.candidates import (
@@ -61,9 +61,9 @@ class Symmetry:
     topology: Topology
     collective: str | None
     group: FreeGroup
-    link_orbit: IntArray
-    bound_orbit: IntArray
-    generators: IntArray | None
+    link_orbit: Ints
+    bound_orbit: Ints
+    generators: Ints | None
     kept: int
     automorphisms: int | None
     keeping: int | None
@@ -172,11 +172,9 @@ def _search(structure: Structure, until: Deadline, *, thorough: bool) -> FreeGro
     return best
 
 
-def _free(
-    generators: list[IntArray], random: np.random.Generator, until: Deadline
-) -> list[IntArray]:
+def _free(generators: list[Ints], random: np.random.Generator, until: Deadline) -> list[Ints]:
     """Elements of a group that generate free groups."""
-    found: dict[bytes, IntArray] = {}
+    found: dict[bytes, Ints] = {}
     for images in products(generators, random, until) if generators else ():
         power = free_power(images)
         if power is not None:
@@ -227,7 +225,7 @@ def small_symmetry(topology: Topology, until: Deadline, most_elements: int | Non
     return group
 
 
-def _elements(generators: list[IntArray], random: np.random.Generator) -> list[IntArray]:
+def _elements(generators: list[Ints], random: np.random.Generator) -> list[Ints]:
     """Generators and some products of them."""
     found = {images.tobytes(): images for images in generators}
     current = np.arange(len(generators[0]))
@@ -237,5 +235,5 @@ def _elements(generators: list[IntArray], random: np.random.Generator) -> list[I
     return list(found.values())
 
 
-def _orbits(structure: Structure, generators: list[IntArray]) -> int:
+def _orbits(structure: Structure, generators: list[Ints]) -> int:
     return int(link_orbits(structure, generators).max(initial=-1)) + 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from syncoll.arrays import IntArray, KeyArray
+from syncoll.arrays import Ints, KeyArray
 from syncoll.model import RelationTable, Topology
 
 _MOST_CELLS = 1 << 24
@@ -28,7 +28,7 @@ class Structure:
         self.codes = self.links[:, 0] * nodes + self.links[:, 1]
         sizes = [len(members) for members in topology.bound_links]
         none = np.zeros(0, dtype=np.int64)
-        self.member: IntArray = np.concatenate([*topology.bound_links, none])
+        self.member: Ints = np.concatenate([*topology.bound_links, none])
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rates = [bound.kind for bound in topology.bounds]
         kinds = {rate: i for i, rate in enumerate(sorted(set(rates)))}
@@ -45,31 +45,31 @@ class Structure:
             self._relations = *sets, count.astype(np.uint64)
             self._chunk_keys = np.sort(self._classes(np.arange(nodes)))
 
-    def link_map(self, images: IntArray) -> IntArray | None:
+    def link_map(self, images: Ints) -> Ints | None:
         """The image of each link under images ``[P]`` of nodes; None if one is not a link."""
         codes = images[self.links[:, 0]] * self.num_nodes + images[self.links[:, 1]]
         found = np.searchsorted(self.codes, codes)
         found[found == len(self.codes)] = 0
         return found if np.array_equal(self.codes[found], codes) else None
 
-    def keeps(self, images: IntArray) -> bool:
+    def keeps(self, images: Ints) -> bool:
         """Whether a permutation of the nodes is an automorphism."""
         return self.keeps_links(images) and self.keeps_chunks(images)
 
-    def keeps_links(self, images: IntArray) -> bool:
+    def keeps_links(self, images: Ints) -> bool:
         """Whether a permutation of the nodes keeps the links and the bounds on them."""
         links = self.link_map(images)
         return links is not None and np.array_equal(
             np.sort(self._bound_keys(links)), self._sorted_bounds
         )
 
-    def keeps_chunks(self, images: IntArray) -> bool:
+    def keeps_chunks(self, images: Ints) -> bool:
         """Whether it keeps the demands of the collective."""
         return self._relations is None or np.array_equal(
             np.sort(self._classes(images)), self._chunk_keys
         )
 
-    def bound_map(self, images: IntArray) -> IntArray:
+    def bound_map(self, images: Ints) -> Ints:
         """The image of each bound under an automorphism."""
         links = self.link_map(images)
         assert links is not None
@@ -77,7 +77,7 @@ class Structure:
         moved = self._bound_keys(links)
         return order[np.searchsorted(self.bound_key[order], moved)]
 
-    def _bound_keys(self, links: IntArray) -> KeyArray:
+    def _bound_keys(self, links: Ints) -> KeyArray:
         """For each bound a key of its rate and of the images of its links."""
         if not len(self.starts) - 1:
             return np.zeros(0, dtype=np.uint64)
@@ -85,7 +85,7 @@ class Structure:
             self._rate_key
         )
 
-    def _classes(self, images: IntArray) -> KeyArray:
+    def _classes(self, images: Ints) -> KeyArray:
         """For each kind of chunk a key of their number and of the images of its nodes."""
         assert self._relations is not None
         pre, post, count = self._relations

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import UNREACHABLE, BandwidthBound, Collective, Link, Topology
 from syncoll.model.components import least_of_orbits
 from syncoll.model.reach import Reach
@@ -42,7 +42,7 @@ def symmetric_subnetwork(topology: Topology, collective: Collective) -> Topology
         return None
     table = collective.tabulate(nodes, least)
 
-    def orbits(of: Topology) -> tuple[int, list[IntArray]]:
+    def orbits(of: Topology) -> tuple[int, list[Ints]]:
         found = collective_generators(Structure(of, table))
         return len(np.unique(least_of_orbits(nodes, found))), found
 
@@ -73,7 +73,7 @@ def _alone(bound: BandwidthBound) -> Iterable[Link]:
     return bound.links if len(bound.links) == 1 else ()
 
 
-def _smaller(topology: Topology, generators: list[IntArray]) -> Iterator[Topology]:
+def _smaller(topology: Topology, generators: list[Ints]) -> Iterator[Topology]:
     """The machine without an orbit of links, or with the usual bandwidth of an orbit's links."""
     ends, number = topology.ends.tolist(), topology.link_index
     back = np.array([number.get((b, a), i) for i, (a, b) in enumerate(ends)], dtype=np.int64)

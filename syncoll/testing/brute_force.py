@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.model import Counting, Instance
 from syncoll.testing.summing import has_combining_algorithm
 
@@ -139,6 +139,6 @@ def refuse_combining(instance: Instance) -> None:
         raise ValueError("brute force does not support partial results, so no combining instances")
 
 
-def pairs(array: BoolArray) -> Held:
+def pairs(array: Bools) -> Held:
     """The positions at which a Boolean array is true."""
     return frozenset((c, n) for c, n in np.argwhere(array).tolist())

@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.model import UNREACHABLE, Algorithm, Instance, Link, Topology, compose, invert
 
 _LINK_BANDWIDTHS = (1, 1, 1, 1, 2, 3, Fraction(1, 2), Fraction(3, 2), Fraction(2, 3))
@@ -78,7 +78,7 @@ def connected_topology(rng: random.Random, most_nodes: int = 5) -> Topology:
 
 
 def random_trees(
-    rng: random.Random, topology: Topology, name: str, pre: BoolArray, post: BoolArray
+    rng: random.Random, topology: Topology, name: str, pre: Bools, post: Bools
 ) -> tuple[Instance, Algorithm]:
     """A valid algorithm that spreads each chunk from its one root along a random tree."""
     sends: list[tuple[int, int, int, int]] = []
@@ -182,7 +182,7 @@ def _rows(
     return rows
 
 
-def _rough_rounds(topology: Topology, pre: BoolArray, post: BoolArray) -> int:
+def _rough_rounds(topology: Topology, pre: Bools, post: Bools) -> int:
     """Approximate rounds for every node to receive its missing chunks."""
     rate = {
         link: min(bound.chunks_per_round for bound in topology.bounds if link in bound.links)

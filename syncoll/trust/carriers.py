@@ -20,7 +20,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model import Instance, OrbitAlgorithm
 from syncoll.model.node_sets import NodeSets
 from syncoll.trust.holdings import Violation
@@ -39,7 +39,7 @@ def carrier_violations(
     return [Violation("carriers", text) for text in islice(wrong, limit)]
 
 
-def watched_chunks(algorithm: OrbitAlgorithm) -> IntArray:
+def watched_chunks(algorithm: OrbitAlgorithm) -> Ints:
     """The chunks that are replayed: chunks with own sends, and chunks to which none is carried."""
     own = np.unique(algorithm.representative.sends[:, 0])
     moved = np.zeros(algorithm.carriers.chunks.shape[1], dtype=bool)
@@ -98,7 +98,7 @@ def _unkept(instance: Instance, algorithm: OrbitAlgorithm) -> Iterator[str]:
                 )
 
 
-def _differing(sets: NodeSets, nodes: IntArray, chunks: IntArray) -> Iterator[tuple[int, int]]:
+def _differing(sets: NodeSets, nodes: Ints, chunks: Ints) -> Iterator[tuple[int, int]]:
     """Chunks whose nodes a generator does not map to the nodes of their images, with a node."""
     count = max(1, len(sets.sets))
     pairs, first = np.unique(sets.number * count + sets.number[chunks], return_index=True)

@@ -16,7 +16,7 @@ from functools import cache, reduce
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.model.associations import Association, bit_masks
@@ -44,12 +44,12 @@ class Violation:
 class Copies:
     """The paper's V_s for some chunks, ``[K]``: ``[K, P]``, starting at pre."""
 
-    def __init__(self, instance: Instance, chunks: IntArray) -> None:
+    def __init__(self, instance: Instance, chunks: Ints) -> None:
         self._chunks, self._row = chunks, np.full(instance.num_chunks, -1)
         self._row[chunks] = np.arange(len(chunks))
         self._holds = instance.pre[chunks]
 
-    def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
+    def missing(self, step: int, sends: Ints, first: int) -> Iterator[Violation]:
         """The sends of a step whose chunk the sender does not hold when the step begins."""
         chunk, source, destination, _ = sends.T
         for i in np.flatnonzero(~self._holds[self._row[chunk], source]):
@@ -59,7 +59,7 @@ class Copies:
                 f"{destination[i]}, but node {source[i]} does not hold it then",
             )
 
-    def arrive(self, sends: IntArray, first: int) -> None:
+    def arrive(self, sends: Ints, first: int) -> None:
         """The nodes hold the data of a step's sends when the step has ended."""
         self._holds[self._row[sends[:, 0]], sends[:, 2]] = True
 
@@ -86,7 +86,7 @@ class Partials:
         self,
         instance: Instance,
         algorithm: Algorithm,
-        chunks: IntArray,
+        chunks: Ints,
         *,
         in_order: bool,
         arrivals: Arrivals | None = None,
@@ -107,7 +107,7 @@ class Partials:
             ):
                 self._brought.setdefault(step, []).append((chunk, destination, mask))
 
-    def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
+    def missing(self, step: int, sends: Ints, first: int) -> Iterator[Violation]:
         """The sends of a step whose partial result the sender cannot form when the step begins."""
         rows = sends.tolist()
 
@@ -167,7 +167,7 @@ class Partials:
         between = ((1 << wanted.bit_length()) - 1) & ~(low - 1)
         return between & self._everyone[chunk] == wanted
 
-    def arrive(self, sends: IntArray, first: int) -> None:
+    def arrive(self, sends: Ints, first: int) -> None:
         """The nodes hold the data of a step's sends when the step has ended."""
         if self._brought is None:
             rows = enumerate(sends.tolist(), start=first)

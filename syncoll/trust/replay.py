@@ -15,7 +15,7 @@ from itertools import islice
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import Bools, Ints
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
 from syncoll.model.associations import associations
@@ -167,7 +167,7 @@ def _violations(
     return found[:limit]
 
 
-def _only(algorithm: Algorithm, chunks: IntArray) -> Algorithm:
+def _only(algorithm: Algorithm, chunks: Ints) -> Algorithm:
     """The sends of some chunks of a combining algorithm."""
     assert algorithm.contributions is not None
     kept = np.isin(algorithm.sends[:, 0], chunks)
@@ -255,7 +255,7 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     return found
 
 
-def _repeated(sends: IntArray, carried: BoolArray | None) -> Iterator[Violation]:
+def _repeated(sends: Ints, carried: Bools | None) -> Iterator[Violation]:
     """Sends that are listed more than once, with the same partial result."""
     # Sends are in order, so equal ones are adjacent.
     same = (sends[1:] == sends[:-1]).all(axis=1)

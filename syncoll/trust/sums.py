@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray, KeyArray, NarrowArray, in_words
+from syncoll.arrays import Bools, Ints, KeyArray, NarrowArray, in_words
 from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
 
@@ -33,9 +33,9 @@ class _Moves:
         words: ``[W, M]``, its contributors.
     """
 
-    row: IntArray
-    node: IntArray
-    step: IntArray
+    row: Ints
+    node: Ints
+    step: Ints
     words: KeyArray
 
     def of_rows(self, low: int, high: int) -> "_Moves":
@@ -47,8 +47,8 @@ class _Moves:
 
 
 def not_summed(
-    instance: Instance, algorithm: Algorithm, chunks: IntArray, arrivals: Arrivals | None = None
-) -> IntArray:
+    instance: Instance, algorithm: Algorithm, chunks: Ints, arrivals: Arrivals | None = None
+) -> Ints:
     """The chunks, of ``[K]``, that one sum for each node does not prove to be right.  The algorithm
     has only their sends, and the data that nodes receive is `arrivals`, by default the sends."""
     row = np.full(instance.num_chunks, -1, dtype=np.int64)
@@ -69,7 +69,7 @@ def not_summed(
     return chunks[~right]
 
 
-def _right(pre: BoolArray, post: BoolArray, sent: _Moves, got: _Moves, steps: int) -> BoolArray:
+def _right(pre: Bools, post: Bools, sent: _Moves, got: _Moves, steps: int) -> Bools:
     """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right."""
     nodes = pre.shape[1]
     everyone, own = in_words(pre).T, in_words(np.eye(nodes, dtype=bool)).T
@@ -98,7 +98,7 @@ def _right(pre: BoolArray, post: BoolArray, sent: _Moves, got: _Moves, steps: in
     return right
 
 
-def _one_each(keys: IntArray, scratch: NarrowArray) -> Iterator[IntArray]:
+def _one_each(keys: Ints, scratch: NarrowArray) -> Iterator[Ints]:
     """The positions of all keys, in turns without a repeated key; `scratch` has a place for any
     key."""
     left = np.arange(len(keys))

@@ -29,8 +29,9 @@ from syncoll.session import Session
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
 from syncoll.trust.same_problem import require_same_instance, require_same_topology
+from syncoll.values import picked
 from syncoll.verbs.asking import What, Where, deadline_of, session_for, session_of, verb
-from syncoll.verbs.result import Result, Tabular, columns_of, data_frame, picked
+from syncoll.verbs.result import Result, Tabular, columns_of, data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame

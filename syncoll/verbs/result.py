@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from syncoll import documents
 from syncoll.errors import UsageError
 from syncoll.pages import Page
-from syncoll.values import picked as picked
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -17,13 +17,7 @@ from syncoll.certificates.flows_over_time import FlowsOverTime, TimedNetwork
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Topology
-from syncoll.simulating import (
-    Semantics,
-    Sharing,
-    SimulatedSeconds,
-    physical_network,
-    timed_network,
-)
+from syncoll.simulating import Semantics, Sharing, SimulatedSeconds, physical_network, timed_network
 from syncoll.simulating.floors import floors
 from syncoll.simulating.network import Lane, PhysicalNetwork, Strand
 from syncoll.trust import require_valid

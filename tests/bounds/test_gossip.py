@@ -13,14 +13,7 @@ import pytest
 
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.shared_steiner_trees import find_gossip
-from syncoll.certificates import (
-    Certificate,
-    ChunkClass,
-    ChunkClasses,
-    Gossip,
-    Priced,
-    RoundsBound,
-)
+from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, Gossip, Priced, RoundsBound
 from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.errors import VerificationError
 from syncoll.model import Topology

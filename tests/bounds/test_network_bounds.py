@@ -52,12 +52,7 @@ def test_by_hand(uplink: F, collective: str, cost: F) -> None:
 def test_never_above_the_bounds_with_routes(collective: str) -> None:
     asked = api.collective(collective)
     adding = replace(tree(2, 2, F(1, 2)), multicast=(4, 5, 6), reduce=(4, 5, 6))
-    for fabric in (
-        tree(2, 3, F(1, 2)),
-        tree(2, 3, F(2)),
-        adding,
-        api.fabric("a100(boxes=2)"),
-    ):
+    for fabric in (tree(2, 3, F(1, 2)), tree(2, 3, F(2)), adding, api.fabric("a100(boxes=2)")):
         routed = lower_bounds(as_topology(fabric), asked, until=NEVER.sooner(0.0))
         found = network_bounds(fabric, asked)
         assert 0 < found.bandwidth <= routed.bandwidth

@@ -49,10 +49,7 @@ def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
         for proposal in proposals:
             algorithm = proposal.algorithm
             instance = wanted.instantiate(
-                network,
-                chunks=proposal.chunks,
-                steps=algorithm.steps,
-                rounds=algorithm.rounds,
+                network, chunks=proposal.chunks, steps=algorithm.steps, rounds=algorithm.rounds
             )
             require_valid(instance, algorithm)
             # No spare round or step.

@@ -43,11 +43,7 @@ def fits(specs: SpecLibrary) -> Callable[[str, str, str], Answer]:
     ],
 )
 def test_reasons(
-    name: str,
-    topology: str,
-    collective: str,
-    reason: str,
-    fits: Callable[[str, str, str], Answer],
+    name: str, topology: str, collective: str, reason: str, fits: Callable[[str, str, str], Answer]
 ) -> None:
     answer = fits(name, topology, collective)
     assert not answer.ok

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.model import Topology
 from syncoll.plugins import Proposal
 from syncoll.routing import as_topology
@@ -24,7 +24,7 @@ def later() -> float:
     return time.monotonic() + 10
 
 
-def length(prices: FloatArray, order: tuple[int, ...]) -> float:
+def length(prices: Floats, order: tuple[int, ...]) -> float:
     return float(prices[list(order), [*order[1:], order[0]]].sum())
 
 

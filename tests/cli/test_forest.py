@@ -206,10 +206,7 @@ def test_the_collective_stands_behind_the_topology(
         (["dgx1", "alltoall"], ["not packed for 'alltoall', only for allgather, reduces"]),
         (["dgx1", "allgather(2)"], ["--root has no effect on allgather"]),
         (["dgx1", "broadcast(8)"], ["--root 8", "nodes 0 to 7"]),
-        (
-            ["dgx1", "broadcast(root=2)", "--root", "3"],
-            ["--root 3 contradicts broadcast(root=2)"],
-        ),
+        (["dgx1", "broadcast(root=2)", "--root", "3"], ["--root 3 contradicts broadcast(root=2)"]),
         (["dgx1", "reduce", "--collective", "broadcast"], ["give one of them"]),
         (["dgx1", "reduce", "broadcast"], ["'broadcast' is one argument too many"]),
         (["dgx1", "--collective", "alltoall"], ["not packed for 'alltoall'"]),

@@ -96,10 +96,7 @@ def test_from_standard_input_into_a_file(run: Run, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["bounds", "{}", "allgather"],
-        ["forest", "{}"],
-    ],
+    [["bounds", "{}", "allgather"], ["forest", "{}"]],
     ids=lambda command: str(command[0]),
 )
 def test_a_file_is_a_machine(command: list[str], run: Run) -> None:

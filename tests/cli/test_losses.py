@@ -26,12 +26,7 @@ COUNTED = ("--backend", "counted", "--seeds", "none")
     ],
 )
 def test_a_frontier_names_lost_solvers(
-    collective: str,
-    how: str,
-    words: str,
-    run: Run,
-    counted: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    collective: str, how: str, words: str, run: Run, counted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COUNTED_CRASHES", how)
     limits = ("--max-steps", "2", "--max-chunks", "1", "--max-rounds", "2")

@@ -193,10 +193,7 @@ def test_ctrl_c_in_the_exports_keeps_the_frontier(
     ],
 )
 def test_a_wrong_request_is_one_error(
-    run: Run,
-    found: syncoll.RecommendationResult,
-    arguments: list[str],
-    complaint: str,
+    run: Run, found: syncoll.RecommendationResult, arguments: list[str], complaint: str
 ) -> None:
     Path("full").mkdir()
     Path("full/old").touch()
@@ -249,8 +246,7 @@ def test_a_runtime_that_cuts_unequally_takes_the_fastest(
 
 
 @pytest.mark.parametrize(
-    ("to", "options", "words"),
-    [("mscclp", {}, "mscclpp"), ("mscclpp", {"packet": 1}, "packet")],
+    ("to", "options", "words"), [("mscclp", {}, "mscclpp"), ("mscclpp", {"packet": 1}, "packet")]
 )
 def test_a_wrong_format_or_option_leaves_no_folder(
     to: str,

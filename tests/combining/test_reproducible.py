@@ -387,8 +387,7 @@ def test_the_seed_finds_the_best_association_of_small_graphs(nodes: int) -> None
         demands = [Demand((1 << nodes) - 1, (n,), 1) for n in range(nodes)]
         network, wholes = SumNetwork(topology), [(1 << nodes) - 1]
         search = LocalSearch(
-            next(beginnings(topology, wholes)),
-            partial(_packing, network, demands, nodes),
+            next(beginnings(topology, wholes)), partial(_packing, network, demands, nodes)
         )
         while search.run(NEVER):
             pass

@@ -64,10 +64,7 @@ def test_bounds_by_steps_are_shown_and_stored(
     assert bounds_shown() == {"dgx1": [], "ring(8)": []}
     known = bounds_shown("--steps", "2")
     assert sorted(asked) == ["dgx1", "ring(8)"], "what was there says nothing of single S"
-    assert known["dgx1"] == [
-        {"steps": 2, "bandwidth": "3/2"},
-        {"steps": 3, "bandwidth": "7/6"},
-    ]
+    assert known["dgx1"] == [{"steps": 2, "bandwidth": "3/2"}, {"steps": 3, "bandwidth": "7/6"}]
     assert known["ring(8)"] == [{"steps": 4, "bandwidth": "7/2"}]
     assert bounds_shown("--steps", "2") == known
     assert not asked
@@ -107,10 +104,7 @@ def test_dominance_needs_every_number_of_steps() -> None:
 
 def test_a_rival_has_an_algorithm_for_every_number_of_steps() -> None:
     frontier = syncoll.pareto("dgx1", "allgather", progress="none", store="none", max_steps=3)
-    assert [(p.steps, p.bandwidth) for p in frontier] == [
-        (2, Fraction(3, 2)),
-        (3, Fraction(7, 6)),
-    ]
+    assert [(p.steps, p.bandwidth) for p in frontier] == [(2, Fraction(3, 2)), (3, Fraction(7, 6))]
     costs = BuildCosts.of(frontier.topology)
     rival = Assessed(
         MachineCandidate(frontier.topology, costs),

@@ -260,10 +260,7 @@ def test_words_of_one_kind_are_not_enough(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(
     ("ending", "code", "why"),
-    [
-        (KeyboardInterrupt, 130, "interrupted"),
-        (OutOfTimeError, 0, "the time was over"),
-    ],
+    [(KeyboardInterrupt, 130, "interrupted"), (OutOfTimeError, 0, "the time was over")],
 )
 def test_bounds_found_before_the_end_are_shown(
     ending: type[BaseException],

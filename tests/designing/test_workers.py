@@ -55,9 +55,7 @@ def test_it_finds_the_same(
 
 @pytest.mark.usefixtures("threads")
 def test_bounds_proved_before_a_worker_died_are_kept(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done, asked = threading.Event(), list[str]()
 

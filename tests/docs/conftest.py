@@ -35,10 +35,7 @@ _GUIDES = (
     *("report", "searches", "seeds", "simulation", "solvers", "symmetry", "tables", "topologies"),
     *("topology-files", "theorems"),
 )
-WALKED = [
-    *(DOCS / f"{name}.md" for name in _GUIDES),
-    *sorted((DOCS / "tutorials").glob("*.md")),
-]
+WALKED = [*(DOCS / f"{name}.md" for name in _GUIDES), *sorted((DOCS / "tutorials").glob("*.md"))]
 """Pages that test_walked_pages.py follows from top to bottom, from an empty folder on."""
 NEEDS = {"torch": "torch", "jax": "jax"}
 """Pages whose commands need an extra that `dev` does not include, and its package."""

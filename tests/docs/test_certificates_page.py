@@ -89,9 +89,7 @@ BOUNDS = {
 EARLIER = ("odd", "gap")
 """Frontiers of irregular collectives, from an earlier version that searched several C each."""
 
-METHODS = {
-    *("prices", "trees", "cut", "sends", "completions", "gossip", "switches", "nothing"),
-}
+METHODS = {*("prices", "trees", "cut", "sends", "completions", "gossip", "switches", "nothing")}
 
 LARGE = ("ring(17) allgather", "ring(17) reducescatter")
 """Frontiers written as if they were large: with carriers, and runs of nodes."""
@@ -334,10 +332,7 @@ WRONG: dict[str, tuple[str, Change]] = {
         "dgx1 allgather",
         lambda d: certificate(d, "prices")["prices"][0].update(price="1"),
     ),
-    "a share": (
-        "dgx1 allgather",
-        lambda d: certificate(d, "prices")["shares"].clear(),
-    ),
+    "a share": ("dgx1 allgather", lambda d: certificate(d, "prices")["shares"].clear()),
     "a share for node 100": (
         "bus(3) alltoall",
         lambda d: certificate(d, "prices")["shares"].append(
@@ -353,10 +348,7 @@ WRONG: dict[str, tuple[str, Change]] = {
         "ring(5) allreduce",
         lambda d: certificate(d, "completions").update(automorphisms=[[0, 2, 1, 3, 4]]),
     ),
-    "a case": (
-        "ring(5) allreduce",
-        lambda d: certificate(d, "completions")["cases"].pop(),
-    ),
+    "a case": ("ring(5) allreduce", lambda d: certificate(d, "completions")["cases"].pop()),
     "a way": (
         "ring(5) allreduce",
         lambda d: certificate(d, "completions")["cases"][0]["collects"].pop(),
@@ -369,10 +361,7 @@ WRONG: dict[str, tuple[str, Change]] = {
         "hypercube(3) allreduce",
         lambda d: certificate(d, "gossip")["trees"][0].update(node=1),
     ),
-    "trees of all": (
-        "hypercube(3) allreduce",
-        lambda d: certificate(d, "gossip")["trees"].pop(),
-    ),
+    "trees of all": ("hypercube(3) allreduce", lambda d: certificate(d, "gossip")["trees"].pop()),
     "a price of what enters": (
         "nvl72(3,true) allreduce",
         lambda d: certificate(d, "switches")["prices"].pop(),
@@ -400,10 +389,7 @@ WRONG: dict[str, tuple[str, Change]] = {
     ),
     "the least steps": ("dgx1 allgather", lambda d: d["bounds"].update(steps=1)),
     "the scope widened": ("hub(4) reduce", widen),
-    "a refutation less": (
-        "hub(4) reduce",
-        lambda d: d["points"][1]["proof"]["refuted"].pop(),
-    ),
+    "a refutation less": ("hub(4) reduce", lambda d: d["points"][1]["proof"]["refuted"].pop()),
     "a refutation that a point contradicts": (
         "hub(4) reduce",
         lambda d: d["points"][1]["proof"]["refuted"][0].update(rounds=4),
@@ -438,10 +424,7 @@ WRONG: dict[str, tuple[str, Change]] = {
         lambda d: d["open"][-1].update(steps=[14, None], bandwidth=["1", "14/13"]),
     ),
     "a cheaper family": ("line(3) broadcast", lambda d: cheaper(d["families"][0])),
-    "a family that begins too soon": (
-        "line(4) reduce",
-        lambda d: d["families"][0].update(first=0),
-    ),
+    "a family that begins too soon": ("line(4) reduce", lambda d: d["families"][0].update(first=0)),
     "a family's member left out": (
         "line(3) broadcast",
         lambda d: d.update(schema="syncoll/frontier/3"),

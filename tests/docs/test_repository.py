@@ -23,7 +23,7 @@ FILES = sorted(
 PRIVATE = {
     "a path of somebody's machine": re.compile(
         r"(?<![\w.~$}>-])/" + r"(?:home|Users|root|work|workspace|mnt|opt|srv)/[A-Za-z0-9._-]+"
-        r"|[A-Z]:\\Users" + r"\\",
+        r"|[A-Z]:\\Users" + r"\\"
     ),
     "a path of somebody's virtual environment": re.compile(r"/tmp/" + r"\w*venv"),
     "the host of a package registry": re.compile(

@@ -53,9 +53,7 @@ def test_runs_are_read_as_written(document: Json) -> None:
     assert (found[0].post == instance.post).all()
 
 
-def test_few_chunks_and_unrelated_ones_are_listed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_few_chunks_and_unrelated_ones_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert algorithm_document(*solved(5))["schema"] == "syncoll/algorithm/1"
     monkeypatch.setattr(written_problem, "_MOST_LISTED", 0)
     assert algorithm_document(*solved(0))["schema"] == "syncoll/algorithm/1"

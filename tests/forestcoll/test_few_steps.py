@@ -77,11 +77,7 @@ def test_no_mixture_of_trees_takes_fewer_rounds(topology: Topology, steps: int) 
 def test_two_boxes_in_three_steps_reach_the_bound() -> None:
     """The bound is 23/86; whole rounds may cost a little."""
     found = syncoll.pareto(
-        "dgx_h100(boxes=2,nvls=true)",
-        "broadcast",
-        backend="forestcoll",
-        max_steps=3,
-        work=5,
+        "dgx_h100(boxes=2,nvls=true)", "broadcast", backend="forestcoll", max_steps=3, work=5
     )
     (best,) = [point for point in found.points if point.steps == 3]
     assert Fraction(23, 86) <= best.bandwidth <= Fraction(23, 86) * Fraction(101, 100)

@@ -84,11 +84,7 @@ def test_broadcast_and_reduce() -> None:
     assert reduce(dgx1(), 3).algbw == 150
 
 
-@pytest.mark.parametrize(
-    "fabric",
-    [torus(3, 3), dgx1(), mi250(2), a100(2)],
-    ids=lambda f: f.name,
-)
+@pytest.mark.parametrize("fabric", [torus(3, 3), dgx1(), mi250(2), a100(2)], ids=lambda f: f.name)
 def test_no_choice_of_roots_beats_two_halves(fabric) -> None:
     """Section 4.6: the linear program's bound is the throughput of reducescatter and allgather."""
     bounds = allreduce_bounds(fabric)

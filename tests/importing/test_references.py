@@ -70,11 +70,7 @@ def test_other_texts_are_no_references(reference: str) -> None:
 @pytest.mark.parametrize(
     ("reference", "message", "expected"),
     [
-        (
-            "a_tool:x.txt",
-            "no importer is called `a_tool`; did you mean `a-tool`?",
-            "or one of a-t",
-        ),
+        ("a_tool:x.txt", "no importer is called `a_tool`; did you mean `a-tool`?", "or one of a-t"),
         ("what(x=1):x.txt", "no importer is called `what`", "`file.syncoll:name`"),
         ("a-tool:", "`a-tool:` without a file", "the path of a file"),
         ("a-tool: ", "`a-tool:` without a file", "the path of a file"),

@@ -17,10 +17,7 @@ Relation = Callable[..., Any]
 
 RELATIONS: dict[str, tuple[Relation, Relation]] = {
     "arithmetic": (lambda c, n, p, _: n == c % p, lambda c, n, p, _: n == c % p),
-    "and": (
-        lambda c, n, p, _: (n == c % p) & (c > 2),
-        lambda c, n, p, _: n == c % p and c > 2,
-    ),
+    "and": (lambda c, n, p, _: (n == c % p) & (c > 2), lambda c, n, p, _: n == c % p and c > 2),
     "or, not": (
         lambda c, n, *_: (n == 0) | ~((c == 1) & (n == 1)),
         lambda c, n, *_: n == 0 or not (c == 1 and n == 1),
@@ -33,10 +30,7 @@ RELATIONS: dict[str, tuple[Relation, Relation]] = {
     "a set": (lambda _c, n, *_: (n == 0) | (n == 2), lambda _c, n, *_: n in {0, 2}),
     "a tuple": (lambda _c, n, *_: (n == 0) | (n == 2), lambda _c, n, *_: n in (0, 2)),
     "a range": (lambda _c, n, *_: (n >= 1) & (n < 3), lambda _c, n, *_: n in range(1, 3)),
-    "an array": (
-        lambda _c, n, *_: (n == 0) | (n == 2),
-        lambda _c, n, *_: n in np.array([0, 2]),
-    ),
+    "an array": (lambda _c, n, *_: (n == 0) | (n == 2), lambda _c, n, *_: n in np.array([0, 2])),
     "a list of roots": (
         lambda c, n, *_: n == np.array([2, 0, 1, 1, 0, 2, 2, 2])[c],
         lambda c, n, *_: n == [2, 0, 1, 1, 0, 2, 2, 2][c],

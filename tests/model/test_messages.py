@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from syncoll.api import Algorithm, Instance, Topology
-from syncoll.arrays import IntArray
+from syncoll.arrays import Ints
 from syncoll.model.messages import chunk_places, contiguous, count_messages, message_numbers
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.orbit_carriers import Carriers
@@ -109,7 +109,7 @@ def test_candidate_with_unknown_chunks_stays() -> None:
     assert contiguous(instance, algorithm) is algorithm
 
 
-def orbit_of(nodes: int, chunks: int, own: IntArray, sends: list[list[int]]) -> OrbitAlgorithm:
+def orbit_of(nodes: int, chunks: int, own: Ints, sends: list[list[int]]) -> OrbitAlgorithm:
     """All turns of a ring's sends; chunk ``own[i]`` of node 0 is carried to ``own[i] + shift``."""
     shift = (np.arange(nodes) + 1) % nodes
     maps = np.arange(nodes * chunks).reshape(chunks, nodes)[:, shift].reshape(-1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Instance, RelationTable, Topology, node_sets
 from syncoll.model.node_sets import NodeSets, paired
@@ -16,7 +16,7 @@ from syncoll.model.topology import UNREACHABLE
 from syncoll.testing.instances import random_topology
 
 
-def tables(chunks: int | None = None, nodes: int | None = None) -> st.SearchStrategy[BoolArray]:
+def tables(chunks: int | None = None, nodes: int | None = None) -> st.SearchStrategy[Bools]:
     """Few chunks on few nodes, so that sets are often equal."""
     rows = st.just(chunks) if chunks is not None else st.integers(0, 6)
     columns = st.just(nodes) if nodes is not None else st.integers(1, 70)
@@ -24,7 +24,7 @@ def tables(chunks: int | None = None, nodes: int | None = None) -> st.SearchStra
 
 
 @given(tables(), st.data())
-def test_sets_are_the_rows(table: BoolArray, data: st.DataObject) -> None:
+def test_sets_are_the_rows(table: Bools, data: st.DataObject) -> None:
     sets = NodeSets.of(table)
     assert np.array_equal(sets.dense, table)
     assert len({row.tobytes() for row in sets.sets}) == len(sets.sets) <= len(table)
@@ -37,7 +37,7 @@ def test_sets_are_the_rows(table: BoolArray, data: st.DataObject) -> None:
 
 
 @given(tables(nodes=3), st.data())
-def test_chunks_are_paired_in_order(table: BoolArray, data: st.DataObject) -> None:
+def test_chunks_are_paired_in_order(table: Bools, data: st.DataObject) -> None:
     other = table[data.draw(st.permutations(range(len(table))))]
     number = paired((NodeSets.of(table),), (NodeSets.of(other),))
     assert number is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.documents import algorithm_document, write_document
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.plugins import PluginManager
@@ -74,7 +74,7 @@ def cases(solutions: dict[str, Solution]) -> list[tuple[str, Pair]]:
     return result
 
 
-def tree(rng: random.Random, topology: Topology, pre: BoolArray, post: BoolArray) -> Pair:
+def tree(rng: random.Random, topology: Topology, pre: Bools, post: Bools) -> Pair:
     return swapped(random_trees(rng, topology, "tree", pre, post))
 
 

@@ -34,12 +34,7 @@ class Simulation:
     """
 
     def __init__(
-        self,
-        text: str,
-        in_place: bool,
-        piece: int,
-        dice: random.Random,
-        open_sends: bool = False,
+        self, text: str, in_place: bool, piece: int, dice: random.Random, open_sends: bool = False
     ) -> None:
         self.open_sends = open_sends
         self.algo = ElementTree.fromstring(text)

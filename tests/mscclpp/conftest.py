@@ -51,11 +51,7 @@ class Gpu:
         self.tables: list[dict[str, tuple[list[int], list[int]]]] = []
 
     def block(
-        self,
-        peers: list[int],
-        buffers: list[tuple[int, str]],
-        ops: list[Op],
-        kind: str = "memory",
+        self, peers: list[int], buffers: list[tuple[int, str]], ops: list[Op], kind: str = "memory"
     ) -> None:
         """Adds a thread block with a channel of its own to each peer."""
         first = len(self.channels[kind])
@@ -134,8 +130,7 @@ def full_allgather(ranks: int = 3, k: int = 1, *, groups: int = 1) -> Plan:
                     nop(),
                     {
                         **put(
-                            [local("i", 0, k) for _ in others],
-                            [remote(b, r * k, k) for b in table],
+                            [local("i", 0, k) for _ in others], [remote(b, r * k, k) for b in table]
                         ),
                         **share,
                     },
@@ -185,12 +180,7 @@ def reading_allreduce(ranks: int = 3) -> Plan:
                 sync("rlxsignal", *table),
                 sync("rlxwait", *table),
                 nop(),
-                move(
-                    "rres",
-                    [local("i", r), *far],
-                    [local("i", r), *far],
-                    channel_type="memory",
-                ),
+                move("rres", [local("i", r), *far], [local("i", r), *far], channel_type="memory"),
                 nop(),
                 sync("signal", *table),
                 sync("wait", *table),
@@ -215,11 +205,7 @@ def port_reducescatter(ranks: int = 3) -> Plan:
                 sync("signal", *table, kind="port"),
                 sync("wait", *table, kind="port"),
                 nop(),
-                put(
-                    [local("i", p) for p in others],
-                    [remote(b, b) for b in table],
-                    *table,
-                ),
+                put([local("i", p) for p in others], [remote(b, b) for b in table], *table),
                 sync("signal", *table, kind="port"),
                 sync("wait", *table, kind="port"),
                 nop(),
@@ -235,11 +221,7 @@ def port_reducescatter(ranks: int = 3) -> Plan:
             [
                 {"name": "sem_acquire", "semaphore_ids": [0]},
                 nop(),
-                move(
-                    "re",
-                    [local("i", r), *(local("s", b) for b in table)],
-                    [local("o", 0)],
-                ),
+                move("re", [local("i", r), *(local("s", b) for b in table)], [local("o", 0)]),
             ],
         )
         gpus.append(gpu)
@@ -362,11 +344,7 @@ def reduced() -> Plan:
             [(other, "s")],
             [
                 by_memory("ppkt", [local("i", other)], [remote(0, 0)]),
-                by_memory(
-                    "respkt",
-                    [local("i", r), local("s", 0)],
-                    [local("i", r), remote(0, 1)],
-                ),
+                by_memory("respkt", [local("i", r), local("s", 0)], [local("i", r), remote(0, 1)]),
             ],
         )
         gpu.block([], [], [move("upkt", [local("s", 1)], [local("i", other)])])

@@ -143,9 +143,7 @@ def test_verify_finds_a_plan_whose_channels_pass_a_network(tmp_path: Path) -> No
     assert verify_exports(path, RECORD, {}, topology=topology).ok
 
 
-def test_a_wrong_plan_of_the_writer_is_not_written(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_wrong_plan_of_the_writer_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("syncoll_mscclpp.channels.Channels.kind", lambda *_: "memory")
     with pytest.raises(VerificationError, match="a memory channel joins ranks 0 and 3"):
         export(allgather(cluster()))

@@ -144,10 +144,7 @@ def test_the_old_schema_is_named() -> None:
             lambda g: g["threadblocks"][0]["channels"][0].update(channel_ids=[0, 2]),
             "memory channel 2, but the rank has 2",
         ),
-        (
-            lambda g: g["threadblocks"][0]["channels"][0].update(channel_ids=[0, 0]),
-            "table twice",
-        ),
+        (lambda g: g["threadblocks"][0]["channels"][0].update(channel_ids=[0, 0]), "table twice"),
         (
             lambda g: g["threadblocks"][0]["remote_buffer_refs"][0].update(
                 remote_buffer_ids=[0, 7]

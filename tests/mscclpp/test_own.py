@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from syncoll.api import collective
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import ExportError, UncheckedError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.plugins import CheckedExport, ExportRequest
@@ -45,7 +45,7 @@ COLLECTIVES: dict[str, tuple[Collective, int]] = {
 }
 
 
-def made(rng: random.Random, topology: Topology, pre: BoolArray, post: BoolArray) -> Case:
+def made(rng: random.Random, topology: Topology, pre: Bools, post: Bools) -> Case:
     """Chunks come together at one node along a random tree, where there are several, and spread."""
     if (pre.sum(axis=1) == 1).all():
         return random_trees(rng, topology, "own", pre, post)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import ExportError, OptionError, VerificationError
 from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
@@ -40,7 +40,7 @@ def export(
     return plan, handed
 
 
-def one_step(pre: BoolArray, post: BoolArray, topology: Topology) -> tuple[Instance, Algorithm]:
+def one_step(pre: Bools, post: Bools, topology: Topology) -> tuple[Instance, Algorithm]:
     """Every chunk is sent directly to its destinations."""
     sends = [
         (chunk, int(pre[chunk].argmax()), node, 0)

@@ -29,12 +29,7 @@ from syncoll_multitree.quotient import TranslationQuotient, fewest_steps, neighb
 from syncoll_multitree.switched import SEARCHES
 from syncoll_multitree.translations import find_translations
 from tests.oracles.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
-from tests.oracles.multitrees import (
-    RoutedTrees,
-    connection_unit,
-    multitree_on_fabric,
-    translated,
-)
+from tests.oracles.multitrees import RoutedTrees, connection_unit, multitree_on_fabric, translated
 
 Rows = list[tuple[int, int, int, int]]
 

@@ -17,11 +17,7 @@ def topology_strategy(*, least_nodes: int = 2, most_nodes: int = 5) -> SearchStr
 
 
 def instance_strategy(
-    *,
-    least_nodes: int = 2,
-    most_nodes: int = 5,
-    most_chunks: int = 5,
-    most_extra_steps: int = 2,
+    *, least_nodes: int = 2, most_nodes: int = 5, most_chunks: int = 5, most_extra_steps: int = 2
 ) -> SearchStrategy[Instance]:
     """A Hypothesis strategy of the instances of `random_instance`."""
     return strategies.randoms(use_true_random=False).map(

@@ -29,16 +29,7 @@ from syncoll.model import Algorithm, Collective, Topology
 from syncoll.pages.families import open_lines
 from syncoll.planning.members import fastest_member
 from syncoll.plugins import PluginManager, SeedLimits, resolve_options
-from syncoll.results import (
-    Family,
-    Frontier,
-    Growth,
-    OpenClaim,
-    Part,
-    Point,
-    Refuted,
-    Scope,
-)
+from syncoll.results import Family, Frontier, Growth, OpenClaim, Part, Point, Refuted, Scope
 from syncoll.results.family import MOST_FIRST
 from syncoll.searching import search
 from syncoll.session import Session
@@ -188,9 +179,7 @@ def test_no_member_on_a_small_graph_beats_a_proved_bound() -> None:
 
 
 @pytest.mark.parametrize("name", ["ring(4)", "line(4)", "hub(3)", "hypercube(3)"])
-def test_a_search_without_seeds_confirms_the_closed_form(
-    name: str,
-) -> None:
+def test_a_search_without_seeds_confirms_the_closed_form(name: str) -> None:
     """A solver without pipelines finds the same costs, and proves them."""
     topology, collective = SESSION.topology(name), SESSION.collective("broadcast")
     family = families(topology, collective)[-1]
@@ -280,9 +269,7 @@ def claimed(family: Family, steps: list[int]) -> Frontier:
     return with_claims(bare, source, steps, lambda _: "")
 
 
-def test_costs_between_and_after_members_are_members_costs(
-    every_second: Family,
-) -> None:
+def test_costs_between_and_after_members_are_members_costs(every_second: Family) -> None:
     frontier = claimed(every_second, [3, 6, 12])
     check_claims(frontier)
     ratios = [(one.low, one.high) for one in frontier.open]

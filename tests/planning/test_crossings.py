@@ -13,13 +13,7 @@ import pytest
 from syncoll.documents import StoredAlgorithm
 from syncoll.planning import CostModel, export_plan, plan_sizes
 from syncoll.planning.crossings import FAR, envelope, fastest
-from syncoll.plugins import (
-    CheckedExport,
-    Exported,
-    ExporterRecord,
-    ExportRequest,
-    PluginManager,
-)
+from syncoll.plugins import CheckedExport, Exported, ExporterRecord, ExportRequest, PluginManager
 from syncoll.runtime import HandedOut
 
 from .conftest import Costs, Make

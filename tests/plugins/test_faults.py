@@ -301,10 +301,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_needs_none_of_them_answers_as_before(
-    command: str,
-    folder: Path,
-    installed: Callable[[], None],
-    capsys: pytest.CaptureFixture[str],
+    command: str, folder: Path, installed: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [
         word.format(folder=folder, frontier=folder / "frontier.json") for word in COMMANDS[command]

@@ -252,11 +252,7 @@ class TestRegister:
 
     @pytest.mark.parametrize(
         "module",
-        [
-            types.SimpleNamespace(RECORDS=7),
-            plugin(backend("x"), "y"),
-            types.ModuleType("empty"),
-        ],
+        [types.SimpleNamespace(RECORDS=7), plugin(backend("x"), "y"), types.ModuleType("empty")],
     )
     def test_a_broken_one_is_an_error_and_adds_nothing(self, module: Any) -> None:
         manager = PluginManager()

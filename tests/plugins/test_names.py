@@ -22,7 +22,7 @@ OTHER_MEANINGS = {
     "mscclpp": {"simulating", "verbs"},  # a runtime
     "highs": {"lowerings"},  # the high bounds of rows
     "syncoll": {  # the project
-        *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
+        *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing")
     },
 }
 """Words that name a plugin and something else, with the folders that mean the latter."""

@@ -122,9 +122,7 @@ def test_it_can_be_chosen(report: Any) -> None:
     assert report["violation"] is None
 
 
-def test_auto_chooses_it_only_for_features_that_it_claims(
-    python: Callable[[str], Any],
-) -> None:
+def test_auto_chooses_it_only_for_features_that_it_claims(python: Callable[[str], Any]) -> None:
     """It outranks all that come with syncoll; these are asked about formulas that it leaves to
     others."""
     ours = [["cpsat", "cpsat", "sat"], ["pysat", "pysat", "sat"]]

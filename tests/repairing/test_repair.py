@@ -193,8 +193,7 @@ def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("collective", "kept", "gone"),
-    [("broadcast", "1->0", "0->1"), ("reduce", "0->1", "1->0")],
+    ("collective", "kept", "gone"), [("broadcast", "1->0", "0->1"), ("reduce", "0->1", "1->0")]
 )
 def test_pipelines_that_still_work_are_kept(collective: str, kept: str, gone: str) -> None:
     """A broadcast never sends to its root."""

@@ -114,10 +114,7 @@ def test_while_failures_wait_the_worst_is_preliminary(whole: Path) -> None:
 
 
 def test_a_survey_continues_from_its_folder(
-    whole: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "failures"
     command = ["repair", str(whole), "--survey", "cables", "-o", str(folder), *ALONE]

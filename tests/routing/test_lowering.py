@@ -172,11 +172,7 @@ def test_a_tree_of_switches_has_one_bound_for_each_needed_cable() -> None:
 def test_bounds_that_follow_from_others_are_left_out() -> None:
     """The sends of two nodes never exceed the uplink of their switch."""
     wide = Fabric.from_links(
-        "wide",
-        4,
-        2,
-        [*((v, 4 + v // 2, 1) for v in range(4)), (4, 5, 2)],
-        both_ways=True,
+        "wide", 4, 2, [*((v, 4 + v // 2, 1) for v in range(4)), (4, 5, 2)], both_ways=True
     )
     assert not any("switch 0 to switch 1" in bound.label for bound in as_topology(wide).bounds)
     narrow = Fabric.from_links(

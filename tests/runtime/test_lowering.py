@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from syncoll.arrays import BoolArray
+from syncoll.arrays import Bools
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
@@ -177,7 +177,7 @@ def test_random_trees(seed: int) -> None:
     check(*random_trees(rng, topology, "some", pre, post), rng)
 
 
-def standard(kind: Kind, nodes: int, share: int, root: int) -> tuple[BoolArray, BoolArray]:
+def standard(kind: Kind, nodes: int, share: int, root: int) -> tuple[Bools, Bools]:
     """Pre and post of a collective that only moves data."""
     everyone = range(nodes)
     ends: list[tuple[list[int], list[int]]] = {

@@ -115,9 +115,7 @@ def test_an_engine_resumes_as_often_as_it_is_ready() -> None:
 
 
 @pytest.mark.parametrize("solves", [False, True])
-def test_points_are_entered_at_once_and_reported_in_time(
-    solves: bool,
-) -> None:
+def test_points_are_entered_at_once_and_reported_in_time(solves: bool) -> None:
     ledger, diary = Counted(), list[str]()
     seen: list[tuple[int, int]] = []
 

@@ -113,9 +113,7 @@ def test_without_a_core_or_picklable_seeds_there_are_turns(
     assert len(list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))) == 1
 
 
-def test_a_turn_does_not_interrupt_a_background_seed(
-    line: tuple[Topology, Collective],
-) -> None:
+def test_a_turn_does_not_interrupt_a_background_seed(line: tuple[Topology, Collective]) -> None:
     begun: list[str] = []
 
     def slow(name: str) -> ChosenSeed:

@@ -132,7 +132,7 @@ def test_in_lockstep_the_bounds_for_each_number_of_steps_count() -> None:
 
 def test_a_large_gap_is_a_factor() -> None:
     assert [gap(one, 2.0) for one in (2, 2 + 4e-9, 2.2, 3.98, 4, 9, 2e6)] == [
-        *("optimal", "optimal", "10 %", "99 %", "2x", "4.5x", "1000000x"),
+        *("optimal", "optimal", "10 %", "99 %", "2x", "4.5x", "1000000x")
     ]
     found = syncoll.pareto("hub(6)", "allreduce", progress="none", backend="all_pairs")
     slow = replace(found, points=found.points[1:])  # of two steps instead of one

@@ -132,12 +132,7 @@ def test_boxes_follow_from_bandwidths_without_units_and_switches():
     network = physical_network(topology, US, Fraction(10**9))
     assert [
         x for x, far in zip(topology.links, between_boxes(network), strict=True) if not far
-    ] == [
-        (0, 1),
-        (1, 0),
-        (2, 3),
-        (3, 2),
-    ]
+    ] == [(0, 1), (1, 0), (2, 3), (3, 2)]
 
 
 def test_wire_leaves_network_and_semantics_unchanged():

@@ -386,10 +386,7 @@ ROWS = nvidia_text(MESH).splitlines()
         ("\n".join(ROWS).replace("GPU3", "GPU2", 1), [":1: two columns are named GPU2"]),
         ("\tGPU0\tCPU Affinity\nGPU0\tX \t0-3\n", [":1: GPU0 is the only GPU"]),
         ("\n".join([ROWS[0], ROWS[1][:20], *ROWS[2:]]), [":2: the row of GPU0 has 4 of 8 cells"]),
-        (
-            "\t".join(f"GPU{g}" for g in range(1100)),
-            ["1100 columns", "at most 1024 devices"],
-        ),
+        ("\t".join(f"GPU{g}" for g in range(1100)), ["1100 columns", "at most 1024 devices"]),
     ],
 )
 def test_nonsense(text: str, words: list[str], nvidia: Import) -> None:

@@ -75,10 +75,7 @@ def test_who_waits_for_a_pool(
 ) -> None:
     monkeypatch.setattr(SolverPool, "_decide", lambda *_: time.sleep(1.0))
     plugins, settings = manager(racers.record("one")), SolverSettings(backend="one")
-    with (
-        Solver(plugins, settings, start=False) as solver,
-        SolverPool(settings, 1, plugins) as pool,
-    ):
+    with Solver(plugins, settings, start=False) as solver, SolverPool(settings, 1, plugins) as pool:
         asking = AnswerSource(solver, pool=pool)
         solution = asking.ask(allgather, None, until=Deadline.after(0.1)).result()
     assert (solution.verdict, solution.outcome.reason) == (Verdict.UNKNOWN, StopReason.TIME_LIMIT)

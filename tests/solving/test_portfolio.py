@@ -70,8 +70,7 @@ class TestWhoAnswers:
                 assert solution.seconds["wait"] >= 0.4
 
     @pytest.mark.parametrize(
-        "act",
-        ["segfault", "leave", "die", "fail", "run_out", "give_up", "return_text"],
+        "act", ["segfault", "leave", "die", "fail", "run_out", "give_up", "return_text"]
     )
     def test_an_undecided_one_makes_room_at_once(
         self, manager: Make, racers: Any, allgather: Instance, act: str
@@ -97,11 +96,7 @@ class TestWhoAnswers:
             assert solver.solve(allgather).backend == "two"
 
     def test_one_whose_worker_does_not_start(
-        self,
-        manager: Make,
-        racers: Any,
-        allgather: Instance,
-        monkeypatch: pytest.MonkeyPatch,
+        self, manager: Make, racers: Any, allgather: Instance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         plugins = manager(racers.record("one", "give_up"), racers.record("two"))
         with Solver(plugins, backend="one+two", head_start=NEVER) as solver:

@@ -264,10 +264,7 @@ class TestInterrupts:
         assert_works(process)
         began = time.perf_counter()
         outcome = process.solve(
-            formula(),
-            Limits(),
-            {"do": what},
-            should_stop=lambda: time.perf_counter() > began + 0.3,
+            formula(), Limits(), {"do": what}, should_stop=lambda: time.perf_counter() > began + 0.3
         )
         assert outcome.reason is StopReason.INTERRUPTED
         assert_works(process)

@@ -19,9 +19,7 @@ def without(algorithm: Algorithm, send: int) -> Algorithm:
     kept = np.arange(algorithm.num_sends) != send
     carried = algorithm.contributions
     return Algorithm(
-        algorithm.rounds_per_step,
-        algorithm.sends[kept],
-        None if carried is None else carried[kept],
+        algorithm.rounds_per_step, algorithm.sends[kept], None if carried is None else carried[kept]
     )
 
 

@@ -59,9 +59,7 @@ def test_a_statement_collapses_repeated_links(machine: Callable[[str], Topology]
     assert rates(topology) == {(0, 1): 1, (1, 0): 1}
 
 
-def test_conditions_ragged_ranges_and_lists_of_lists(
-    machine: Callable[[str], Topology],
-) -> None:
+def test_conditions_ragged_ranges_and_lists_of_lists(machine: Callable[[str], Topology]) -> None:
     expected = machine("nodes 4 link (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) bandwidth 1")
     for body in (
         "link (b, a) for a in nodes, b in range(a) bandwidth 1",

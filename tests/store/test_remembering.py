@@ -167,8 +167,7 @@ def test_unknown_after_a_time_is_remembered_for_that_time(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "reason",
-    [r for r in StopReason if r not in (StopReason.DECIDED, StopReason.TIME_LIMIT)],
+    "reason", [r for r in StopReason if r not in (StopReason.DECIDED, StopReason.TIME_LIMIT)]
 )
 def test_answers_that_may_improve_are_asked_again(store: Store, reason: StopReason) -> None:
     gives_up = GivesUp(reason)

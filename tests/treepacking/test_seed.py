@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import syncoll_treepacking
-from syncoll.arrays import FloatArray
+from syncoll.arrays import Floats
 from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
@@ -186,7 +186,7 @@ def trivial(topology: Topology) -> FreeGroup:
     return FreeGroup.trivial(topology.num_nodes)
 
 
-def cheap(oracle: SpanningTrees) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+def cheap(oracle: SpanningTrees) -> tuple[list[tuple[int, TimedTree]], Floats]:
     """All trees of a turn, by equal prices."""
     none = np.full(len(oracle.counts), np.inf)
     return oracle.cheap(np.ones((len(oracle.network.rate), 1)), none, [], NEVER)

@@ -415,10 +415,7 @@ def test_waves_of_low_trees_meet_the_best_of_any_roots(
         assert pair.contributions(machine.topology.ends)[pair.steps >= pair.after].all()
     _, chunks, algorithm = next(iter(waves(packing, 4096, None, NEVER.sooner(0.5))))
     instance = SPECS.collective("allreduce").instantiate(
-        machine.topology,
-        chunks=chunks,
-        steps=algorithm.steps,
-        rounds=algorithm.rounds,
+        machine.topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
     )
     require_valid(instance, algorithm)
 

@@ -266,9 +266,7 @@ def test_mutants_of_mutants(valid: list[tuple[Instance, Plan]]) -> None:
                 assert len(found) <= limit
 
 
-def test_a_missing_send_names_chunk_and_node(
-    valid: list[tuple[Instance, Plan]],
-) -> None:
+def test_a_missing_send_names_chunk_and_node(valid: list[tuple[Instance, Plan]]) -> None:
     for instance, plan in valid:
         lean = algorithm_of(plan).without_useless_sends(instance)
         for row, (c, _, b, _) in enumerate(lean.sends.tolist()):

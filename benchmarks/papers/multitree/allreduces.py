@@ -49,8 +49,8 @@ __all__ = [
     "verified",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Ways = Mapping[tuple[int, int, int], Path]
 
 LATENCY = Fraction(150, 10**9)
@@ -213,9 +213,9 @@ class Allreduce:
     steps: int
     work: Workload
 
-    def seconds(self, sizes: Sequence[int], semantics: Semantics) -> FloatArray:
+    def seconds(self, sizes: Sequence[int], semantics: Semantics) -> Floats:
         """Its time, for each number of bytes of a node's data."""
-        found: list[FloatArray] = []
+        found: list[Floats] = []
         block = max(1, _CELLS_AT_ONCE // len(self.work))
         for i in range(0, len(sizes), block):
             chunks = [Fraction(size, self.parts) for size in sizes[i : i + block]]
@@ -250,11 +250,11 @@ def on_links(machine: Machine, made: Made) -> Allreduce:
     return Allreduce(made.parts, instance.steps, work)
 
 
-def _of_messages(work: Workload, nodes: int) -> tuple[IntArray, IntArray]:
+def _of_messages(work: Workload, nodes: int) -> tuple[Ints, Ints]:
     """The dependencies of each send: the union over the sends in its message."""
     sends = work.sends
     keys = (sends[:, 3] * nodes + sends[:, 1]) * nodes + sends[:, 2]
-    message: IntArray = np.unique(keys, return_inverse=True)[1]
+    message: Ints = np.unique(keys, return_inverse=True)[1]
     owner = np.repeat(message, np.diff(work.first_need))
     pairs = np.unique(owner * len(sends) + work.needs)
     owner, need = np.divmod(pairs, len(sends))

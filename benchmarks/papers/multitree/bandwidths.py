@@ -45,7 +45,7 @@ from syncoll.units import format_size
 
 __all__ = ["HIGHEST_TICKS", "SIZES", "claims_of_bandwidths", "figure_9", "figure_10"]
 
-FloatArray = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 
 ADDITIONS = replace(PACKETS_SENT, reduction=Fraction(1, 128 * 10**9))
 """A row of an array adds 32 values of 4 bytes a cycle, as in the copy of the authors' simulator."""
@@ -257,7 +257,7 @@ def claims_of_bandwidths(times: Mapping[str, Times]) -> Iterable[Claim]:
     )
 
 
-def _crossing(early: FloatArray, late: FloatArray) -> int:
+def _crossing(early: Floats, late: Floats) -> int:
     """The least size from which on the second is as fast; one beyond all where it never is."""
     behind = np.flatnonzero(late > early)
     place = int(behind[-1]) + 1 if len(behind) else 0

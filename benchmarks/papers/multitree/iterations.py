@@ -37,7 +37,7 @@ from benchmarks.papers.multitree.training import NETWORKS, Iteration, Network, r
 
 __all__ = ["figure_11"]
 
-FloatArray = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 
 COMPUTING = ("alexnet", "fasterrcnn", "googlenet", "resnet50")
 """The networks that the paper calls compute-intensive."""

@@ -31,8 +31,8 @@ __all__ = [
     "timed",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-Times = Mapping[str, FloatArray]
+Floats = npt.NDArray[np.float64]
+Times = Mapping[str, Floats]
 """Seconds for each size, by algorithm."""
 
 PAPER = "Huang et al., MultiTree (ISCA 2021)"
@@ -61,7 +61,7 @@ def raced(
     return {name: on_links(machine, make(machine)) for name, make in makers}
 
 
-def timed(allreduces: Mapping[str, Allreduce], sizes: Sequence[int]) -> dict[str, FloatArray]:
+def timed(allreduces: Mapping[str, Allreduce], sizes: Sequence[int]) -> dict[str, Floats]:
     """Their times in packets, and of MultiTree in messages too, which comes first."""
     found = {}
     if MULTITREE in allreduces:

@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 __all__ = ["NETWORKS", "SOURCES", "Iteration", "Layer", "Network", "array_cycles", "read_network"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 NETWORKS = {
     "alexnet": "AlexNet",
@@ -161,7 +161,7 @@ class Network:
         return BYTES * self.parameters
 
     @property
-    def gradients(self) -> IntArray:
+    def gradients(self) -> Ints:
         """``[layers]``: bytes of each one's."""
         return np.array([BYTES * layer.parameters for layer in self.layers], dtype=np.int64)
 
@@ -171,7 +171,7 @@ class Network:
         return sum(layer.forward_cycles for layer in self.layers) / CLOCK
 
     @property
-    def backward(self) -> FloatArray:
+    def backward(self) -> Floats:
         """``[layers]``: seconds of each one's gradients."""
         cycles = [layer.backward_cycles(i == 0) for i, layer in enumerate(self.layers)]
         return np.array(cycles) / CLOCK

@@ -14,8 +14,9 @@ from syncoll.pages.page import PageParts, paged, table
 from syncoll.session import Session
 from syncoll.simulating import runtime
 from syncoll.units import format_size, gigabytes, microseconds
+from syncoll.values import picked
 from syncoll.verbs.measured import STARTS
-from syncoll.verbs.result import Result, picked
+from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
 

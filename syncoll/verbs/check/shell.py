@@ -19,7 +19,8 @@ from syncoll.pages.frontier import machine_words
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.progress import tracked
 from syncoll.units import format_time
-from syncoll.verbs.result import Shown, picked
+from syncoll.values import picked
+from syncoll.verbs.result import Shown
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from syncoll.designing.picture import draw_design
 from syncoll.pages.design import design_page
 from syncoll.planning import Picture
 from syncoll.reporting import design_report
-from syncoll.verbs.result import Tabular, columns_of, picked
+from syncoll.values import picked
+from syncoll.verbs.result import Tabular, columns_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

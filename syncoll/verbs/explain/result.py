@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from syncoll.formula import FormulaSize
 from syncoll.model import Instance
 from syncoll.pages.page import PageParts, paged, table
-from syncoll.verbs.result import Result, picked
+from syncoll.values import picked
+from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
 _SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"

@@ -16,9 +16,9 @@ from syncoll.plugins import ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import SavedExport
 from syncoll.runtime.export_each import export_each
+from syncoll.values import picked
 from syncoll.verbs.export.result import ExportResult
 from syncoll.verbs.frontier import require_meant, stored_file
-from syncoll.verbs.result import picked
 from syncoll.wording import counted
 
 more = add_exporter_options

@@ -12,9 +12,8 @@ import syncoll
 from syncoll.cli import Exit, ask, json_for_dash, note, print_json, print_page
 from syncoll.deadline import interrupted_at
 from syncoll.errors import OutOfTimeError
-from syncoll.values import doubled_sizes
+from syncoll.values import doubled_sizes, picked
 from syncoll.verbs.asking import deadline_of
-from syncoll.verbs.result import picked
 
 if TYPE_CHECKING:
     from syncoll import FrontierResult

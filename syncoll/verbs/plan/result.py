@@ -13,8 +13,9 @@ from syncoll.planning import NeverBest, Picture, Plan, SizeRange, draw
 from syncoll.planning.exports import PlannedExports, ends, plan_document
 from syncoll.simulating import WIRE, Runtime, SimulatedSeconds, runtime_record
 from syncoll.units import format_bandwidth, format_size, format_time, gigabytes, microseconds
+from syncoll.values import picked
 from syncoll.verbs.frontier import FrontierResult
-from syncoll.verbs.result import Tabular, columns_of, picked
+from syncoll.verbs.result import Tabular, columns_of
 from syncoll.wording import counted
 
 

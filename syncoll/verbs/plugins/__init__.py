@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from syncoll.plugins import PluginManager
     from syncoll.plugins.facts import plugin_facts
-    from syncoll.verbs.result import Shown, picked
+    from syncoll.values import picked
+    from syncoll.verbs.result import Shown
 
 __all__ = ["list_plugins"]
 

@@ -11,11 +11,11 @@ from syncoll.documents import to_text, write_new_folder
 from syncoll.errors import SyncollError, UsageError
 from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.simulating import given_runtime
+from syncoll.values import picked
 from syncoll.verbs.pareto.shell import ended
 from syncoll.verbs.plan.shell import print_exports
 from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
 from syncoll.verbs.recommend.result import require_possible
-from syncoll.verbs.result import picked
 
 more = add_exporter_options
 

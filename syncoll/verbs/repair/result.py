@@ -11,8 +11,9 @@ from syncoll.repairing.cost_delta import Loss, Repair, percent
 from syncoll.repairing.document import repair_document, survey_document
 from syncoll.repairing.survey import Survey, Surveyed
 from syncoll.repairing.warm_start_seeds import KEPT, MENDED
+from syncoll.values import picked
 from syncoll.verbs.frontier import FrontierResult
-from syncoll.verbs.result import Tabular, columns_of, picked
+from syncoll.verbs.result import Tabular, columns_of
 from syncoll.wording import argument, counted, nearness, runs_in_words
 
 

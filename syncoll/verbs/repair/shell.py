@@ -5,8 +5,8 @@ import argparse
 import syncoll
 from syncoll.cli import Exit, command, json_for_dash, print_value
 from syncoll.errors import UsageError
+from syncoll.values import picked
 from syncoll.verbs.pareto.shell import ended
-from syncoll.verbs.result import picked
 
 
 def more(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,8 @@ from syncoll.pages import Page
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.planning import message_of
 from syncoll.trust.data import Execution
-from syncoll.verbs.result import Result, picked
+from syncoll.values import picked
+from syncoll.verbs.result import Result
 from syncoll.wording import counted
 
 

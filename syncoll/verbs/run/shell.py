@@ -12,7 +12,8 @@ from syncoll.errors import ExecutionError
 from syncoll.pages import Page
 from syncoll.planning import message_of
 from syncoll.trust.data import dtype_of
-from syncoll.verbs.result import Shown, picked
+from syncoll.values import picked
+from syncoll.verbs.result import Shown
 from syncoll.verbs.run import SHORT_TYPES, SIZE
 from syncoll.verbs.run.result import execution_page, mpi_page
 from syncoll.wording import counted

@@ -7,7 +7,8 @@ from syncoll.cli import Exit, note, print_value
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.pages import Page
 from syncoll.store import Store, default_path, delete_damaged
-from syncoll.verbs.result import Shown, picked
+from syncoll.values import picked
+from syncoll.verbs.result import Shown
 from syncoll.verbs.store import NO_STORE
 from syncoll.wording import counted
 

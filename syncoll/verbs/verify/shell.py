@@ -6,7 +6,7 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, options_given
 from syncoll.cli.output import note, print_value
 from syncoll.runtime.exported import VerifiedExports, exporter_of
-from syncoll.verbs.result import picked
+from syncoll.values import picked
 from syncoll.verbs.verify import examined
 from syncoll.verification import exporter_for
 

@@ -6,12 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from misbehaving import (  # type: ignore[import-not-found]
-    Misbehaving,
-    load_and_crash,
-    load_for_ever,
-    load_never,
-)
+from misbehaving import Misbehaving, load_and_crash, load_for_ever, load_never  # type: ignore[import-not-found]
 
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome, Verdict
 from syncoll.plugins import Answer, BackendRecord, Option, Rank, hookimpl

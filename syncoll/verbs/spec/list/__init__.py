@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from syncoll.spec import DefinitionSummary, Kind
-    from syncoll.verbs.result import Shown, picked
+    from syncoll.values import picked
+    from syncoll.verbs.result import Shown
 
 __all__ = ["list_specs"]
 
