@@ -92,7 +92,7 @@ def recommended(
     """The fastest algorithm for each message.
 
     The message fits it, if it fits any algorithm: runtimes refuse other messages.  Of the
-    algorithms that are nearly as fast it has the fewest chunks.
+    algorithms that are nearly as fast, and as fast as a classic, it has the fewest chunks.
 
     Args:
         fits: whether a message fits an algorithm; asked for the fastest first.
@@ -103,15 +103,16 @@ def recommended(
         first = next((one for one in every if fits(size, one)), None)
         fitting = fits if first is not None else lambda *_: True
         least = (first or every[0]).seconds[number]
-        near = [one for one in every if one.seconds[number] <= least * (1 + NEARLY)]
-        near = [one for one in near if fitting(size, one)]
-        fastest = [x for x in near if x.seconds[number] <= least * Fraction(_SAME)]
-        is_classic = all(one.classic for one in fastest)
+        classic = next((one for one in every if one.classic and fitting(size, one)), None)
+        same, most = least * Fraction(_SAME), least * (1 + NEARLY)
+        if classic is not None:
+            most = max(same, min(most, classic.seconds[number]))
+        near = [one for one in every if one.seconds[number] <= most and fitting(size, one)]
+        is_classic = all(one.classic for one in near if one.seconds[number] <= same)
         best = min(
             (one for one in near if bool(one.classic) == is_classic),
             key=lambda one: (one.algorithm.chunks, one.seconds[number]),
         )
-        classic = next((one for one in every if one.classic and fitting(size, one)), None)
         one, seconds, floor = best.algorithm, float(best.seconds[number]), compared.floor(number)
         yield answers.RecommendedRecord(
             *(best.name, one.steps, one.rounds, one.chunks, one.bandwidth, size),
