@@ -29,6 +29,7 @@ from syncoll.bounding.flows_over_time import flows_over_time
 from syncoll.certificates import ChunkClasses
 from syncoll.certificates.flows_over_time import FlowsOverTime, Passage, TimedNetwork
 from syncoll.model import UNREACHABLE, Collective, Counting, Instance, Topology, ranges
+from syncoll.model.width_clusters import connected_by
 from syncoll.planning import message_of_collective
 from syncoll.results import Frontier
 from syncoll.simulating.comparison import Comparison
@@ -206,7 +207,8 @@ def _passed_once(network: PhysicalNetwork, timed: TimedNetwork) -> bool:
     used = [
         (one.lane, one.tail if counts is Counting.SOURCES else one.head)
         for one in timed.passages
-        if (counts := network.lanes[one.lane].counts) is not Counting.SENDS
+        if one.lane < len(network.lanes)
+        and (counts := network.lanes[one.lane].counts) is not Counting.SENDS
     ]
     return len(set(used)) == len(used)
 
@@ -220,32 +222,44 @@ def timed_network(
     where data may change from the way of one send to that of another; more ways weaken a bound.
     With `apart` they end at a place for each first (0) or last (1) node of a link, or for each of
     both, except where the switch copies or adds up.  So nothing is added up there, or copied.  The
-    alpha of a send is a part of the passage of its last lane.  With fair sharing all latencies are,
-    because a send is on all lanes at once.
+    least alpha of all sends is a part of the passages of last lanes.  A send that takes longer has
+    another lane of the same rate after its last one.  Then places are apart for the clusters of
+    nodes that links of the least alpha join.  With fair sharing all latencies are part of the passages
+    of last lanes, because a send is on all lanes at once.
     """
-    nodes, place = network.topology.num_nodes, dict[tuple[bool, int, tuple[int, ...]], int]()
-    seconds: dict[tuple[int, int, int], Fraction] = {}
-    links, lanes = network.topology.links, network.lanes
+    nodes, place = network.topology.num_nodes, dict[tuple[bool, int, tuple[Any, ...]], int]()
+    seconds, rates = dict[tuple[int, int, int], Fraction](), [x.bandwidth for x in network.lanes]
+    links, lanes, later = network.topology.links, network.lanes, dict[tuple[int, Fraction], int]()
+    least = min(network.added, default=network.alpha)
+    near = connected_by(network.topology, np.array([one == least for one in network.added]))
     for link, strands, added in zip(links, network.routes, network.added, strict=True):
         for strand in strands:
             tail, every = link[0], [network.lanes[number].latency for number in strand.lanes]
             pairs = pairwise(strand.lanes)
             shared = {x for x, y in pairs if {lanes[x].counts, lanes[y].counts} != {Counting.SENDS}}
+            single = all(lanes[x].counts is Counting.SENDS for x in strand.lanes)
+            more = added - least if single else Fraction(0)
+            own = (more, *near[[*link]].tolist()) if single else ()
             for number in strand.lanes:
                 lane = network.lanes[number]
-                head, passes = link[1], added + (sum(every) if fair else lane.latency)
+                head, passes = link[1], added - more + (sum(every) if fair else lane.latency)
                 if number != strand.lanes[-1]:
                     ends = lane.ends if lane.ends and lane.ends[1] >= nodes else None
                     to = tuple(link[end] for end in apart if number not in shared)
-                    key = (True, ends[1], to) if ends else (False, number, to)
+                    key = (ends is not None, ends[1] if ends else number, (*own, *to))
                     head = place.setdefault(key, nodes + len(place))
                     passes = Fraction(0) if fair else lane.latency
+                elif more:
+                    head = place.setdefault((False, number, (more,)), nodes + len(place))
                 known = seconds.get((tail, head, number), passes)
                 seconds[tail, head, number] = min(known, passes)
                 tail = head
+            if more:
+                number = later.setdefault((strand.lanes[-1], more), len(rates))
+                rates += [lane.bandwidth] * (number == len(rates))
+                seconds[tail, link[1], number] = more
     passages = [Passage(*at, Fraction(int(x * _TICKS), _TICKS)) for at, x in seconds.items()]
-    rates = tuple(lane.bandwidth for lane in network.lanes)
-    return TimedNetwork(nodes, nodes + len(place), tuple(sorted(passages)), rates)
+    return TimedNetwork(nodes, nodes + len(place), tuple(sorted(passages)), tuple(rates))
 
 
 def _farthest(instance: Instance, latencies: Floats) -> float:

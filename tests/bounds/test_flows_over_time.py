@@ -20,6 +20,7 @@ from syncoll.model import Algorithm, Topology
 from syncoll.simulating import Semantics, Sharing, SimulatedSeconds, physical_network, timed_network
 from syncoll.simulating.floors import floors
 from syncoll.simulating.network import Lane, PhysicalNetwork, Strand
+from syncoll.simulating.runtime_files import runtime
 from syncoll.trust import require_valid
 from tests.oracles.timed_schedules import least_time
 
@@ -138,6 +139,24 @@ def test_sums_through_switches_have_the_floor_of_copies(copies: str, sums: str, 
         found.append(floors(instance, network, [amount])[0])
         assert found[-1] > 1.2 * floors(instance, network, [amount], flows=False)[0]
     assert found[1] == pytest.approx(found[0], rel=0.01)
+
+
+def test_data_do_not_change_to_sends_of_less_latency() -> None:
+    """Sends within a box, over lanes of the network, take half as long as others over the lanes."""
+    network = physical_network(syncoll.topology("mi250(boxes=2, gpus=8)"))
+    packets = runtime("mscclpp").settings(network)[0].network
+    assert len({*packets.added}) > 1
+    for collective, chunks in ("allgather", 1), ("reducescatter", 16):
+        asked, size = syncoll.Session().collective(collective), chunks << 14
+        instance = asked.instantiate(network.topology, chunks=chunks, steps=1, rounds=16)
+        floor = floors(instance, packets, [size])[0]
+        assert floor > 1.05 * floors(instance, packets, [size], flows=False)[0]
+        sends = [(b if instance.combining else a, a, b, 0) for a, b in packets.topology.links]
+        carried = np.eye(16, dtype=bool)[[a for _, a, _, _ in sends]]
+        algorithm = Algorithm((16,), np.array(sends), carried if instance.combining else None)
+        require_valid(instance, algorithm)
+        stored = StoredAlgorithm(instance, algorithm, "")
+        assert floor <= SimulatedSeconds(packets, Semantics())(stored, [size])[0]
 
 
 def test_destinations_that_seem_alike_need_one_flow() -> None:
