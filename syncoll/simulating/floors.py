@@ -224,8 +224,8 @@ def timed_network(
     both, except where the switch copies or adds up.  So nothing is added up there, or copied.  The
     least alpha of all sends is a part of the passages of last lanes.  A send that takes longer has
     another lane of the same rate after its last one.  Then places are apart for the clusters of
-    nodes that links of the least alpha join.  With fair sharing all latencies are part of the passages
-    of last lanes, because a send is on all lanes at once.
+    nodes that links of the least alpha join.  With fair sharing all latencies are a part of
+    passages of last lanes, because a send is on all lanes at once.
     """
     nodes, place = network.topology.num_nodes, dict[tuple[bool, int, tuple[Any, ...]], int]()
     seconds, rates = dict[tuple[int, int, int], Fraction](), [x.bandwidth for x in network.lanes]
