@@ -157,6 +157,12 @@ def swept_sizes(begin: int | None, end: int | None, factor: int | None) -> list[
     return found[:-1]
 
 
+def listed(given: Any) -> list[Any]:
+    """One value, or several; a text and a graph are one."""
+    alone = isinstance(given, str) or not isinstance(given, Iterable) or hasattr(given, "edges")
+    return [given] if alone else list(given)
+
+
 def choice_of(name: str, value: str, kind: type[_Choice]) -> _Choice:
     """The member of an enumeration with this value.  Raises `UsageError` on others."""
     try:

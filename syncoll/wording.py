@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import groupby
 from typing import SupportsInt
@@ -108,6 +109,16 @@ def runs_in_words(numbers: Iterable[int], to: str = " to ", between: str = ", ")
         else:
             runs.append([number])
     return between.join(to.join(map(str, run)) for run in runs)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A hint on the known name that is the most like another one; empty without one.
+
+    >>> meant("bta", ["alpha", "beta"]), meant("x", ["alpha"])
+    ('; did you mean beta?', '')
+    """
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _plural(noun: str) -> str:

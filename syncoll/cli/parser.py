@@ -1,7 +1,6 @@
 """The argument parser: errors in two lines with a hint, in place of a page of usage."""
 
 import argparse
-import difflib
 import re
 import sys
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from typing import Any, NoReturn
 
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note, write
+from syncoll.wording import meant
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
         known = [str(choice) for choice in action.choices]
         raise argparse.ArgumentError(
             action,
-            f"there is no {value!r}{_hint(str(value), known)}; choose from {', '.join(known)}",
+            f"there is no {value!r}{meant(str(value), known)}; choose from {', '.join(known)}",
         )
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -94,9 +94,4 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
     if not argument.startswith("-"):
         return f"{argument!r} is one argument too many (a name with spaces needs quotes)"
     known = [option for action in parser._actions for option in action.option_strings]
-    return f"there is no option {argument}{_hint(argument.partition('=')[0], known)}"
-
-
-def _hint(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"there is no option {argument}{meant(argument.partition('=')[0], known)}"

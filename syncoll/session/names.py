@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+import syncoll.plugins as hosts
+from syncoll import importing, model
 from syncoll.errors import UsageError
 from syncoll.values import require_whole, rounds_of
 
 if TYPE_CHECKING:
-    from syncoll.model import Collective, Fabric, Instance, Topology
-    from syncoll.plugins import PluginManager
-    from syncoll.spec import SingleTopology, SpecLibrary, TopologyFamily
+    from syncoll import spec
 
+Where: TypeAlias = "str | model.Topology | model.Fabric"
+What: TypeAlias = "str | model.Collective"
 Tell = Callable[[str], None]
 
 _MOST_SENDS = 50_000_000
@@ -30,20 +32,18 @@ class Names:
         plugins: None for the installed ones.
     """
 
-    def __init__(self, tell: Tell, plugins: PluginManager | None = None) -> None:
+    def __init__(self, tell: Tell, plugins: hosts.PluginManager | None = None) -> None:
         self.tell = tell
         if plugins is not None:
             self.plugins = plugins
 
     @cached_property
-    def plugins(self) -> PluginManager:
+    def plugins(self) -> hosts.PluginManager:
         """The installed plugins."""
-        from syncoll.plugins import PluginManager
-
-        return PluginManager.discover()
+        return hosts.PluginManager.discover()
 
     @cached_property
-    def specs(self) -> SpecLibrary:
+    def specs(self) -> spec.SpecLibrary:
         """The spec libraries, and the importers for references such as ``NAME:FILE``."""
         from syncoll.spec import SpecLibrary
 
@@ -54,64 +54,60 @@ class Names:
         return SpecLibrary(folders, files, self.tell, self._recognised)
 
     def _recognised(self, file: str) -> Sequence[str]:
-        from syncoll.importing import recognised
-
-        return recognised(self.plugins.importers, file)
+        return importing.recognised(self.plugins.importers, file)
 
     def _read(self, importer: str, file: str, settings: Sequence[str]) -> str:
         """Reads a file with an importer, whose modules are loaded only now."""
-        from syncoll.importing import readers
+        return importing.readers(self.plugins.importers, self.tell)[importer](file, settings)
 
-        return readers(self.plugins.importers, self.tell)[importer](file, settings)
-
-    def topology(self, what: str | Topology | Fabric) -> Topology:
+    def topology(self, what: Where) -> model.Topology:
         """See `syncoll.topology`.  Raises `ModelError` if a network of switches makes none."""
         from syncoll.routing import as_topology
 
         return as_topology(self.network(what))
 
-    def fabric(self, what: str | Topology | Fabric) -> Fabric:
+    def fabric(self, what: Where) -> model.Fabric:
         """See `syncoll.fabric`."""
-        from syncoll.model import Fabric
+        return model.Fabric.of(self.network(what))
 
-        return Fabric.of(self.network(what))
-
-    def network(self, what: str | Topology | Fabric) -> Topology | Fabric:
+    def network(self, what: Where) -> model.Topology | model.Fabric:
         """The machine before routes are found: a fabric if it has switches."""
-        from syncoll.model import Fabric, Topology
-
-        if isinstance(what, Topology | Fabric):
+        if isinstance(what, model.Topology | model.Fabric):
             return what
         return self.specs.topology(_name(what, "topology"))
 
-    def family(self, what: str | Topology | Fabric) -> TopologyFamily | SingleTopology:
+    def family(self, what: Where) -> spec.TopologyFamily | spec.SingleTopology:
         """The topologies of a name with arguments without values; an object is alone."""
-        from syncoll.model import Fabric, Topology
-        from syncoll.spec import SingleTopology
+        if isinstance(what, model.Topology | model.Fabric):
+            from syncoll.spec import SingleTopology
 
-        if isinstance(what, Topology | Fabric):
             return SingleTopology(what)
         return self.specs.family(_name(what, "topology"))
 
-    def collective(self, what: str | Collective, *values: object, **named: object) -> Collective:
+    def collective(self, what: What, *values: object, **named: object) -> model.Collective:
         """See `syncoll.collective`."""
-        from syncoll.model import Collective
-
-        if isinstance(what, Collective):
+        if isinstance(what, model.Collective):
             if values or named:
                 raise UsageError(f"{what.name} is an object, and takes no arguments")
             return what
         return self.specs.collective(_name(what, "collective"), values, named)
 
+    def expected(
+        self, topology: Where | None, collective: What | None
+    ) -> tuple[model.Topology | None, model.Collective | None]:
+        """The topology and the collective that a file should be about; None for any."""
+        where = None if topology is None else self.topology(topology)
+        return where, None if collective is None else self.collective(collective)
+
     def instance(
         self,
-        topology: str | Topology | Fabric,
-        collective: str | Collective,
+        topology: Where,
+        collective: What,
         *,
         chunks: int,
         steps: int,
         rounds: int | Fraction | str,
-    ) -> Instance:
+    ) -> model.Instance:
         """The instance for C, S and R.
 
         Raises:

@@ -12,24 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncoll import memory
+import syncoll.plugins as hosts
+from syncoll import memory, model, results
 from syncoll.clock import is_counted
-from syncoll.deadline import Deadline
-from syncoll.errors import SyncollError
+from syncoll.deadline import Deadline, interrupted_at
+from syncoll.errors import OutOfTimeError, SyncollError
 from syncoll.progress import tracked
 from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
-    from syncoll.ledger import Observer, SearchRequest
+    from syncoll import ledger, searching, solving
     from syncoll.ledger.events import Log
-    from syncoll.model import Algorithm, Collective, Instance, Topology
-    from syncoll.plugins import PluginManager
     from syncoll.plugins.plugin_bounds import PluginBounds
     from syncoll.proofs.refute import Refuting
-    from syncoll.results import Frontier, Refuted
-    from syncoll.searching import ChosenSeed
-    from syncoll.solving import Solver
     from syncoll.store import Store
 
 _PROOF_SECONDS = 120.0
@@ -54,7 +50,7 @@ class Session(Names):
         settings: Settings | None = None,
         *,
         tell: Tell = _log,
-        plugins: PluginManager | None = None,
+        plugins: hosts.PluginManager | None = None,
     ) -> None:
         super().__init__(tell, plugins)
         self.settings = settings or Settings()
@@ -77,7 +73,7 @@ class Session(Names):
         jobs: int = 1,
         *,
         start: bool = True,
-    ) -> Solver:
+    ) -> solving.Solver:
         """The solver of the settings, to be closed by the caller."""
         from syncoll.solving import Solver
 
@@ -109,15 +105,15 @@ class Session(Names):
 
     def pareto(
         self,
-        request: SearchRequest,
+        request: ledger.SearchRequest,
         *,
         encoding: str | None = None,
         backend: str | None = None,
-        observer: Observer | Log | None = None,
-        on_points: Callable[[Frontier], None] | None = None,
+        observer: ledger.Observer | Log | None = None,
+        on_points: Callable[[results.Frontier], None] | None = None,
         until: Deadline | None = None,
-        also: Sequence[ChosenSeed] = (),
-    ) -> Frontier:
+        also: Sequence[searching.ChosenSeed] = (),
+    ) -> results.Frontier:
         """Searches a Pareto frontier; after Ctrl-C and at limits it is incomplete.
 
         Args:
@@ -145,11 +141,11 @@ class Session(Names):
 
     def search(
         self,
-        topology: Topology,
-        collective: Collective,
+        topology: model.Topology,
+        collective: model.Collective,
         until: Deadline,
-        seeds: Sequence[ChosenSeed] = (),
-    ) -> Frontier:
+        seeds: Sequence[searching.ChosenSeed] = (),
+    ) -> results.Frontier:
         """Searches a frontier with the usual limits; see `pareto`."""
         from syncoll.ledger import SearchRequest
 
@@ -161,8 +157,8 @@ class Session(Names):
         return chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends
 
     def prove(
-        self, frontier: Frontier, folder: Path, point_limit: float | None, until: Deadline
-    ) -> Frontier:
+        self, frontier: results.Frontier, folder: Path, point_limit: float | None, until: Deadline
+    ) -> results.Frontier:
         """The frontier with a proof file for each refutation that a claim rests on.
 
         Args:
@@ -171,14 +167,14 @@ class Session(Names):
         Raises:
             UsageError: if the folder cannot be written.
         """
-        from syncoll.results import refuted_instance, with_files
-
         evidence = frontier.evidence
         if evidence is None:
             return frontier
 
-        def refute(one: Refuted) -> str | None:
-            instance = refuted_instance(evidence, one, frontier.topology, frontier.collective)
+        def refute(one: results.Refuted) -> str | None:
+            instance = results.refuted_instance(
+                evidence, one, frontier.topology, frontier.collective
+            )
             seconds = point_limit or _PROOF_SECONDS
             done = self.refute(instance, one.encoding, folder, until, seconds)
             if done.file is not None:
@@ -189,14 +185,14 @@ class Session(Names):
 
         try:
             with self.limited():
-                return replace(frontier, evidence=with_files(evidence, refute))
+                return replace(frontier, evidence=results.with_files(evidence, refute))
         except KeyboardInterrupt:
             self.tell("interrupted: the proofs are left out")
             return frontier
 
     def refute(
         self,
-        instance: Instance,
+        instance: model.Instance,
         encoding: str,
         folder: Path,
         until: Deadline,
@@ -211,7 +207,6 @@ class Session(Names):
         Raises:
             UsageError: if the folder cannot be written.
         """
-        from syncoll.deadline import OutOfTimeError, interrupted_at
         from syncoll.proofs.refute import Refuting, refute_with_proof
 
         moving, settings = not instance.combining, self.settings
@@ -233,11 +228,11 @@ class Session(Names):
 
     def classics(
         self,
-        topology: Topology,
-        collective: Collective,
+        topology: model.Topology,
+        collective: model.Collective,
         names: Sequence[str] | None = None,
         seconds: float = 5.0,
-    ) -> tuple[dict[str, list[tuple[Instance, Algorithm]]], dict[str, str]]:
+    ) -> tuple[dict[str, list[tuple[model.Instance, model.Algorithm]]], dict[str, str]]:
         """The verified algorithms of classics, by name, and reasons why others have none.
 
         Args:
@@ -247,7 +242,6 @@ class Session(Names):
         Raises:
             PluginError: if there is no seed of a name.
         """
-        from syncoll.plugins import resolve_options
         from syncoll.searching import ChosenSeed, constructed
 
         collective = collective.plain or collective  # the classics of libraries
@@ -257,7 +251,7 @@ class Session(Names):
         with self.limited():
             for name in tracked(chosen, lambda name: f"constructing {name}"):
                 record = seeds[name]
-                options = resolve_options(record.options, {}, f"seed {name}")
+                options = hosts.resolve_options(record.options, {}, f"seed {name}")
                 seed = ChosenSeed(record, options, named=True)
                 made, why = constructed(
                     seed, topology, collective, Deadline.after(seconds), self.tell

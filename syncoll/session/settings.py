@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from syncoll import formula, memory
 from syncoll.clock import is_counted
 from syncoll.errors import UsageError
 from syncoll.units import parse_memory
 from syncoll.values import require_whole
-from syncoll.wording import argument
+from syncoll.wording import argument, meant
 
 if TYPE_CHECKING:
-    from syncoll.solving import SolverSettings
+    from syncoll import solving
 
 STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
@@ -110,9 +110,8 @@ class Settings:
         known = [one.name for one in fields(cls)]
         for name in options:
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean {close[0]}?" if close else ""
-                raise UsageError(f"there is no setting {name!r}{hint} (known: {', '.join(known)})")
+                hint = f"{meant(name, known)} (known: {', '.join(known)})"
+                raise UsageError(f"there is no setting {name!r}{hint}")
         given = dict(options)
         if isinstance(given.get("memory_limit"), str):
             given["memory_limit"] = parse_memory(str(given["memory_limit"]))
@@ -153,7 +152,7 @@ class Settings:
 
     def solver(
         self, encoding: str | None = None, backend: str | None = None, jobs: int = 1
-    ) -> SolverSettings:
+    ) -> solving.SolverSettings:
         """The settings of one solver, or of each solver of a pool.
 
         Args:
@@ -163,21 +162,19 @@ class Settings:
         Raises:
             UsageError: on a seed that solvers do not take.
         """
-        from syncoll.formula import Limits
-        from syncoll.memory import require_address_space
-        from syncoll.solving import SolverSettings, default_threads
+        from syncoll import solving
         from syncoll.solving.members import AUTO
 
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise UsageError(f"seed {self.seed} is not from 0 to {_LARGEST_SEED}")
-        require_address_space()
-        threads = 1 if is_counted() else self.threads or default_threads(jobs)
-        return SolverSettings(
+        memory.require_address_space()
+        threads = 1 if is_counted() else self.threads or solving.default_threads(jobs)
+        return solving.SolverSettings(
             encoding=self.encoding or encoding or AUTO,
             backend=self.backend or backend or AUTO,
             encoding_options=tuple((k, str(v)) for k, v in self.encoding_options.items()),
             backend_options=tuple((k, str(v)) for k, v in self.backend_options.items()),
-            limits=Limits(None, self.memory_limit, threads, self.seed),
+            limits=formula.Limits(None, self.memory_limit, threads, self.seed),
         )
 
     def refuse_for_seed(self, seed: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from syncoll import values
 from syncoll.clock import counting as counting_work, is_counted, now
@@ -19,15 +18,11 @@ from syncoll.errors import UsageError
 from syncoll.lazy import import_names
 from syncoll.live.tasks import counting
 from syncoll.session import Session, Settings
+from syncoll.session.names import What as What, Where as Where
 from syncoll.session.settings import SettingsOptions, SolverOptions
 from syncoll.verbs.declaration import parameters_of
-from syncoll.wording import argument
+from syncoll.wording import argument, meant
 
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Fabric, Topology
-
-Where: TypeAlias = "str | Topology | Fabric"
-What: TypeAlias = "str | Collective"
 Progress: TypeAlias = Literal["auto", "live", "plain", "none"]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -56,7 +51,8 @@ def verb(function: _F) -> _F:
             known = [one.name for one in parameters_of(function)]
             for name in keywords:
                 if name not in known:
-                    raise UsageError(_unknown_keyword(function.__name__, name, known))
+                    hint = meant(name, known) or f"; it has {', '.join(known)}"
+                    raise UsageError(f"{function.__name__} has no keyword {name}{hint}")
         for name in names:
             import_names(name)
         names.clear()
@@ -66,12 +62,6 @@ def verb(function: _F) -> _F:
             return function(*arguments, **keywords)
 
     return cast("_F", asked)
-
-
-def _unknown_keyword(owner: str, name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
-    return f"{owner} has no keyword {name}; {hint}"
 
 
 # Sessions -----------------------------------------------------------------------------------------

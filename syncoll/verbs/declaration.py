@@ -104,32 +104,34 @@ class Verb:
 
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """The function that the declaration is about."""
-        found: Callable[..., Any] = getattr(self.module, self.module.__all__[0])
+        """The function that the declaration is about, the first verb of the module."""
+        found: Callable[..., Any] = getattr(self.module, self._declared[1].partition("(")[0])
         return found
 
     @cached_property
     def parts(self) -> "list[Verb]":
         """The commands of a folder of folders."""
-        return [] if hasattr(self.module, "__all__") else verbs(self.package)
+        return [] if self._declared[1] else verbs(self.package)
 
     @cached_property
     def parameters(self) -> list[Parameter]:
         """The parameters of the function."""
         return parameters_of(self.function)
 
-    @property
-    def summary(self) -> str:
-        """The first line of the docstring of the function, or of a folder of folders.
-
-        It is read from the source: the help of all verbs need not load them.
-        """
+    @cached_property
+    def _declared(self) -> tuple[str, str]:
+        """The source before and from the name of the function; the help of all loads none."""
         spec: Any = importlib.util.find_spec(self.package)
         source = spec.loader.get_data(spec.origin).decode("utf-8")
-        _, _, function = source.partition("\n@verb\ndef ")
-        line = re.split(r"\.?(?:\n|\"\"\")", (function or source).partition('"""')[2], maxsplit=1)[
-            0
-        ]
+        before, _, function = source.partition("\n@verb\ndef ")
+        return before, function
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring of the function, or of a folder of folders."""
+        before, function = self._declared
+        text = (function or before).partition('"""')[2]
+        line = re.split(r"\.?(?:\n|\"\"\")", text, maxsplit=1)[0]
         return line[:1].lower() + line[1:] if re.match(r"[A-Z](?:[a-z]| )", line) else line
 
     @property

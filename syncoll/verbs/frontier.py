@@ -110,6 +110,12 @@ class PointResult(AlgorithmVerbs, Point):
     session: Session | None = None
     max_chunks: int | None = None
 
+    @property
+    def stored(self) -> StoredAlgorithm:
+        """The same as an algorithm of a file, with its bound."""
+        claim = self.claim(self.max_chunks)
+        return StoredAlgorithm(self.instance, self.algorithm, self.where, claim)
+
     def __repr__(self) -> str:
         """Ten lines; `print` shows every send."""
         return point_summary(self, f"point {self.number}", self.max_chunks)
@@ -317,21 +323,20 @@ def stored_file(
 
     session = session_for()
     record = exporter_of(file, session.plugins, session.tell)
-    where = None if topology is None else session.topology(topology)
-    meant = None if collective is None else session.collective(collective)
-    return opened(session.collective, file, record, kinds, taker, where, meant)
+    meant = session.expected(topology, collective)
+    return opened(session.collective, file, record, kinds, taker, *meant)
 
 
 def require_meant(
     instances: Iterable[Instance], topology: Where | None, collective: What | None
 ) -> None:
     """Raises `VerificationError` if algorithms are for another machine or collective."""
-    session = session_for()
+    where, meant = session_for().expected(topology, collective)
     for one in instances:
-        if topology is not None:
-            require_same_topology(one.topology, session.topology(topology), finer=True)
-        if collective is not None:
-            require_same_instance(one, session.collective(collective))
+        if where is not None:
+            require_same_topology(one.topology, where, finer=True)
+        if meant is not None:
+            require_same_instance(one, meant)
 
 
 def loaded(path: str | Path, taker: str, **meant: Any) -> FrontierResult | StoredResult:
@@ -395,36 +400,31 @@ def algorithms_of(
     found = source
     if isinstance(source, str | Path):
         found = loaded(source, taker, topology=topology, collective=collective)
-    each = _algorithms_of(found, taker)
+    each: Sequence[StoredAlgorithm]
+    if isinstance(found, StoredFile):
+        each = found.algorithms
+    elif isinstance(found, StoredResult):
+        each = [found]
+    elif isinstance(found, PointResult):
+        each = [found.stored]
+    elif isinstance(found, Point):  # a family's member
+        each = [StoredAlgorithm(found.instance, found.algorithm, "member")]
+    else:
+        frontier = frontier_of(found, taker)
+        timed = (
+            (one.instance, one.algorithm, f"timed[{i}]") for i, one in enumerate(frontier.timed)
+        )
+        each = [*(one.stored for one in frontier), *(StoredAlgorithm(*one) for one in timed)]
     require_meant([one.instance for one in each], topology, collective)
     return each
-
-
-def _algorithms_of(found: Source, taker: str) -> Sequence[StoredAlgorithm]:
-    if isinstance(found, StoredFile):
-        return found.algorithms
-    if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
-        return [StoredAlgorithm(found.instance, found.algorithm, "member")]
-    each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
-    timed = enumerate(each.timed if isinstance(each, FrontierResult) else ())
-    made = [_stored(one) for one in each]
-    return made + [StoredAlgorithm(x.instance, x.algorithm, f"timed[{i}]") for i, x in timed]
-
-
-def _stored(one: AlgorithmVerbs) -> StoredAlgorithm:
-    if isinstance(one, StoredAlgorithm):
-        return one
-    claim = one.claim(one.max_chunks) if isinstance(one, PointResult) else ""
-    return StoredAlgorithm(one.instance, one.algorithm, one.where, claim)
 
 
 def checked(
     frontier: Frontier, collective: What | None, proofs: str | Path | None, topology: Where | None
 ) -> CheckedResult:
-    session, meant = session_of(frontier), getattr(frontier, "source", None)
-    where = None if topology is None else session.topology(topology)
-    if collective is not None:
-        meant = session.collective(collective)
+    session = session_of(frontier)
+    where, given = session.expected(topology, collective)
+    meant = given or getattr(frontier, "source", None)
     by_name = meant is None
     if by_name:
         with suppress(SyncollError):

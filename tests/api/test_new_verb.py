@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from syncoll.pages import Page
     from syncoll.verbs.result import Shown
 
-__all__ = ["links"]
-
 SHELL = Shell({"at_least": ("--at-least N", "smaller numbers are refused")})
 
 

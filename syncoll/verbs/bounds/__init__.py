@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from syncoll.values import require_whole
     from syncoll.verbs.bounds.result import BoundsResult
 
-__all__ = ["bounds"]
-
 SHELL = Shell(
     options={
         "--prices": "show the prices that prove each bound",

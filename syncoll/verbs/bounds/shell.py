@@ -1,13 +1,10 @@
 """The shell's part of bounds."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+import syncoll
 from syncoll.cli import STANDARD_OUTPUT, command, note
 from syncoll.errors import UsageError
-
-if TYPE_CHECKING:
-    from syncoll.verbs.bounds.result import BoundsResult
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -19,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{option} changes the table, which -o - replaces; name a file with -o to have both"
         )
 
-    def then(bounds: "BoundsResult") -> None:
+    def then(bounds: "syncoll.BoundsResult") -> None:
         if bounds.more and (to_stream or is_json):  # the table has it
             note(f"syncoll: {bounds.more}")
 

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from syncoll.measuring.fit import fit
     from syncoll.simulating import runtime as runtime_of
+    from syncoll.values import listed
     from syncoll.verbs.calibrate.result import CalibrationResult
     from syncoll.verbs.measured import STARTS, measured_runs
-
-__all__ = ["calibrate"]
 
 SHELL = Shell(
     {
@@ -69,8 +68,7 @@ def calibrate(
         UsageError: if a log cannot be read, contradicts the machine, or there are too few rows.
     """
     session, how = session_for(), (machine, collective, ranks, column, (alpha, beta))
-    files = [logs] if isinstance(logs, str | Path) else list(logs)
-    runs = [one for file in files for one in measured_runs(session, file, *how)]
+    runs = [one for file in listed(logs) for one in measured_runs(session, file, *how)]
     start = runtime_of(runtime or STARTS[runs[0].run.program])
     samples = [row for one in runs for row in one.samples]
     return CalibrationResult.of(fit(samples, start))

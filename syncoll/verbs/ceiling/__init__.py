@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.ceiling.result import CeilingResult, ceilings_of
     from syncoll.verbs.measured import measured_runs
 
-__all__ = ["ceiling"]
-
 SHELL = Shell(
     {
         "machine": (

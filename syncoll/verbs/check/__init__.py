@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from syncoll.values import path_of
     from syncoll.verbs.frontier import CheckedResult, FrontierResult, checked
 
-__all__ = ["check"]
-
 SHELL = Shell(
     {
         "source": (

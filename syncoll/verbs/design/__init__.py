@@ -20,8 +20,8 @@ may still be better.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from syncoll.errors import UsageError
 from syncoll.session.settings import SettingsOptions
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from syncoll.designing import Question
     from syncoll.designing.assessing import DesignFolder, DesignWork
     from syncoll.designing.driver import design as run_design
-    from syncoll.values import require_whole, seconds_of
+    from syncoll.values import listed, require_whole, seconds_of
     from syncoll.verbs.design.result import DesignResult
-
-__all__ = ["design"]
 
 SHELL = Shell(
     {
@@ -116,8 +114,8 @@ def design(
     most = _MOST if most is None else most
     require_whole("most", most, 1)
     require_whole("steps", steps)
-    listed, asked, texts = _listed(topologies), _listed(collectives), _listed(where)
-    for name, given in (("topologies", listed), ("collectives", asked)):
+    machines, asked, texts = map(listed, (topologies, collectives, where))
+    for name, given in (("topologies", machines), ("collectives", asked)):
         if not given:
             raise UsageError(f"no {name}; a design needs at least one")
     for text in texts:
@@ -125,7 +123,7 @@ def design(
             expected = "expected a condition such as 'a * b == 16', or several"
             raise UsageError(f"{argument('where')}: {text!r} is no condition; {expected}")
     with reading(until):
-        families = [session.family(one) for one in listed]
+        families = [session.family(one) for one in machines]
         meant = tuple(session.collective(one) for one in asked)
     seconds = seconds_of(search_limit)
     if seconds is not None and not synthesise:
@@ -142,9 +140,3 @@ def design(
     if folder is not None:
         folder.finish(result.document())
     return result
-
-
-def _listed(given: Any) -> list[Any]:
-    """One value, or several; a graph is one."""
-    alone = isinstance(given, str) or not isinstance(given, Iterable) or hasattr(given, "edges")
-    return [given] if alone else list(given)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from syncoll.searching import decided_as
     from syncoll.verbs.explain.result import ExplainedStage, ExplanationResult
 
-__all__ = ["explain"]
-
 
 @verb
 def explain(

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.export.result import ExportResult
     from syncoll.verbs.frontier import Source, algorithms_of
 
-__all__ = ["export"]
-
 SHELL = Shell(
     {
         "to": "--to FORMAT",

@@ -5,10 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from syncoll.cli.arguments import STANDARD_OUTPUT
-from syncoll.cli.exits import Exit
+from syncoll.cli import STANDARD_OUTPUT, Exit, note, print_json, print_text, write_bytes
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
-from syncoll.cli.output import note, print_json, print_text, write_bytes
 from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, chosen
 from syncoll.errors import ExportError, UsageError
 from syncoll.live.tasks import counting

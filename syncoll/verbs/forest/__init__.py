@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from syncoll.values import path_of
     from syncoll.verbs.forest.result import ForestsResult
 
-__all__ = ["forest", "load_forest"]
-
 SHELL = Shell(
     {
         "collective": (

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from syncoll.importing import import_spec, read_description
     from syncoll.plugins import parse_options, resolve_options
 
-__all__ = ["import_topology"]
-
 SHELL = Shell(
     {
         "importer": ("importer NAME|NAME:FILE", "such as nvidia-smi; `syncoll plugins` lists them"),

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.frontier import FrontierResult
     from syncoll.verbs.pareto.searching import require_possible, searched
 
-__all__ = ["pareto"]
-
 SHELL = SEARCH
 
 

@@ -1,12 +1,9 @@
 """The shell's part of searches: options, the frontier on standard output, and exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import syncoll
 from syncoll.cli import Exit, ask, json_for_dash, note, print_json, print_page
@@ -15,16 +12,13 @@ from syncoll.errors import OutOfTimeError
 from syncoll.values import doubled_sizes, picked
 from syncoll.verbs.asking import deadline_of
 
-if TYPE_CHECKING:
-    from syncoll import FrontierResult
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     return run_search(arguments, lambda: None, lambda found: _show_times(found, arguments))
 
 
-def _show_times(frontier: FrontierResult, arguments: argparse.Namespace) -> None:
+def _show_times(frontier: "syncoll.FrontierResult", arguments: argparse.Namespace) -> None:
     """Prints the fastest point for each of the sizes of --optimise-for."""
     if arguments.optimise_for is None or not frontier:
         return
@@ -43,7 +37,7 @@ def _show_times(frontier: FrontierResult, arguments: argparse.Namespace) -> None
 def run_search(
     arguments: argparse.Namespace,
     backend: Callable[[], str | None],
-    more: Callable[[FrontierResult], None] = lambda _: None,
+    more: Callable[["syncoll.FrontierResult"], None] = lambda _: None,
 ) -> int:
     """Searches, prints the frontier, saves it if asked; the exit code.
 
@@ -72,7 +66,7 @@ def run_search(
 
 
 def ended(
-    arguments: argparse.Namespace, frontier: FrontierResult, show: Callable[[], None]
+    arguments: argparse.Namespace, frontier: "syncoll.FrontierResult", show: Callable[[], None]
 ) -> Exit | None:
     """Prints a frontier, and the name of its file; the exit code.
 
@@ -95,7 +89,7 @@ def ended(
     return Exit.IMPOSSIBLE if frontier.impossible else None
 
 
-def _free_name(frontier: FrontierResult) -> Path:
+def _free_name(frontier: "syncoll.FrontierResult") -> Path:
     """A new name for the file of an interrupted search."""
     name = f"{frontier.topology.name}-{frontier.collective}"
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("_.")[:100]

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.plan.result import PlanResult
     from syncoll.verbs.simulate.result import classics_of
 
-__all__ = ["plan"]
-
 SHELL = Shell(
     {"source": ("source FRONTIER", "saved with -o"), "exports": "", "algorithms": ""},
     {
@@ -140,8 +138,7 @@ def plan(
     semantics = Semantics(how, overhead=call)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     rivals: list[StoredAlgorithm] = []
-    asked = [size] if isinstance(size, int | str) else list(size)
-    wanted = tuple(map(values.bytes_of, asked))
+    wanted = tuple(map(values.bytes_of, values.listed(size)))
     sizes = wanted or PLANNED_SIZES
     share = NEARLY * (to is not None)
     if tolerance is not None:

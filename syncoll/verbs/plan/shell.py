@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
-from syncoll.cli.command import ask
-from syncoll.cli.exits import Exit
+from syncoll.cli import Exit, ask, note, print_json, print_page, print_text
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
-from syncoll.cli.output import note, print_json, print_page, print_text
 from syncoll.documents import require_new_folder, require_writable, write_atomically
 from syncoll.errors import UsageError, VerificationError
 from syncoll.planning import PlannedExports, picture_format

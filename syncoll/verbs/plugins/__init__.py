@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from syncoll.values import picked
     from syncoll.verbs.result import Shown
 
-__all__ = ["list_plugins"]
-
 SHELL = Shell({"options": "--options"})
 
 _TITLES = {

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
     from syncoll.verbs.recommend.result import RecommendationResult, require_possible
 
-__all__ = ["recommend"]
-
 SHELL = Shell(
     {
         "source": (

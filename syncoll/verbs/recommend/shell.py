@@ -3,10 +3,8 @@
 import argparse
 from dataclasses import replace
 
-from syncoll.cli.arguments import resolve_names
-from syncoll.cli.exits import Exit
+from syncoll.cli import Exit, note, print_json, print_page, resolve_names
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
-from syncoll.cli.output import note, print_json, print_page
 from syncoll.documents import to_text, write_new_folder
 from syncoll.errors import SyncollError, UsageError
 from syncoll.runtime.plan_folder import FRONTIER

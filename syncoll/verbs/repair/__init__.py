@@ -40,12 +40,10 @@ if TYPE_CHECKING:
     from syncoll.repairing.survey import FailureKind, SurveyWork, survey as repair_each
     from syncoll.repairing.warm_start_seeds import warm_start_seeds
     from syncoll.spec.damages import parse_damage
-    from syncoll.values import choice_of, seconds_of
+    from syncoll.values import choice_of, listed, seconds_of
     from syncoll.verbs.frontier import Source, with_points
     from syncoll.verbs.pareto.searching import searched
     from syncoll.verbs.repair.result import RepairResult, SurveyResult
-
-__all__ = ["repair", "survey"]
 
 SHELL = Shell(
     {
@@ -206,10 +204,8 @@ def _is_one_file(one: str | Path, other: str | Path) -> bool:
 
 def _listed(name: str, given: str | Sequence[str]) -> list[str]:
     """Texts of one or several.  Raises `UsageError` on other values."""
-    texts = given if isinstance(given, list | tuple) else [given]
-    for text in texts:
-        if not isinstance(text, str):
-            raise UsageError(
-                f"{argument(name)}: {given!r} is not a text such as 'link 3->2', nor several"
-            )
-    return list(texts)
+    texts = listed(given)
+    if not all(isinstance(text, str) for text in texts):
+        expected = "is not a text such as 'link 3->2', nor several"
+        raise UsageError(f"{argument(name)}: {given!r} {expected}")
+    return texts

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.report.result import ReportResult
     from syncoll.verbs.simulate.result import classics_of
 
-__all__ = ["report"]
-
 SHELL = Shell(
     {"path": ""},
     {

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.frontier import Source, algorithms_of
     from syncoll.verbs.run.result import ExecutionResult, MpiResult
 
-__all__ = ["run"]
-
 SHELL = Shell(
     {"sizes": "--sizes A,B,..."},
     {

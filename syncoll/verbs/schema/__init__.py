@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from syncoll import documents
 
-__all__ = ["file_schema"]
-
 SHELL = Shell(formats=False)
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.result import Displayable, Shown
     from syncoll.verbs.show.result import SymmetryResult
 
-__all__ = ["show", "symmetry_of"]
-
 SHELL = Shell(
     {"what": ("what NAME|FILE", "`syncoll spec list` lists the names"), "width": ""},
     {

@@ -29,29 +29,12 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
-    from syncoll import values
+    from syncoll import simulating, values
     from syncoll.planning import members_for
-    from syncoll.simulating import (
-        Injection,
-        Late,
-        Runtime,
-        Semantics,
-        Sharing,
-        Slow,
-        Switching,
-        Timing,
-        compare,
-        given_network,
-        given_runtime,
-        parse_late,
-        parse_slow,
-        with_floors,
-    )
+    from syncoll.simulating import Late, Runtime, Slow, parse_late, parse_slow
     from syncoll.values import require_whole
     from syncoll.verbs.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
     from syncoll.verbs.simulate.result import SimulationResult, classics_of
-
-__all__ = ["simulate"]
 
 SHELL = Shell(
     {"slow": '--slow "A->B by N" ...', "late": '--late "rank N by TIME" ...'},
@@ -140,12 +123,12 @@ def simulate(
         source = loaded(source, "simulate", **given)  # type: ignore[arg-type]
     algorithms = list(algorithms_of(source, "simulate", topology))
     machine = algorithms[0].instance.topology
-    how, call = given_runtime(runtime, overhead)
-    semantics = Semantics(
-        values.choice_of("timing", timing, Timing),
-        values.choice_of("switching", switching, Switching),
-        values.choice_of("sharing", sharing, Sharing),
-        values.choice_of("injection", injection, Injection),
+    how, call = simulating.given_runtime(runtime, overhead)
+    semantics = simulating.Semantics(
+        values.choice_of("timing", timing, simulating.Timing),
+        values.choice_of("switching", switching, simulating.Switching),
+        values.choice_of("sharing", sharing, simulating.Sharing),
+        values.choice_of("injection", injection, simulating.Injection),
         None if packet is None else values.bytes_of(packet),
         values.bytes_of(header),
         depth,
@@ -154,7 +137,7 @@ def simulate(
         tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
         tuple(parse_late(one) if isinstance(one, str) else one for one in late),
     )
-    network = given_network(machine, alpha, beta)
+    network = simulating.given_network(machine, alpha, beta)
     semantics.on(network)  # before anything that takes long
     require_whole("factor", factor, 2)
     chosen = sorted(values.sizes_of("sizes", sizes, factor))
@@ -163,6 +146,8 @@ def simulate(
         algorithms += members_for(frontier_of(source), models, chosen)
     instance = algorithms[0].instance
     found, reasons = classics_of(session_of(source), instance, classics, collective)
-    compared = compare(algorithms, found, network, semantics, chosen, reasons, how)
-    compared = with_floors(compared, source if isinstance(source, FrontierResult) else None)
+    compared = simulating.compare(algorithms, found, network, semantics, chosen, reasons, how)
+    compared = simulating.with_floors(
+        compared, source if isinstance(source, FrontierResult) else None
+    )
     return SimulationResult.of(compared, collective=instance.collective)

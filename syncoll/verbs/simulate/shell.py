@@ -1,13 +1,10 @@
 """The shell's part of simulations: traces."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+import syncoll
 from syncoll.cli import command, print_text
 from syncoll.errors import UsageError
-
-if TYPE_CHECKING:
-    from syncoll.verbs.simulate.result import SimulationResult
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -20,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     if file is None and arguments.trace_of:
         raise UsageError("--trace-of needs --trace, the file to write")
 
-    def then(found: "SimulationResult") -> None:
+    def then(found: "syncoll.SimulationResult") -> None:
         if arguments.floors is not None:
             found.save_floors(arguments.floors)
         if file is not None:

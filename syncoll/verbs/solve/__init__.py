@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from syncoll.results import undecided
     from syncoll.verbs.solve.result import SolutionResult
 
-__all__ = ["solve"]
-
 SHELL = Shell(
     options={
         "-o, --output FILE": "save the answer as JSON; - for standard output, in place of the "

@@ -1,18 +1,15 @@
 """The shell's part of single questions."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+import syncoll
 from syncoll.cli import Exit, command, note
-
-if TYPE_CHECKING:
-    from syncoll.verbs.solve.result import SolutionResult
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code is the verdict."""
 
-    def then(solution: "SolutionResult") -> int:
+    def then(solution: "syncoll.SolutionResult") -> int:
         if arguments.symmetric and solution.restriction is None and solution.size.variables:
             note("no symmetry was found: decided as without --symmetric")
         verdict = str(solution.verdict)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from syncoll.store import Store
 
-__all__ = ["open_store"]
-
 SHELL = Shell(options={"--clear": "delete everything in it"})
 
 NO_STORE = "there is no store: it is turned off (`none`), or cannot be opened"

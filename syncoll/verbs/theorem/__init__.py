@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from syncoll.results import Refuted
     from syncoll.verbs.theorem.result import TheoremResult
 
-__all__ = ["theorem"]
-
 SHELL = Shell(
     {
         "source": ("source FILE", "a frontier or bounds, saved with -o"),

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from syncoll.verbs.verify.result import VerifiedResult
     from syncoll.verification import exporter_for, verified
 
-__all__ = ["verify"]
-
 SHELL = Shell({"path": "path FILE", "to": "--as FORMAT"})
 
 
@@ -97,8 +95,7 @@ def examined(
         how: further keywords of `syncoll.verification.verified`.
     """
     session = session_for()
-    where = None if topology is None else session.topology(topology)
-    meant = None if collective is None else session.collective(collective)
+    where, meant = session.expected(topology, collective)
     names = session.plugins, session.collective
     found = verified(*names, file, record, topology=where, collective=meant, **how)
     return VerifiedResult(found, file, None if meant is None else meant.name)

@@ -2,9 +2,8 @@
 
 import argparse
 
-from syncoll.cli.exits import Exit
+from syncoll.cli import Exit, note, print_value
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, options_given
-from syncoll.cli.output import note, print_value
 from syncoll.runtime.exported import VerifiedExports, exporter_of
 from syncoll.values import picked
 from syncoll.verbs.verify import examined

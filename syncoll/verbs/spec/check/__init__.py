@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from syncoll.routing import as_topology
     from syncoll.spec import CheckReport, check_file
 
-__all__ = ["check_spec"]
-
 SHELL = Shell(formats=False)
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from syncoll.values import picked
     from syncoll.verbs.result import Shown
 
-__all__ = ["list_specs"]
-
 
 @verb
 def list_specs() -> Shown:
