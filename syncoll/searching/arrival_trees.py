@@ -19,7 +19,6 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.clock import took
-from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Collective, Instance, Topology
 from syncoll.searching.decompose import derived
@@ -49,8 +48,8 @@ _NO_OFFER: Offer = np.inf, 0.0, 0, -1, -1
 class _Search:
     """Finds schedules up to the limits; `sends` are the fastest one's, if any."""
 
-    def __init__(self, instance: Instance, lanes: TimedLanes, until: Deadline) -> None:
-        self.links, self.until, self.options_left = instance.topology.links, until, _MOST_OPTIONS
+    def __init__(self, instance: Instance, lanes: TimedLanes) -> None:
+        self.links, self.options_left = instance.topology.links, _MOST_OPTIONS
         nodes = instance.topology.num_nodes
         self.out = instance.topology.out_links
         self.way = np.full((nodes, nodes), np.inf)
@@ -172,20 +171,18 @@ class _Search:
             after = lanes.copied()
             after.pass_over(link, has[chunk, source])
             self.extend({**has, (chunk, head): arrived}, after, [*sends, (link, chunk, left)])
-            if self.options_left < 0 or self.until.left() <= 0:
+            if self.options_left < 0:
                 return
 
 
-def by_arrival(
-    instance: Instance, setting: Setting, size: Fraction, until: Deadline = NEVER
-) -> StoredAlgorithm | None:
+def by_arrival(instance: Instance, setting: Setting, size: Fraction) -> StoredAlgorithm | None:
     """The fastest schedule that was found for L bytes of a node's data; None for a collective with
-    sums, a large instance, or without time."""
+    sums, or for a large instance."""
     network, count = setting.network, int((instance.post & ~instance.pre).sum())
     if instance.combining or count > _MOST_GROWN:
         return None
     lanes = TimedLanes(network, setting.semantics, Fraction(size) / instance.chunks)
-    found = _Search(instance, lanes, until).sends
+    found = _Search(instance, lanes).sends
     if not found:
         return None
     rows = [(c, *network.topology.links[link], 0) for link, c, _ in found]
@@ -197,7 +194,7 @@ def by_arrival(
 
 
 def all_by_arrival(
-    collective: Collective, chunks: int, setting: Setting, size: Fraction, until: Deadline = NEVER
+    collective: Collective, chunks: int, setting: Setting, size: Fraction
 ) -> Iterator[StoredAlgorithm]:
     """The schedules for a collective, for its dual, run backwards, and for its parts, one after the
     other; see `by_arrival`.
@@ -218,7 +215,7 @@ def all_by_arrival(
         instance = part.instantiate(topology, chunks=own, steps=nodes, rounds=nodes)
         ahead = topology is setting.network.topology
         there = setting if ahead else replace(setting, network=setting.network.reversed())
-        one = by_arrival(instance, there, whole * own / instance.num_chunks, until)
+        one = by_arrival(instance, there, whole * own / instance.num_chunks)
         if one is not None:
             yield one
 

@@ -45,11 +45,11 @@ _LEAST_BYTES = 128
 _PARTS = 1, 2, 4, 8, 16
 """Multiples of the fewest chunks for which trees grow by arrival time."""
 
-_SHARE_GROWN = 0.6
+_SHARE_GROWN = 0.4
 """Part of the time after which no more trees grow by arrival time."""
 
 _ORDERED = 3
-"""Algorithms that are ordered for each size."""
+"""Algorithms that are ordered for each size without a gain."""
 
 _UNITS_PER_SEND, _UNITS_PER_ORDERED = 2e-7, 4e-5
 
@@ -130,7 +130,7 @@ def timed(
         StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]")
         for i, point in enumerate(frontier.points)
     ]
-    race, cut = _Race(goal, until), list[StoredAlgorithm]()
+    race, cut = _Race(goal, frontier.least_bandwidth, until), list[StoredAlgorithm]()
     with suppress(OutOfTimeError), interrupted_at(until):
         message = message_of(one.instance for one in points)
         sizes = [max(1, round(size * message.per_node)) for size in goal.sizes]
@@ -153,14 +153,13 @@ def timed(
             growing, best = until.share(_SHARE_GROWN), dict.fromkeys(middle, 1)
             for again in () if large else (False, True):
                 for number in middle:  # there latencies and bytes both count
-                    if growing.left() > 0:
+                    if growing.left() > 0 and not race.is_near_bound(number):
                         # A larger size needs as many chunks as a smaller one, or more.
                         least = max(2, best.get(number - 1, 1))
                         tried = [one for one in _PARTS if one >= least] if again else [1]
                         best[number] = race.arrive(goal.collective, number, tried)
-            for rank in range(_ORDERED if large else 1):
-                for number in middle:
-                    race.order(number, rank)
+            while race.order():
+                pass
     known = {one for one in cut if one.where.startswith(("points", "families"))}
     parts, evidence = [], frontier.evidence
     for one in dict.fromkeys(one for one in race.best if one is not None and one not in known):
@@ -178,11 +177,14 @@ def _is_large(one: StoredAlgorithm) -> bool:
 class _Race:
     """The algorithms that were tried, and the fastest for each size."""
 
-    def __init__(self, goal: TimeGoal, until: Deadline) -> None:
+    def __init__(self, goal: TimeGoal, least_bandwidth: Fraction, until: Deadline) -> None:
         self._sizes, self._until = goal.sizes, until
+        self._models = goal.runtime.models(goal.network, Semantics())
         self._seconds = SimulatedSeconds(goal.network, Semantics(), 0, goal.runtime, kept=0)
         self._forms: dict[StoredAlgorithm, dict[StoredAlgorithm, tuple[float, ...]]] = {}
         self._ordered = set[tuple[StoredAlgorithm, int]]()
+        self._bounds = [self._lockstep(0, least_bandwidth, size) for size in goal.sizes]
+        self._in_vain = [0] * len(goal.sizes)
         self.best: list[StoredAlgorithm | None] = [None] * len(goal.sizes)
         self.least = [inf] * len(goal.sizes)
 
@@ -236,7 +238,7 @@ class _Race:
             return fastest
         for parts in tried:
             _, setting = self._seconds.chosen(best, [size])[0]
-            made = list(all_by_arrival(collective, parts, setting, size, self._until))
+            made = list(all_by_arrival(collective, parts, setting, size))
             fits = (one for one in made if parts == 1 or size >= one.chunks * _LEAST_BYTES)
             least = min((self.enter(one)[number] for one in fits), default=inf)
             if least > before * _WORTH or least == inf:
@@ -244,37 +246,64 @@ class _Race:
             before, fastest = least, parts
         return fastest
 
-    def order(self, number: int, rank: int) -> None:
-        """Tries other orders of the sends of an algorithm, in ever smaller chunks, first in those
-        that were the fastest before.
+    def order(self) -> bool:
+        """Tries other orders of the sends of the most promising algorithm for a size, in ever
+        smaller chunks, first in those that were the fastest before; returns whether there was one.
 
-        Args:
-            rank: how many algorithms are faster for the size.
+        In another order its time is about that in lockstep, or less.
         """
-        size, before = self._sizes[number], inf
-        fastest = [
-            (min((x[number], -form.chunks) for form, x in forms.items()), one)
-            for one, forms in self._forms.items()
+        left = [
+            (
+                round(self._promise(one, number), 2),
+                abs(2 * number - len(self._sizes)),
+                place,
+                number,
+            )
+            for place, one in enumerate(self._forms)
+            for number in range(len(self._sizes))
+            if (one, number) not in self._ordered
+            and one.algorithm.num_sends <= _MOST_SENDS
+            and self._in_vain[number] < _ORDERED
+            and not self.is_near_bound(number)
         ]
-        for (seconds, chunks), one in sorted(fastest, key=lambda entry: entry[0])[rank : rank + 1]:
-            if seconds > self.least[number] * _NEAR or (one, number) in self._ordered:
+        worth, _, place, number = min(left, default=(inf, 0, 0, 0))
+        if worth > _NEAR:
+            return False
+        one, size, before = list(self._forms)[place], self._sizes[number], inf
+        fastest = self.least[number]
+        self._ordered.add((one, number))
+        forms = self._forms[one].items()
+        parts = min((x[number], -form.chunks) for form, x in forms)[1] // -one.chunks
+        while parts > 1 and one.algorithm.num_sends * parts > _MOST_SENDS:
+            parts //= 2
+        while one.algorithm.num_sends * parts <= _MOST_SENDS:
+            if parts > 1 and size < one.chunks * parts * _LEAST_BYTES:
                 break
-            self._ordered.add((one, number))
-            parts = -chunks // one.chunks
-            while parts > 1 and one.algorithm.num_sends * parts > _MOST_SENDS:
-                parts //= 2
-            while one.algorithm.num_sends * parts <= _MOST_SENDS:
-                if parts > 1 and size < one.chunks * parts * _LEAST_BYTES:
-                    break
-                self._until.check()
-                instance, algorithm = refine(one.instance, one.algorithm, parts)
-                if isinstance(algorithm, OrbitAlgorithm):
-                    algorithm = algorithm.expanded()
-                form = StoredAlgorithm(instance, algorithm, one.where)
-                _, setting = self._seconds.chosen(form, [size])[0]
-                took(algorithm.num_sends * _UNITS_PER_ORDERED)
-                made = dispatched(form, setting, size, self._until)
-                least = inf if made is None else self.enter(made, one)[number]
-                if least > before * _WORTH:
-                    break
-                parts, before = 2 * parts, least
+            self._until.check()
+            instance, algorithm = refine(one.instance, one.algorithm, parts)
+            if isinstance(algorithm, OrbitAlgorithm):
+                algorithm = algorithm.expanded()
+            form = StoredAlgorithm(instance, algorithm, one.where)
+            _, setting = self._seconds.chosen(form, [size])[0]
+            took(algorithm.num_sends * _UNITS_PER_ORDERED)
+            made = dispatched(form, setting, size, self._until)
+            least = inf if made is None else self.enter(made, one)[number]
+            if least > before * _WORTH:
+                break
+            parts, before = 2 * parts, least
+        self._in_vain[number] += self.least[number] == fastest
+        return True
+
+    def is_near_bound(self, number: int) -> bool:
+        """Whether there is nothing to gain for a size."""
+        return self.least[number] * _WORTH <= self._bounds[number]
+
+    def _promise(self, one: StoredAlgorithm, number: int) -> float:
+        """The time of its fastest form for a size, or its time in lockstep, over the best time."""
+        least = min(times[number] for times in self._forms[one].values())
+        lockstep = self._lockstep(one.steps, one.bandwidth, self._sizes[number])
+        return min(least, lockstep) / (self.least[number] or 1)
+
+    def _lockstep(self, steps: int, bandwidth: Fraction, size: Fraction) -> float:
+        """The seconds of an algorithm in lockstep, in the fastest protocol."""
+        return min(float(one.seconds(steps, bandwidth, size)) for one in self._models)
