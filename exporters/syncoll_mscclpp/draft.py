@@ -2,7 +2,7 @@
 
 In a step of the algorithm a thread block
 
-1. signals senders that the slots that they will overwrite are free, if they were in use;
+1. signals senders that slots that they will overwrite are free, if they may still be in use;
 2. waits for the same from its receivers;
 3. puts, and signals each receiver once for all its data;
 4. waits for each sender that puts data here;
@@ -143,13 +143,6 @@ class Draft:
         """The channels of a block to the other ranks of events."""
         return sorted({self.across(block, one, rank) for one in events for rank in one.others})
 
-    def overwrites(self, message: int | None) -> bool:
-        """Whether the receiver must signal first that its memory is free."""
-        assert message is not None
-        there = self.lowered.messages[message]
-        receive = self.lowered.ranks[there.destination].operations[there.receive]
-        return bool(receive.dependencies)
-
     def part(self, operation: Operation) -> Slice | None:
         """The slice of an operation's stream."""
         return self.places.cut.slices[operation.chunk]
@@ -216,8 +209,8 @@ class Draft:
         ) -> list[Channel]:
             return sorted({self.to(block, o.message) for o in operations if chosen(o.message)})
 
-        script.synchronise("signal", channels(step.receives, self.overwrites))
-        script.synchronise("wait", channels(step.sends, self.overwrites))
+        script.synchronise("signal", channels(step.receives, self.lowered.unordered.__contains__))
+        script.synchronise("wait", channels(step.sends, self.lowered.unordered.__contains__))
         self.multicast(block, script, step)
         moves = []
         for one in step.sends:

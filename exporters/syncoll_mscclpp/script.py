@@ -7,6 +7,9 @@ Threads of a block only meet at a ``nop``.  It is written
   other threads;
 * before a channel is used again in the same way, perhaps by another thread;
 * before a put by a proxy that has a signal to send.
+
+Operations on the same data without one of these between them are one: adjacent waits, sums into one
+slot, and a sum with its puts over memory channels (``res``).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -135,6 +138,8 @@ class Script:
     _moved: bool = False
     _waited: bool = False
     _used: set[tuple[bool, str, int]] = field(default_factory=set)
+    _sums: dict[Slot, dict[str, Any]] = field(default_factory=dict)
+    """The sums since the last other operation, by slot."""
 
     def __post_init__(self) -> None:
         self._tables = {
@@ -152,7 +157,7 @@ class Script:
 
     def nop(self) -> None:
         """The threads of the block meet."""
-        self.operations.append({"name": "nop"})
+        self._append({"name": "nop"})
         self._read, self._written = set(), set()
         self._moved = self._waited = False
         self._used = set()
@@ -170,22 +175,28 @@ class Script:
                 self._used |= uses
                 self._waited = self._waited or waits
                 called = name.removeprefix("rlx") if kind == "port" else name
-                self.operations.append(
-                    {"name": called, "channel_type": kind, "channel_ids": chosen}
-                )
+                last: dict[str, Any] = self.operations[-1] if self.operations else {"name": ""}
+                joined = sorted([*last.get("channel_ids", ()), *chosen])
+                same = (last["name"], last.get("channel_type")) == (called, kind)
+                if same and len(joined) <= MOST_CHANNELS:
+                    last["channel_ids"] = joined
+                else:
+                    self._append({"name": called, "channel_type": kind, "channel_ids": chosen})
 
     def semaphore(self, name: str, number: int) -> None:
         """An acquire or release."""
         if name == "sem_release" and (self._moved or self._waited):
             self.nop()
         self._waited = self._waited or name == "sem_acquire"
-        self.operations.append({"name": name, "semaphore_ids": [number]})
+        self._append({"name": name, "semaphore_ids": [number]})
 
     def put(self, moves: Sequence[Move]) -> None:
         """Puts streams to other ranks, an operation for each buffer, kind of channel and slice."""
         alike: dict[tuple[str, Buffer, Slice | None], list[Move]] = {}
         for move in moves:
             assert move.channel is not None
+            if self._put_sum(move):
+                continue
             alike.setdefault((move.channel[0], move.source.buffer, move.part), []).append(move)
         for (kind, _, part), group in alike.items():
             for start in range(0, len(group), MOST_CHANNELS):
@@ -206,6 +217,17 @@ class Script:
                     operation["channel_ids"] = [
                         self._at[move.channel] for move in chosen if move.channel is not None
                     ]
+
+    def _put_sum(self, move: Move) -> bool:
+        """Puts a slot with the sum that has just been made in it, if one operation can do both."""
+        one = self._sums.get(move.source)
+        if one is None or move.size > 1 or move.channel is None or move.channel[0] != "memory":
+            return False
+        if len(one["dst_buff"]) > MOST_CHANNELS or _part_of(one) != move.part:
+            return False
+        one.update(name="res", channel_type="memory")
+        one["dst_buff"].append(self._place("memory", move.peer, move.target, 1))
+        return True
 
     def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
         """Adds an event:  ``glres`` sums over its group, ``gstore`` takes a stream of this rank;
@@ -234,10 +256,21 @@ class Script:
         """Adds a reduction."""
         first = target if target in sources else sources[0]
         others = [slot for slot in sources if slot != first]
+        before = self._sums.get(target)
+        if (
+            before is not None
+            and before["name"] == "re"
+            and first == target
+            and not self._written.intersection(others)
+        ):
+            room = MOST_BUFFERS - len(before["src_buff"])
+            before["src_buff"] += [self._local(slot, 1) for slot in others[:room]]
+            self._read.update(others[:room])
+            others = others[room:]
         for start in range(0, len(others), MOST_BUFFERS - 1):
             chosen = others[start : start + MOST_BUFFERS - 1]
             self._before({first, *chosen}, {target})
-            self._data("re", [first, *chosen], target, 1)
+            self._sums[target] = self._data("re", [first, *chosen], target, 1)
             first = target
 
     def packet(
@@ -309,8 +342,8 @@ class Script:
             return True
         return False
 
-    def _data(self, name: str, sources: Sequence[Slot], target: Slot, size: int) -> None:
-        self._operation(
+    def _data(self, name: str, sources: Sequence[Slot], target: Slot, size: int) -> dict[str, Any]:
+        return self._operation(
             name,
             [self._local(slot, size) for slot in sources],
             [self._local(target, size)],
@@ -331,6 +364,11 @@ class Script:
             operation["channel_type"] = kind
         if part is not None:
             operation["tbg_info"] = {"tb_id": part[0], "tbg_size": part[1]}
+        return self._append(operation)
+
+    def _append(self, operation: dict[str, Any]) -> dict[str, Any]:
+        if operation["name"] not in ("re", "copy"):
+            self._sums = {}
         self.operations.append(operation)
         return operation
 

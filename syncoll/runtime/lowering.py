@@ -7,14 +7,15 @@ Steps are no barriers.  A rank may do its operations in any order, or concurrent
 after its dependencies and the message that it receives; the order of the list is one such order.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Layout, Slot, layout_of
-from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, Storage
+from syncoll.runtime.slots import COPY, RECEIVE, REDUCE, SEND, START, Lifetime, Moment, Storage
 from syncoll.runtime.values import Value, Values, values_of
 from syncoll.trust import require_valid
 
@@ -26,6 +27,9 @@ class Action(StrEnum):
     RECEIVE = "receive"
     REDUCE = "reduce"
     COPY = "copy"
+
+
+_PHASES = {Action.SEND: SEND, Action.RECEIVE: RECEIVE, Action.REDUCE: REDUCE, Action.COPY: COPY}
 
 
 class Hazard(StrEnum):
@@ -111,6 +115,40 @@ class LoweredAlgorithm:
     steps: int
     ranks: tuple[RankOperations, ...]
     messages: tuple[Message, ...]
+
+    @cached_property
+    def unordered(self) -> frozenset[int]:
+        """The messages whose target may still be in use at their receiver when they are sent.
+
+        A message is sent after that use if its data come from it: for example, a receiver passes a
+        partial sum on, and the total comes back into the same slot.
+        """
+        order = sorted(
+            (one.step, _PHASES[one.action], rank.rank, index)
+            for rank in self.ranks
+            for index, one in enumerate(rank.operations)
+        )
+        found, count = set[int](), Counter[int]()
+        own, history = dict[tuple[int, int], int](), dict[tuple[int, int], int]()
+        for _, _, rank, index in order:
+            operations = self.ranks[rank].operations
+            one = operations[index]
+            own[rank, index] = mine = 1 << count[one.chunk]
+            count[one.chunk] += 1
+            earlier = [each.operation for each in one.dependencies]
+            if one.action is Action.RECEIVE and one.message is not None:
+                sent = self.messages[one.message]
+                past = history[sent.source, sent.send]
+                if any(
+                    operations[i].chunk != one.chunk or not own[rank, i] & past for i in earlier
+                ):
+                    found.add(one.message)
+                mine |= past
+            for i in earlier:
+                if operations[i].chunk == one.chunk:
+                    mine |= history[rank, i]
+            history[rank, index] = mine
+        return frozenset(found)
 
 
 def lower(

@@ -326,3 +326,23 @@ def test_every_call_begins_with_a_relaxed_signal() -> None:
     for gpu in plan["gpus"]:
         for block in gpu["threadblocks"]:
             assert [op["name"] for op in block["ops"][:2]] == ["rlxsignal", "rlxwait"]
+
+
+def test_a_ring_sums_and_sends_in_one_operation() -> None:
+    def around(topology: Topology, way: int) -> tuple[Instance, Algorithm]:
+        sends = [
+            (c, (c + way * s) % 4, (c + way * (s + 1)) % 4, s) for c in range(4) for s in range(3)
+        ]
+        tables = np.eye(4, dtype=bool), np.ones((4, 4), dtype=bool)
+        return Instance(topology, "allgather", 1, 3, 3, *tables), Algorithm(
+            (1,) * 3, np.array(sends)
+        )
+
+    topology = one_way_ring(4)
+    backwards = invert(*around(topology.reversed(), -1), "reducescatter")
+    forth = around(topology, 1)
+    plan, _ = export(compose(backwards, forth, "allreduce"), blocks=1)
+    for gpu in plan["gpus"]:
+        (block,) = gpu["threadblocks"]
+        names = Counter(op["name"] for op in block["ops"])
+        assert (names["re"], names["res"], names["signal"]) == (0, 3, 6)

@@ -73,6 +73,10 @@ def execute(
         if operation.action is Action.SEND:
             assert operation.message is not None
             under_way[operation.message] = contents[0]
+            if operation.message not in lowered.unordered:
+                sent = lowered.messages[operation.message]
+                receive = lowered.ranks[sent.destination].operations[sent.receive]
+                assert all((sent.destination, d.operation) in done for d in receive.dependencies)
             continue
         assert operation.target is not None
         if operation.action is Action.RECEIVE:
@@ -236,7 +240,8 @@ def test_useless_sends_are_left_out() -> None:
 
 
 def test_a_ring_reduces_in_place_without_scratch() -> None:
-    """Each rank adds received data to its own, in the slot of the result."""
+    """Each rank adds received data to its own, in the slot of the result, where the total arrives
+    after it was passed on."""
     rng = random.Random(0)
     topology = ring(2)
     pre = np.eye(2, dtype=bool)
@@ -254,6 +259,10 @@ def test_a_ring_reduces_in_place_without_scratch() -> None:
         assert reduce.target.buffer is Buffer.OUTPUT
         waits = [d for d in reduce.dependencies if d.hazard is Hazard.READ_AFTER_WRITE]
         assert [rank.operations[d.operation] for d in waits] == [receive]
+    lowered = lower(request(instance, algorithm, True))
+    receives = [o for rank in lowered.ranks for o in rank.operations if o.action is Action.RECEIVE]
+    assert any(one.dependencies for one in receives)
+    assert not lowered.unordered
 
 
 def test_an_exchange_in_place_overwrites_no_unsent_data() -> None:
