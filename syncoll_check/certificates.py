@@ -271,7 +271,11 @@ class Certificate:
             with at("cases", i):
                 k, v, t = case["chunks"], case["node"], case["after"]
                 require(1 <= t <= self.steps, f"after {t} steps")
-                cost = self._case(case, classes[k], price)
+                own = case.get("automorphisms", [])
+                stays = not case.get("sends") and all(goes[v] == v for goes in own)
+                require(not own or stays, f"automorphisms move node {v} or sends of its case")
+                _, links = alike({**self.written, "automorphisms": own}, self.machine, self.shape)
+                cost = self._case(case, classes[k], price, links)
                 if cost < inf:
                     least[k] = min(least.get(k, cost), cost)
                 given[k, orbit[v], t].setdefault(v, []).append(case.get("sends", []))
@@ -284,11 +288,14 @@ class Certificate:
                     require(there, f"no case of class {k}, node {v}, after {t} steps")
         return self._in_sends(price, least)
 
-    def _case(self, case: Json, ends: tuple[Nodes, Nodes], price: Prices) -> Any:
-        """The cost of a chunk in a case."""
+    def _case(self, case: Json, ends: tuple[Nodes, Nodes], price: Prices, links: list[int]) -> Any:
+        """The cost of a chunk in a case, averaged over links with the same number in `links`."""
         pre, post = ends
         require(len(pre) > 1 and len(post) > 0, "not combined")
-        v, rest, steps = case["node"], defaultdict(Fraction, price), self.steps
+        v, rest, steps = case["node"], defaultdict[tuple[int, int], Fraction](Fraction), self.steps
+        size = Counter(links)
+        for (link, t), each in price.items():
+            rest[links[link], t] += each
         made, never = set[tuple[int, int]](), set[tuple[int, int]]()
         for link, t, is_made in case.get("sends", []):
             require(link < len(self.machine.links) and t < steps, f"a send over link {link}")
@@ -302,7 +309,7 @@ class Certificate:
                 for link, t in never:
                     table[t][link] = inf
                 for place, part in own.items():
-                    rest[place] -= part
+                    rest[links[place[0]], place[1]] -= part
                 cost = ways(self.machine, share["destination"], table, end)[share["source"]]
                 yield cost if cost == inf else Fraction(cost, scale)
 
@@ -324,7 +331,8 @@ class Certificate:
             require(into, f"no link into node {d}")
             late = {(i, t) for i in into for t in range(case["after"] - 1, steps)}
             if not late & made:
-                costs.append(min((left.get(place, 0) for place in late - never), default=inf))
+                free = ((links[i], t) for i, t in late - never)
+                costs.append(min((left.get(one, 0) / size[one[0]] for one in free), default=inf))
         return sum(costs) + sum(rest.get(place, 0) for place in made)
 
     def _gossip(self) -> Total:

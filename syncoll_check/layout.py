@@ -17,7 +17,7 @@ from typing import Any
 Json = dict[str, Any]
 Kind = Callable[[Any], Any]
 
-NEWEST = {"frontier": 9, "forest": 2, "floors": 2}
+NEWEST = {"frontier": 10, "forest": 2, "floors": 2}
 DEEPEST = 16
 MOST_GRAINS, MOST_ROUNDS = 1_000_000, 1_000_000_000
 
@@ -147,7 +147,7 @@ class _Layout:
         if text.startswith('"'):
             words = json.loads(f"[{text.replace('|', ',')}]")
             return _one(lambda value: isinstance(value, str) and value in words, text)
-        if run := re.fullmatch(r"run of (\w+) @(\d)", text):
+        if run := re.fullmatch(r"run of (\w+) @(\d+)", text):
             return self._run(run[1], int(run[2]))
         if ".." in text:
             low, high = map(int, text.split(".."))
@@ -155,7 +155,7 @@ class _Layout:
         return lambda value: self.kinds[text](value)
 
     def _record(self, text: str, *, closed: bool) -> Kind:
-        entries = re.findall(r"(\w+)(\??) ([^,@]+?)(?: @(\d))?(?:,|$)", text)
+        entries = re.findall(r"(\w+)(\??) ([^,@]+?)(?: @(\d+))?(?:,|$)", text)
         known = {key: (self._kind(kind), int(version or 1)) for key, _, kind, version in entries}
         optional = {key: bool(mark) for key, mark, _, _ in entries}
 

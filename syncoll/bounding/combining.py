@@ -37,9 +37,9 @@ from syncoll.symmetry.structure import Structure
 
 _Found = tuple[Fraction, Priced] | None
 
-_SHARES = (0.5, 0.25, 0.7, 0.25, 0.5, 1.0)
+_SHARES = (0.5, 0.25, 0.7, 0.25, 0.5)
 """Shares of the remaining time for partitions, orbits of nodes, the larger relaxation of one node,
-gossip, completions and dividing their cases."""
+gossip, and completions if their cases may be divided."""
 
 _LITTLE, _FALLS = 0.02, 3
 """The larger relaxation is left out if its expected gain over the smaller one is below this share.
@@ -56,6 +56,7 @@ def combining_rounds_bound(
     prove: Callable[..., RoundsBound] = rounds_bound,
     known: RoundsBound | None = None,
     enough: Fraction | None = None,
+    left_out: Callable[[], None] = lambda: None,
     memory: BoundsMemory | None = None,
 ) -> RoundsBound:
     """The best of these bounds on R.
@@ -68,6 +69,7 @@ def combining_rounds_bound(
         known: the bound already proved for any number of steps, if any.
         enough: R of an algorithm of S steps; if the bound is lower, cases are divided, which takes
             long.
+        left_out: called when a program for all sends of a chunk is skipped for want of time.
         memory: results of bounds for other S; it is added to.
     """
     deadline, memory = Deadline.after(seconds), memory or BoundsMemory()
@@ -102,10 +104,11 @@ def combining_rounds_bound(
         best = bound
         return True
 
+    larger = thorough and shape.ends_alone  # only for a single node
     for question in distributions(topology, shape, deadline, memory.ratings):
-        if ask(question, thorough, deadline):
+        if ask(question, larger, deadline):
             leader = question
-    if leader is not None and steps is not None and not (thorough or deadline.passed):
+    if leader is not None and steps is not None and not (larger or deadline.passed):
         # Others mostly prove less, and each takes as long.
         until = deadline.share(_SHARES[2])
         fewer = memory.flows(leader.where, leader.demands).copies_prove(steps)
@@ -116,7 +119,8 @@ def combining_rounds_bound(
         memory.ratings |= {about: value / float(best.rounds) for about, value in most.items()}
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
-    return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline, memory)
+    complete = partial(find_completions, topology, shape, steps, thorough=thorough, late=left_out)
+    return _of_whole_chunks(topology, shape, steps, best, complete, enough, deadline, memory)
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,7 @@ def _of_whole_chunks(
     shape: ChunkClasses,
     steps: int,
     best: RoundsBound,
-    thorough: bool,
+    complete: Callable[[Deadline, Fraction], _Found],
     enough: Fraction | None,
     deadline: Deadline,
     memory: BoundsMemory,
@@ -203,10 +207,11 @@ def _of_whole_chunks(
 
     finders: tuple[Callable[[Deadline, Fraction], _Found], ...] = (
         lambda until, more: find_gossip(topology, shape, steps, until, more, memory),
-        lambda until, more: find_completions(topology, shape, steps, until, more, thorough),
+        complete,
         divide,
     )
-    for share, find in zip(_SHARES[3:], finders, strict=True):
+    own = 1.0 if enough is None else _SHARES[4]
+    for share, find in zip((_SHARES[3], own, 1.0), finders, strict=True):
         until = deadline.share(share)
         found = in_time(until, partial(find, until, best.rounds))
         if found is not None:

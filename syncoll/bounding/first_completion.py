@@ -5,18 +5,19 @@ completing sends and any others; and flows below them, from each contributor to 
 and to each node that needs the sum.  Only one node of each orbit is considered, and one row
 represents an orbit of bounds: the average of a solution over all automorphisms costs no more.  It
 has about ``3 P^2 L S^2 / 4`` variables for each orbit of nodes: 8 nodes take tenths of a second, 16
-seconds.
+seconds.  In a larger one the links of an orbit have equal sends, and one flow represents an orbit
+of flows, under the automorphisms that keep the node of the case.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from syncoll.arrays import Bools, Floats, Ints
-from syncoll.bounding.network import QUICK, TimeExpandedNetwork
+from syncoll.bounding.network import QUICK, THOROUGH, TimeExpandedNetwork
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import WHOLE_SENDS, Rounding, excess, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
@@ -30,8 +31,9 @@ from syncoll.model import Topology
 CaseAt = tuple[int, int, int]
 """Position of the class, v and t of a case."""
 
-_MOST_LEFT = (20_000, 60_000)
-"""With this number of variables left after the reduction they take a second, or ten."""
+_LEFT, _SECONDS = 8_000, (6.0, 120.0)
+"""With n variables left after the reduction a program takes about (n / `_LEFT`)² seconds; and the
+most of these, where that has to be quick and where it need not."""
 
 
 def find_completions(
@@ -41,22 +43,30 @@ def find_completions(
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
     thorough: bool = False,
+    late: Callable[[], None] = lambda: None,
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind for at most S steps, with its certificate; None if no chunk is
     combined, the linear program is too large or took too long, or proves no more than `more_than`.
 
     Args:
         more_than: a bound up to this is not returned.
-        thorough: whether the program may take ten seconds.
+        thorough: whether the program may take minutes, if there is the time.
+        late: called if there is not.
     """
     if not any(_is_combined(one) for one in shape.classes):
         return None
     model = OrbitModel.of(topology, shape, steps)
     cases = _cases(model)
-    if not cases or _about_columns(model, cases) > 10 * QUICK[0]:
+    around = dict[int, OrbitModel]()
+    if _about_columns(model, cases, around) > 10 * QUICK[0]:
+        around = {node: model.fixing(node) for node in {node for _, node, _ in cases}}
+    if not cases or _about_columns(model, cases, around) > THOROUGH[0]:
         return None  # it would take too long to build
-    program = CaseProgram(model, cases, deadline)
-    optimum = program.rows.program().minimise(deadline.seconds, _MOST_LEFT[thorough])
+    program = CaseProgram(model, cases, deadline, around=around)
+    seconds = max(0.0, min(_SECONDS[thorough], deadline.left()))
+    optimum = program.rows.program().minimise(deadline.seconds, int(_LEFT * seconds**0.5))
+    if optimum is None and seconds < _SECONDS[thorough]:
+        late()
     if optimum is None or optimum.value <= float(more_than) * (1 - WHOLE_SENDS):
         return None
     return rationalise(
@@ -85,11 +95,20 @@ def _cases(model: OrbitModel) -> list[CaseAt]:
     ]
 
 
-def _about_columns(model: OrbitModel, cases: Sequence[CaseAt]) -> int:
+def _about_columns(
+    model: OrbitModel, cases: Sequence[CaseAt], around: Mapping[int, OrbitModel]
+) -> int:
     """An upper estimate of the program's variables; distances leave out some."""
     links = len(model.topology.links) * model.steps
-    flows = (len(model.classes[k].pre) * len(model.classes[k].post) for k, _, _ in cases)
-    return links * sum(flows) // 2
+    parts = [(model.classes[k], v) for k, v, _ in cases]
+    if around:
+        return links * sum(len(_pairs(one, around[v])) for one, v in parts) // 2
+    return links * sum(len(one.pre) * len(one.post) for one, _ in parts) // 2
+
+
+def _pairs(one: ChunkClass, around: OrbitModel) -> list[tuple[int, int]]:
+    """A contributor and a node that needs its sum, from each orbit of such pairs."""
+    return [(u, d) for u, d in around.pairs if u in one.pre and d in one.post]
 
 
 class _WayRows(NamedTuple):
@@ -107,6 +126,7 @@ class CaseProgram:
 
     Args:
         prices: ``[S, L]`` of sends; None to find them too.
+        around: for nodes of cases the model modulo automorphisms that keep the node; None: none.
 
     Attributes:
         rows: the program.
@@ -118,8 +138,11 @@ class CaseProgram:
         cases: Sequence[CaseAt],
         deadline: Deadline,
         prices: Floats | None = None,
+        around: Mapping[int, OrbitModel] | None = None,
     ) -> None:
         self.model, self._prices = model, prices
+        alone = OrbitModel(model.topology, model.steps, (), model.classes)
+        self._around = around or defaultdict[int, OrbitModel](lambda: alone)
         self.rows = ProgramRows()
         self._step = np.arange(model.steps)[:, None]
         self._sent: list[Ints] = []
@@ -145,35 +168,38 @@ class CaseProgram:
         """Rows of a case: its ways, and the ways to its node."""
         rows, model, step = self.rows, self.model, self._step
         k, v, after = case
-        one, target = model.classes[k], model.topology.ends[:, 1]
+        one, target, around = model.classes[k], model.topology.ends[:, 1], self._around[v]
+        nodes = [d for d in range(len(around.node)) if around.node[d] == d != v]
         weight = rows.columns(1)
         rows.add(weights, weight)
-        tree, completing = self._sends(step < after), self._sends(step >= after - 1)
-        others = self._sends(step >= 0)
-        for d in one.post:
-            if d != v:
-                row = rows.rows(1, 0.0, np.inf)
-                rows.add(row, weight, -1.0)
-                rows.add(row, completing[after - 1 :, target == d])
-        kinds = [tree, completing, others]
-        collects = [self._flow(after, weight, u, v, [tree]) for u in one.pre if u != v]
-        pairs = ((u, d) for u in one.pre for d in one.post if u != d)
+        when = step < after, step >= after - 1, step >= 0
+        kinds = [self._sends(some, around.links) for some in when]
+        tree, completing, _ = kinds
+        for d in set(nodes) & {*one.post}:
+            row = rows.rows(1, 0.0, np.inf)
+            rows.add(row, weight, -1.0)
+            into, times = np.unique(completing[after - 1 :, target == d], return_counts=True)
+            rows.add(row, into, times)
+        collects = [self._flow(after, weight, u, v, [tree]) for u in nodes if u in one.pre]
+        pairs = _pairs(one, around)
         return [self._flow(model.steps, weight, *ends, kinds) for ends in pairs], collects
 
-    def _sends(self, steps: Bools) -> Ints:
+    def _sends(self, steps: Bools, links: Ints) -> Ints:
         """``[S, L]``: columns for sends over each link in these steps, counted in the capacities;
-        -1 in others."""
-        model, links = self.model, len(self.model.topology.links)
-        columns = np.full((model.steps, links), -1)
+        -1 in others.  `links` has the orbits of links, which have equal sends."""
+        model, count = self.model, int(links.max(initial=-1)) + 1
+        columns = np.full((model.steps, len(links)), -1)
         when = np.flatnonzero(steps)
         costs = 0.0 if self._prices is None else self._prices[when].ravel()
-        columns[when] = self.rows.columns(len(when) * links, costs).reshape(len(when), -1)
+        own = self.rows.columns(len(when) * count, costs).reshape(len(when), -1)
+        columns[when] = own[:, links]
         self._sent.append(columns)
         if self._prices is None:
-            link, orbit = np.nonzero(model.members)
-            for t in when.tolist():
-                times = model.members[link, orbit]
-                self.rows.add(self._capacity[t, orbit], columns[t, link], times)
+            members = np.zeros((count, len(model.rates)))
+            np.add.at(members, links, model.members)
+            link, orbit = np.nonzero(members)
+            for t, sends in zip(when.tolist(), own, strict=True):
+                self.rows.add(self._capacity[t, orbit], sends[link], members[link, orbit])
         return columns
 
     def _flow(
@@ -212,9 +238,13 @@ class CaseProgram:
         sends: tuple[Send, ...] = (),
     ) -> CompletionCase:
         """A case with the shares of a dual solution, cut where links cost less."""
-        (at, *parts), rest = self._cases[number], dict(on_links)
-        ways, collects = (_cut(some, duals, rounding, rest) for some in parts)
-        return CompletionCase(*at, ways, collects, sends)
+        at, *parts = self._cases[number]
+        around, rest = self._around[at[1]], defaultdict[Place, Fraction](Fraction)
+        links = around.links.tolist()
+        for (link, step), price in on_links.items():
+            rest[links[link], step] += price
+        ways, collects = (_cut(some, duals, rounding, links, rest) for some in parts)
+        return CompletionCase(*at, ways, collects, sends, around.generators)
 
     def divisible(self) -> Ints:
         """``[S, L]``: rows that count each send of the only case, to force or to exclude it."""
@@ -234,9 +264,13 @@ class CaseProgram:
 
 
 def _cut(
-    ways: Sequence[_WayRows], duals: Floats, rounding: Rounding, rest: dict[Place, Fraction]
+    ways: Sequence[_WayRows],
+    duals: Floats,
+    rounding: Rounding,
+    links: Sequence[int],
+    rest: dict[Place, Fraction],
 ) -> tuple[Way, ...]:
-    """Shares, cut where they exceed the remaining prices, which are reduced by them."""
+    """Shares, cut where they exceed the remaining prices of orbits, which are reduced by them."""
     shares = [
         {
             (int(one.link[i]), int(one.step[i])): part
@@ -246,14 +280,17 @@ def _cut(
     ]
     sums: dict[Place, Fraction] = defaultdict(Fraction)
     for parts in shares:
-        for at, part in parts.items():
-            sums[at] += part
-    less = excess(sums, lambda at: rest.get(at, Fraction(0)))
+        for (link, step), part in parts.items():
+            sums[links[link], step] += part
+    less = excess(sums, rest.__getitem__)
     for at, total in sums.items():
         rest[at] = Fraction(0) if at in less else rest[at] - total
     found = []
     for one, parts in zip(ways, shares, strict=True):
-        cut = {at: part * less.get(at, Fraction(1)) for at, part in parts.items()}
+        cut = {
+            (link, step): part * less.get((links[link], step), Fraction(1))
+            for (link, step), part in parts.items()
+        }
         if parts:
             kept = {at: part for at, part in cut.items() if part}
             found.append(Way(one.source, one.destination, kept))

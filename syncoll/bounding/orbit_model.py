@@ -6,6 +6,7 @@ each orbit of bounds.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
 from syncoll.certificates.link_prices import Place
 from syncoll.model import Topology
 from syncoll.model.components import least_of_orbits
-from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.orbits import automorphisms_fixing, link_orbits
 from syncoll.symmetry.structure import Structure
 
 
@@ -60,13 +61,29 @@ class OrbitModel:
     @classmethod
     def of(cls, topology: Topology, shape: ChunkClasses, steps: int) -> "OrbitModel":
         """The model modulo the automorphisms that keep each class of chunks."""
-        structure, sets = Structure(topology), [list(some) for some in shape.classes.sets]
-        automorphisms = [
-            images
-            for images in automorphism_generators(structure)
-            if structure.keeps(images) and all({*images[some].tolist()} == {*some} for some in sets)
-        ]
-        return cls(topology, steps, automorphisms, list(shape.classes))
+        return cls(topology, steps, (), list(shape.classes)).fixing(-1)
+
+    def fixing(self, node: int) -> "OrbitModel":
+        """The model modulo the automorphisms that keep each class, and a node, if there is one."""
+        sets: dict[tuple[bool, ...], list[int]] = {}
+        for other in range(self.topology.num_nodes):
+            some = [other in part for one in self.classes for part in (one.pre, one.post)]
+            sets.setdefault((other == node, *some), []).append(other)
+        automorphisms = automorphisms_fixing(self.topology, sets.values())
+        return OrbitModel(self.topology, self.steps, automorphisms, self.classes)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Two different nodes from each orbit of such pairs."""
+        nodes = self.topology.num_nodes
+        maps = [(images[:, None] * nodes + images).ravel() for images in self.automorphisms]
+        least = np.unique(least_of_orbits(nodes * nodes, maps)).tolist()
+        return [(one // nodes, one % nodes) for one in least if one % (nodes + 1)]
+
+    @cached_property
+    def links(self) -> Ints:
+        """``[L]``: for each link its orbit, numbered from 0."""
+        return link_orbits(self.structure, self.automorphisms)
 
     @property
     def generators(self) -> tuple[tuple[int, ...], ...]:
@@ -90,11 +107,3 @@ class OrbitModel:
             for step in range(self.steps)
             if (price := exact.get((orbit, step)))
         }
-
-    def alike_besides(self, node: int) -> list[list[int]]:
-        """Sets of nodes that chunks do not distinguish, with the node in a set of its own."""
-        sets: dict[tuple[bool, ...], list[int]] = {}
-        for other in range(self.topology.num_nodes):
-            some = [other in part for one in self.classes for part in (one.pre, one.post)]
-            sets.setdefault((other == node, *some), []).append(other)
-        return list(sets.values())

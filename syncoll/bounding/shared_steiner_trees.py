@@ -24,7 +24,6 @@ from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll.packing.master import Master
-from syncoll.symmetry.orbits import automorphisms_fixing, link_orbits
 
 _LEAST_TURNS = 15
 """Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
@@ -144,14 +143,13 @@ def _kinds(model: OrbitModel) -> list[_Kind]:
                 where = topology.reversed() if into else topology
                 if not affordable(where, demand):
                     return []
-                images = automorphisms_fixing(topology, model.alike_besides(node))
-                orbit = link_orbits(model.structure, images)
-                members = np.eye(int(orbit.max()) + 1)[orbit]
+                around = model.fixing(node)
+                members = np.eye(int(around.links.max()) + 1)[around.links]
                 alike = int((model.node == node).sum())
-                sets = orbits_of_sets(where, demand, images)
+                sets = orbits_of_sets(where, demand, around.automorphisms)
                 oracle = TreeOracle(topology, demand, alike * one.count, members, first, into, sets)
                 first += members.shape[1]
-                found.append(_Kind(oracle, k, node, alike, orbit))
+                found.append(_Kind(oracle, k, node, alike, around.links))
     return found
 
 
@@ -160,7 +158,7 @@ def _master(model: OrbitModel, kinds: list[_Kind]) -> Master:
     rates = [float(rate) for rate in model.rates]
     shares = sum(kind.oracle.members.shape[1] for kind in kinds)
     master = Master([*rates, *[0.0] * shares], [kind.oracle.weight for kind in kinds], model.steps)
-    links = link_orbits(model.structure, model.automorphisms)
+    links = model.links
     for chunks in sorted({kind.chunks for kind in kinds}):
         for link, first in zip(*np.unique(links, return_index=True), strict=True):
             same = links == link
@@ -196,7 +194,7 @@ def _rational(model: OrbitModel, kinds: list[_Kind], prices: Floats, rounding: R
     topology = model.topology
     totals = model.priced(prices[: len(model.rates)], rounding)
     priced = LinkPrices.of(topology, model.steps, totals)
-    links = link_orbits(model.structure, model.automorphisms)
+    links = model.links
     sizes, first = np.bincount(links).tolist(), np.unique(links, return_index=True)[1].tolist()
     sums: dict[tuple[int, int, int], Fraction] = {}
     shares: list[dict[Place, Fraction]] = []

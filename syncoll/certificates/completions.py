@@ -15,6 +15,7 @@ their proof.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ class CompletionCase:
         collects: shares of the ways from contributors to v in t steps.
         sends: for each send by which cases of the same class, node and steps are divided, in this
             order, the position of its link, its step, and whether it is made.
+        automorphisms: further ones that keep the node; a way stands for its images under them, and
+            the shares of the images of a link add up.
     """
 
     chunks: int
@@ -64,6 +67,7 @@ class CompletionCase:
     ways: tuple[Way, ...]
     collects: tuple[Way, ...]
     sends: tuple[Send, ...] = ()
+    automorphisms: tuple[tuple[NodeNumber, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Completions(SumsArgument):
                 raise VerificationError(
                     f"no case of node {case.node} after {case.after} steps is possible"
                 )
-            cost = _cost(prices, classes[case.chunks], case)
+            cost = _cost(prices, classes, case)
             if cost is not None:
                 least[case.chunks] = min(cost, least.get(case.chunks, cost))
             alike = covered.setdefault((case.chunks, orbit[case.node], case.after), {})
@@ -112,22 +116,30 @@ class Completions(SumsArgument):
         return least
 
 
-def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fraction | None:
+def _cost(
+    prices: LinkPrices, classes: Sequence[ChunkClass], case: CompletionCase
+) -> Fraction | None:
     """The least cost of such a chunk in a case; None if the case has no chunks."""
     topology, (steps, links) = prices.topology, prices.wholes.shape
+    chunks = classes[case.chunks]
     _require_ends(chunks, case)
+    first = np.array(prices.orbits(classes, case.automorphisms)[1], dtype=np.int64)
+    sizes = np.maximum(np.bincount(first, minlength=links), 1)  # of orbits, at their first links
+    if any(case.sends or images[case.node] != case.node for images in case.automorphisms):
+        raise VerificationError(f"automorphisms move node {case.node} or sends of its case")
     shares = [one.prices for one in (*case.ways, *case.collects)]
     for share in shares:
         prices.require_parts(share)
-    units, rest = prices.finer(part for share in shares for part in share.values())
-    never = sum(max(row, default=0) for row in rest.tolist()) * topology.num_nodes + 1
+    whole, largest = lcm(*sizes.tolist()), int(sizes.max(initial=1))
+    units, rest = prices.finer(part / whole for share in shares for part in share.values())
+    never = sum(max(row, default=0) for row in rest.tolist()) * topology.num_nodes * largest + 1
     # Sums of a way's cost for each pair of nodes fit machine words, or use Python's integers.
     rest = in_words(rest, never * topology.num_nodes**2)
     tables: Table = np.zeros((len(shares), steps, links), dtype=rest.dtype)
     for table, share in zip(tables, shares, strict=True):
         for (link, step), part in share.items():
             amount = int(part * units)
-            if amount > rest[step, link]:
+            if amount > rest[step, link] * int(sizes[first[link]]):
                 raise VerificationError(f"a share of link {link}, step {step} above its price")
             table[step, link] = amount
     made = np.zeros((steps, links), dtype=bool)
@@ -136,8 +148,16 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
         if not 0 <= link < links or not 0 <= step < steps:
             raise VerificationError(f"a send over link {link} in step {step}, which does not exist")
         (made if is_made else never_made)[step, link] = True
-    rest = rest - tables[: len(case.ways)].sum(axis=0)
-    left: Table = rest - tables[len(case.ways) :].sum(axis=0)
+
+    def averaged(shares: Table) -> Table:
+        """``[S, L]``: the sum of some shares, divided equally among alike links."""
+        sums = np.zeros_like(rest)
+        np.add.at(sums.T, first, shares.sum(axis=0).T)
+        part: Table = (sums // sizes)[:, first]
+        return part
+
+    rest = rest - averaged(tables[: len(case.ways)])
+    left: Table = rest - averaged(tables[len(case.ways) :])
     if (left < 0).any():
         raise VerificationError("shares exceed the price of a link in a step")
     tables[:, never_made] = never

@@ -86,6 +86,7 @@ def _record(
         module=__name__,
         frozen=True,
         forbid_unknown_fields=True,
+        omit_defaults=True,
         **options,
     )
     return _RECORDS[kind]

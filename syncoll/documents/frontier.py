@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.evidence import EvidenceRecord, ProofRecord, evidence_of
 from syncoll.documents.families import FamilyRecord, PartRecord, family_of
-from syncoll.documents.problem import VERSION, AlgorithmRecord, FileRecord, ProblemRecord
+from syncoll.documents.problem import VERSIONS, AlgorithmRecord, FileRecord, ProblemRecord
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -93,7 +93,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
-    schema: Annotated[str, Meta(pattern=f"^syncoll/frontier/[1-{VERSION}]$")]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/frontier/{VERSIONS}$")]
     bounds: BoundsRecord
     search: Annotated[
         dict[str, Any],

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.problem import (
-    VERSION,
+    VERSIONS,
     AlgorithmRecord,
     InterconnectRecord,
     ProblemFileRecord,
@@ -34,7 +34,7 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
             searched.
     """
 
-    schema: Annotated[str, Meta(pattern=f"^syncoll/outcome/[1-{VERSION}]$")]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/outcome/{VERSIONS}$")]
     message: str
     encoding: str
     backend: str
@@ -77,7 +77,7 @@ _RECORDS = {"sat": SatRecord, "unsat": UnsatRecord, "unknown": UnknownRecord}
 class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
     """One algorithm with all data that its verification needs."""
 
-    schema: Annotated[str, Meta(pattern=f"^syncoll/algorithm/[1-{VERSION}]$")]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/algorithm/{VERSIONS}$")]
     algorithm: AlgorithmRecord
 
 
@@ -136,7 +136,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         digest: digest of the other entries; detects accidental changes.
     """
 
-    schema: Annotated[str, Meta(pattern=f"^syncoll/refutation/[1-{VERSION}]$")]
+    schema: Annotated[str, Meta(pattern=f"^syncoll/refutation/{VERSIONS}$")]
     encoding: str
     encoding_options: dict[str, OptionEntry]
     lowerings: tuple[str, ...]

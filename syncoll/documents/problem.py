@@ -32,8 +32,11 @@ from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.topology import MOST_GRAINS
 from syncoll.wording import counted
 
-VERSION = 9
+VERSION = 10
 """The newest version of all kinds of files; each file has the least version that it needs."""
+
+VERSIONS = f"({'|'.join(map(str, range(1, VERSION + 1)))})"
+"""All versions, as a regular expression."""
 
 _MOST_NODES = 10_000
 """The largest P of a file; its distances take a gigabyte."""

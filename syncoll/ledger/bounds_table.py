@@ -308,7 +308,8 @@ class BoundsTable:
 
     def _proved(self, steps: int | None, seconds: float, thorough: bool) -> RoundsBound:
         shape = self.shape
-        prove = partial(self.prove, left_out=lambda: self.late.add(steps))
+        left_out = partial(self.late.add, steps)
+        prove = partial(self.prove, left_out=left_out)
         where, reading = self.topology, DemandView.MOVING
         if not shape.combining:
             demands = shape.demands(reading)
@@ -316,17 +317,18 @@ class BoundsTable:
                 where, demands, steps, thorough=thorough, seconds=seconds, memory=self._memory
             )
         else:
-            # Two linear programs for every node.  The larger relaxation is only for a single node,
-            # and case splits are only for an S for which an algorithm is known.
+            # Two linear programs for every node.  Case splits are only for an S for which an
+            # algorithm is known.
             bound = combining_rounds_bound(
                 where,
                 shape,
                 steps,
-                thorough=thorough and shape.ends_alone,
+                thorough=thorough,
                 seconds=seconds,
                 prove=prove,
                 known=None if steps is None else self._known,
                 enough=self._cheapest(steps) if thorough else None,
+                left_out=left_out,
                 memory=self._memory,
             )
             if not shape.ends_alone:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from math import inf
 
 from syncoll.bounding import bound_at_once, physical, rounds_bound
 from syncoll.certificates import ChunkClasses, RoundsBound
@@ -59,10 +60,10 @@ def lower_bounds(
     if num_steps is not None:
         last = least + num_steps - 1
     asked: list[int | None] = [None, *range(least, last + 1)]
-    most = THOROUGH_SECONDS
+    most, again = THOROUGH_SECONDS, inf
     if collective.combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
-        most = _SECONDS_BEYOND
-    late, interrupted = _prove(table, asked, most)
+        most = again = _SECONDS_BEYOND
+    late, interrupted = _prove(table, asked, most, again)
     table.deadline = NEVER.sooner(0.0)  # from now on only known bounds
     source = CandidateSource(SearchRequest(topology, collective, max_chunks=chunks), table)
     steps = [s for s in asked if s is not None]
@@ -80,7 +81,7 @@ def lower_bounds(
         evidence_of(source, nothing, steps),
         _in_words(late),
         interrupted,
-        f"each bound had {share}at most {most:g} s",
+        f"each bound had {share}at most {most:g} s" + (" at first" if share else ""),
     )
 
 
@@ -124,9 +125,10 @@ def network_bounds(
 
 
 def _prove(
-    table: BoundsTable, asked: list[int | None], most: float
+    table: BoundsTable, asked: list[int | None], most: float, again: float
 ) -> tuple[set[int | None], bool]:
-    """Bounds each S (any number first, then ascending), and tries late ones again in the rest.
+    """Bounds each S (any number first, then ascending), and tries late ones again in the rest, with
+    at most `again` seconds for each.
 
     Returns the S for which more time might prove more, and whether the user interrupted it.
     """
@@ -147,6 +149,7 @@ def _prove(
                 waiting.clear()  # a bound that few steps reach, more steps reach too
             waiting = waiting[1:]
             if not (waiting or until.is_never or until.passed):
+                most = again
                 each = min(most, until.left() / max(1, len(late)))
                 waiting = [one for one in asked if one in late and each >= MORE * had[one]]
     except KeyboardInterrupt:

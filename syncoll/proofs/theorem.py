@@ -211,7 +211,7 @@ class _Text:
         return [(*ends, found[ends]) for ends in sorted(found)]
 
     def _certificate(self, one: Any) -> str | None:
-        """Its text; None if it has too many symmetries."""
+        """Its text; None if it has too many symmetries, or cases have their own."""
         method, steps = one["method"], one["steps"]
         if method == "nothing":
             return f"prices rounds {one['rounds']} steps any unit 1 0\nshares 0"
@@ -228,7 +228,9 @@ class _Text:
             return f"sends rounds {one['rounds']} {parts}"
         if of_sums:
             symmetries = self._symmetries(one)
-            if symmetries is None:
+            if symmetries is None or any(
+                case.get("automorphisms") for case in one.get("cases", ())
+            ):
                 return None
             if method == "completions":
                 return self._completions(one, symmetries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
@@ -12,7 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from syncoll.bounding import combining_rounds_bound
+from syncoll import bounds
+from syncoll.bounding import combining_rounds_bound, first_completion
 from syncoll.bounding.branching import divided
 from syncoll.bounding.first_completion import find_completions
 from syncoll.bounding.shared_steiner_trees import find_gossip
@@ -27,9 +29,12 @@ from syncoll.certificates import (
 )
 from syncoll.deadline import Deadline
 from syncoll.documents.certificates import bound_of, certificate_record
-from syncoll.errors import VerificationError
+from syncoll.documents.record import read_record
+from syncoll.documents.stored import load_text
+from syncoll.errors import FileFormatError, VerificationError
 from syncoll.model import Topology
 from syncoll.testing.instances import random_topology
+from syncoll_check import check
 from syncoll_check.certificates import Certificate as IndependentCertificate
 from syncoll_check.layout import WrongError
 from syncoll_check.machine import Machine, Shape
@@ -86,6 +91,85 @@ def read(value: Any) -> Any:
     return F(value) if isinstance(value, str) and value[0].isdigit() else value
 
 
+def independent(topology: Topology) -> Callable[[Any], object]:
+    """The other checker's check of a written certificate about an allreduce of one chunk."""
+    nodes = topology.num_nodes
+    whole = {"pre": [(0, nodes - 1)], "post": [(0, nodes - 1)], "count": 1}
+    asked = {"chunks": 1, "combining": True, "classes": [whole], "compared": [1], "scales": None}
+    machine = Machine(nodes, list(topology.links), [
+        {"links": one.links, "chunks_per_round": one.chunks_per_round} for one in topology.bounds
+    ])  # fmt: skip
+    return lambda written: IndependentCertificate(written, machine, [Shape(asked, machine)])
+
+
+def counting(topology: Topology) -> Topology:
+    """A machine with the same links on which R counts sends."""
+    links = list(topology.links)
+    loose = dict.fromkeys(links, 1000)
+    return Topology.from_links("counting", topology.num_nodes, loose, [(links, 1)])
+
+
+ALIKE = [(ring(6), 4), (counting(ring(4)), 2), (counting(bus(3)), 1), (counting(line(3)), 4)]
+
+
+@pytest.mark.parametrize(("topology", "steps"), ALIKE)
+def test_flows_of_orbits_prove_the_same(
+    topology: Topology, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One way stands for all that are alike, which both checkers find out."""
+    nodes = topology.num_nodes
+    alone = find_completions(topology, everyone(nodes), steps)
+    monkeypatch.setattr(first_completion, "QUICK", (0, 0))
+    found = find_completions(topology, everyone(nodes), steps)
+    assert found is not None
+    assert alone is not None
+    assert found[0] == alone[0]
+    if topology.name == "counting":
+        everything = (1 << nodes) - 1
+        assert found[0] == least_sends(topology, everything, everything, steps)
+    record = certificate_record(RoundsBound(found[0], steps, found[1]), 0)
+    assert bound_of(record).certificate == found[1]
+    independent(topology)(read(json.loads(msgspec.json.encode(record, enc_hook=str))))
+    ways = [sum(len(case.ways) for case in one[1].argument.cases) for one in (alone, found)]
+    assert ways[1] < ways[0]
+
+
+def wrong_cases(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Cases around node 0 of a ring; each breaks a rule."""
+    own = case["automorphisms"]
+    yield case | {"automorphisms": []}
+    yield case | {"automorphisms": [*own, [*range(1, 6), 0]]}
+    yield case | {"automorphisms": [*own, [0, 2, 1, 3, 4, 5]]}
+    yield case | {"sends": [(0, 0, True)]}
+    for kind in ("ways", "collects"):
+        for i, way in enumerate(case[kind]):
+            rows = [(link, step, F(1)) for link, step, _ in way["prices"]]
+            others = [*case[kind][:i], *case[kind][i + 1 :]]
+            yield case | {kind: [*others, way | {"prices": rows}]}
+
+
+def test_cases_with_wrong_automorphisms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_completion, "QUICK", (0, 0))
+    bound = combining_rounds_bound(ring(6), everyone(6), 4)
+    record = certificate_record(bound, 0)
+    written = read(json.loads(msgspec.json.encode(record, enc_hook=str)))
+    is_right = independent(ring(6))
+    is_right(written)
+    tried = 0
+    for i, case in enumerate(written["cases"]):
+        for wrong in wrong_cases(case):
+            cases = [*written["cases"][:i], wrong, *written["cases"][i + 1 :]]
+            changed = written | {"cases": cases}
+            with pytest.raises(WrongError):
+                is_right(changed)
+            content = json.loads(msgspec.json.encode(changed, enc_hook=str))
+            again = bound_of(read_record(content, type(record), "changed"))
+            with pytest.raises(VerificationError):
+                Certificate(everyone(6), again).check(ring(6))
+            tried += 1
+    assert tried > 20
+
+
 def test_divided_cases_prove_the_cost_on_a_ring_of_eight() -> None:
     """No allreduce of 6 steps has less than the 20 sends a chunk that suffice."""
     bound = combining_rounds_bound(ring(8), everyone(8), 6, seconds=None, enough=F(5, 4))
@@ -96,17 +180,12 @@ def test_divided_cases_prove_the_cost_on_a_ring_of_eight() -> None:
     record = certificate_record(bound, 0)
     assert bound_of(record) == bound
     written = read(json.loads(msgspec.json.encode(record, enc_hook=str)))
-    whole = {"pre": [(0, 7)], "post": [(0, 7)], "count": 1}
-    asked = {"chunks": 1, "combining": True, "classes": [whole], "compared": [1], "scales": None}
-    machine = Machine(8, list(ring(8).links), [
-        {"links": one.links, "chunks_per_round": one.chunks_per_round} for one in ring(8).bounds
-    ])  # fmt: skip
-    shapes = [Shape(asked, machine)]
-    IndependentCertificate(written, machine, shapes)
-    divided_case = next(case for case in written["cases"] if case["sends"])
+    is_right = independent(ring(8))
+    is_right(written)
+    divided_case = next(case for case in written["cases"] if case.get("sends"))
     written["cases"] = [case for case in written["cases"] if case != divided_case]
     with pytest.raises(WrongError, match="no case"):
-        IndependentCertificate(written, machine, shapes)
+        is_right(written)
     cases = [case for case in certificate.argument.cases if case.sends]
     assert len(cases) > 1
     for one in cases:  # without any of them something is left out
@@ -238,3 +317,18 @@ class TestRefused:
         alone = ChunkClasses(1, [ChunkClass((0,), (1,), 1)], combining=False)
         with pytest.raises(VerificationError, match="combines nothing"):
             Certificate(alone, RoundsBound(F(11, 10), 3, certificate)).check(ring(5))
+
+
+def test_automorphisms_of_cases_need_version_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_completion, "QUICK", (0, 0))
+    document = bounds("ring(6)", "allreduce", max_steps=4).saved()
+    assert document["schema"] == "syncoll/frontier/10"
+    text = json.dumps(document)
+    check(text.encode())
+    load_text(text, "bounds.json")
+    document = {k: v for k, v in document.items() if k != "digest"}
+    text = json.dumps({**document, "schema": "syncoll/frontier/9"})
+    with pytest.raises(WrongError, match="from version 10 on"):
+        check(text.encode())
+    with pytest.raises(FileFormatError, match="cases with automorphisms"):
+        load_text(text, "bounds.json")
