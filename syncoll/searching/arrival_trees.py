@@ -12,12 +12,13 @@ networks has every schedule.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from syncoll.arrays import Ints
 from syncoll.clock import took
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Collective, Instance, Topology
@@ -46,12 +47,19 @@ _NO_OFFER: Offer = np.inf, 0.0, 0, -1, -1
 
 
 class _Search:
-    """Finds schedules up to the limits; `sends` are the fastest one's, if any."""
+    """Finds schedules up to the limits; `sends` are the fastest one's, if any.
 
-    def __init__(self, instance: Instance, lanes: TimedLanes) -> None:
+    Args:
+        apart: links over which there are no sends.
+    """
+
+    def __init__(
+        self, instance: Instance, lanes: TimedLanes, apart: Container[int] = frozenset()
+    ) -> None:
         self.links, self.options_left = instance.topology.links, _MOST_OPTIONS
         nodes = instance.topology.num_nodes
-        self.out = instance.topology.out_links
+        out = instance.topology.out_links
+        self.out = [[link for link in one if link not in apart] for one in out]
         self.way = np.full((nodes, nodes), np.inf)
         np.fill_diagonal(self.way, 0)
         for i, (a, b) in enumerate(self.links):
@@ -173,6 +181,36 @@ class _Search:
             self.extend({**has, (chunk, head): arrived}, after, [*sends, (link, chunk, left)])
             if self.options_left < 0:
                 return
+
+
+def grown(
+    topology: Topology,
+    group: Ints,
+    count: int,
+    setting: Setting,
+    size: Fraction,
+    apart: Container[int],
+) -> list[list[tuple[int, int]]]:
+    """For each chunk the links of its tree, as they are used, by which each node sends some chunks
+    to all others of its group, at once.
+
+    Args:
+        group: ``[P]``: of each node.
+        count: number of chunks of a node; chunk c is of node c mod P.
+        size: bytes of a chunk.
+        apart: links over which there are no sends.
+    """
+    spread = Collective.from_relations(
+        "spread",
+        chunks=lambda nodes, count: nodes * count,
+        pre=lambda c, n, nodes, _: n == c % nodes,
+        post=lambda c, n, nodes, _: group[n] == group[c % nodes],
+    ).instantiate(topology, chunks=count, steps=len(group), rounds=len(group))
+    trees: list[list[tuple[int, int]]] = [[] for _ in range(spread.num_chunks)]
+    lanes = TimedLanes(setting.network, setting.semantics, size)
+    for link, chunk, _ in _Search(spread, lanes, apart).sends:
+        trees[chunk].append(topology.links[link])
+    return trees
 
 
 def by_arrival(instance: Instance, setting: Setting, size: Fraction) -> StoredAlgorithm | None:

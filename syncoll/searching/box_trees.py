@@ -7,55 +7,87 @@ latency of the network, and all cards share its bandwidth (Cho et al.: BlueConne
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
 from math import lcm
 
 import numpy as np
 
+from syncoll.arrays import Ints
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology, tree_contributions
 from syncoll.model.width_clusters import connected_by
+from syncoll.searching.arrival_trees import grown
 from syncoll.searching.decompose import derived
-from syncoll.simulating import PhysicalNetwork, with_sends
+from syncoll.simulating import PhysicalNetwork, Setting, with_sends
 from syncoll.simulating.boxes import between_boxes
 
 _MOST_CELLS = 1 << 14
-"""Most chunks times nodes of an algorithm; limits work."""
+"""Most chunks times nodes of an algorithm, and most copies along trees of boxes; limits work."""
 
 Boxes = list[list[int]]
-Trees = dict[int, dict[int, tuple[int, int]]]
-"""For each root and node of its box the node before it, and the number of hops from the root."""
+Tree = dict[int, tuple[int, int]]
+"""For a node of the root's box the node before it, and the number of hops from the root."""
+
+Trees = Callable[[int], dict[int, list[Tree]]]
+"""From a number of trees for each root to these trees, which may be fewer."""
 
 Sends = list[tuple[int, int, int]]
 """Source, destination and step."""
 
 
-def box_algorithms(collective: Collective, network: PhysicalNetwork) -> Iterator[StoredAlgorithm]:
-    """The verified algorithms in stages; none if boxes differ in size, or links are missing."""
+@dataclass(frozen=True)
+class Grown:
+    """Trees that grow by arrival time for a size, in L bytes of a node's data.
+
+    Args:
+        parts: C is this multiple of the fewest chunks.
+    """
+
+    setting: Setting
+    size: Fraction
+    parts: int
+
+
+def box_algorithms(
+    collective: Collective, network: PhysicalNetwork, how: Grown | None = None
+) -> Iterator[StoredAlgorithm]:
+    """The verified algorithms in stages; none if boxes differ in size, or links are missing.  By
+    default trees have the fewest hops."""
     topology, apart = network.topology, between_boxes(network)
     cluster = connected_by(topology, ~np.array(apart, dtype=bool))
     boxes = [np.flatnonzero(cluster == box).tolist() for box in np.unique(cluster).tolist()]
     if len(boxes) > 1 and len({len(box) for box in boxes}) == 1 and len(boxes[0]) > 1:
-        known, trees = list[Algorithm](), _trees(network, apart)
-        for one in derived(collective, topology, partial(_staged, boxes, trees)):
+        lanes = [{i for strand in strands for i in strand.lanes} for strands in network.routes]
+        cards = set().union(*(own for own, far in zip(lanes, apart, strict=True) if far))
+        outer = {i for i, own in enumerate(lanes) if own & cards}
+        trees: Trees = partial(_of_few_hops, network, outer)
+        if how is not None:
+            least = collective.least_chunks(topology.num_nodes) or 1
+            data = how.size / least * len(collective.tabulate(topology.num_nodes, least))
+            trees = partial(_by_arrival, topology, cluster, how, data / len(boxes[0]), outer)
+        known, made = (
+            list[Algorithm](),
+            partial(_staged, boxes, cache(trees), how.parts if how else 1),
+        )
+        for one in (how and [*made(collective, topology)]) or derived(collective, topology, made):
             if one.algorithm not in known:
                 known.append(one.algorithm)
                 yield one
 
 
-def _trees(network: PhysicalNetwork, apart: Sequence[bool]) -> Trees:
-    """Trees of the fewest hops within boxes, over the least used links; not over cards of the
-    network."""
+def _of_few_hops(network: PhysicalNetwork, outer: Container[int], _: int) -> dict[int, list[Tree]]:
+    """Trees of the fewest hops over the least used links."""
     into = defaultdict[int, dict[int, float]](dict)
     used = defaultdict[tuple[int, int], float](float)
-    lanes = [{i for strand in strands for i in strand.lanes} for strands in network.routes]
-    cards = set().union(*(own for own, far in zip(lanes, apart, strict=True) if far))
-    for (a, b), own in zip(network.topology.links, lanes, strict=True):
-        if not own & cards:
-            into[b][a] = 1 / min(float(network.lanes[i].bandwidth) for i in own)
-    trees = Trees()
+    for i, (a, b) in enumerate(network.topology.links):
+        if i not in outer:
+            lanes = (network.lanes[x] for strand in network.routes[i] for x in strand.lanes)
+            into[b][a] = 1 / min(float(lane.bandwidth) for lane in lanes)
+    trees = {}
     for root in range(network.topology.num_nodes):
         tree, hops = {root: (root, 0)}, 0
         while last := [n for n, (_, at) in tree.items() if at == hops]:
@@ -65,23 +97,39 @@ def _trees(network: PhysicalNetwork, apart: Sequence[bool]) -> Trees:
                 used_then, before = min(some)
                 used[before, node] = used_then
                 tree[node] = before, hops
-        trees[root] = tree
+        trees[root] = [tree]
+    return trees
+
+
+def _by_arrival(
+    topology: Topology, cluster: Ints, how: Grown, data: Fraction, outer: Container[int], count: int
+) -> dict[int, list[Tree]]:
+    """Trees by which all nodes spread some bytes within their boxes at once."""
+    nodes, trees = topology.num_nodes, defaultdict[int, list[Tree]](list)
+    count = max(1, min(count, _MOST_CELLS // int((cluster[:, None] == cluster).sum())))
+    for chunk, links in enumerate(
+        grown(topology, cluster, count, how.setting, data / count, outer)
+    ):
+        tree = {chunk % nodes: (chunk % nodes, 0)}
+        for a, b in links:
+            tree[b] = a, tree[a][1] + 1
+        trees[chunk % nodes].append(tree)
     return trees
 
 
 def _staged(
-    boxes: Boxes, trees: Trees, collective: Collective, topology: Topology
+    boxes: Boxes, trees: Trees, parts: int, collective: Collective, topology: Topology
 ) -> Iterator[StoredAlgorithm]:
     """The algorithms in stages for each way to choose the rails.  Sums are first at the places that
     are the nearest to all others of their boxes, then at all."""
     nodes, least = topology.num_nodes, collective.least_chunks(topology.num_nodes) or 1
-    rails = len(boxes[0])
-    far = [max(hops for box in boxes for _, hops in trees[box[i]].values()) for i in range(rails)]
+    rails, first = len(boxes[0]), trees(1)
+    far = [max(at for box in boxes for _, at in first[box[i]][0].values()) for i in range(rails)]
     near = [i for i in range(rails) if far[i] == min(far)]
     sums = collective.combining
     counts = len(near) if sums else 1, rails, rails * (len(boxes) - 1)
     for way, count in enumerate(counts):
-        chunks = lcm(least, count)
+        chunks = lcm(least, count) * parts
         try:
             instance = collective.instantiate(topology, chunks=chunks, steps=nodes, rounds=nodes)
             pre, post = instance.pre, instance.post
@@ -89,13 +137,15 @@ def _staged(
             if not fits or len(pre) * nodes > _MOST_CELLS:
                 continue
             rows, places = list[tuple[int, int, int, int]](), range(rails) if way else near
+            some = trees(-(-len(pre) // len(places)))
             for chunk, start in enumerate(pre.argmax(axis=1).tolist()):
+                turn, place = chunk // len(places), places[chunk % len(places)]
+                own = {root: each[turn % len(each)] for root, each in some.items()}
                 ends = np.flatnonzero(post[chunk]).tolist()
-                spread = partial(_spread, boxes, trees, start, ends)
-                place = places[chunk % len(places)]
+                spread = partial(_spread, boxes, own, start, ends)
                 rows += [
                     (chunk, *one)
-                    for one in (_summed(boxes, trees, place) if sums else spread(chunk, way))
+                    for one in (_summed(boxes, own, place) if sums else spread(chunk, way))
                 ]
             listed = np.array(sorted(rows, key=lambda one: one[3]), dtype=np.int64)
             carried = tree_contributions(pre, listed) if sums else None
@@ -106,7 +156,9 @@ def _staged(
             yield made
 
 
-def _spread(boxes: Boxes, trees: Trees, start: int, ends: list[int], chunk: int, way: int) -> Sends:
+def _spread(
+    boxes: Boxes, trees: dict[int, Tree], start: int, ends: list[int], chunk: int, way: int
+) -> Sends:
     """A tree from a node: along a rail, then within the boxes.  The rail is that of the start, or
     of the only end, or one in turn.
 
@@ -142,7 +194,7 @@ def _spread(boxes: Boxes, trees: Trees, start: int, ends: list[int], chunk: int,
     return list(first.values())
 
 
-def _within(tree: dict[int, tuple[int, int]], ends: Sequence[int], step: int) -> Sends:
+def _within(tree: Tree, ends: Sequence[int], step: int) -> Sends:
     """The part of a tree to some nodes, from a step on."""
     found = {}
     for node in ends:
@@ -152,7 +204,7 @@ def _within(tree: dict[int, tuple[int, int]], ends: Sequence[int], step: int) ->
     return list(found.values())
 
 
-def _summed(boxes: Boxes, trees: Trees, place: int) -> Sends:
+def _summed(boxes: Boxes, trees: dict[int, Tree], place: int) -> Sends:
     """Sums within boxes at one place, exchanges along its rail, and back."""
     rail = [box[place] for box in boxes]
     last = max(hops for root in rail for _, hops in trees[root].values())

@@ -22,7 +22,7 @@ from syncoll.model import Collective, OrbitAlgorithm, Topology, refine
 from syncoll.planning import members_for, message_of, message_of_collective
 from syncoll.results import Frontier, Part
 from syncoll.searching.arrival_trees import all_by_arrival
-from syncoll.searching.box_trees import box_algorithms
+from syncoll.searching.box_trees import Grown, box_algorithms
 from syncoll.simulating import WIRE, PhysicalNetwork, Runtime, Semantics, SimulatedSeconds
 from syncoll.simulating.dispatch import dispatched
 from syncoll.simulating.network import given_network
@@ -38,6 +38,9 @@ _NEAR = 2.5
 
 _WORTH = 0.99
 """Smaller chunks, or another order, have to be faster by this factor."""
+
+_GROWN = 0.9
+"""Trees in all links grow on unless trees within boxes take less than this part of their time."""
 
 _LEAST_BYTES = 128
 """Smaller chunks are not made: runtimes move some bytes at a time."""
@@ -178,7 +181,7 @@ class _Race:
     """The algorithms that were tried, and the fastest for each size."""
 
     def __init__(self, goal: TimeGoal, least_bandwidth: Fraction, until: Deadline) -> None:
-        self._sizes, self._until = goal.sizes, until
+        self._sizes, self._network, self._until = goal.sizes, goal.network, until
         self._models = goal.runtime.models(goal.network, Semantics())
         self._seconds = SimulatedSeconds(goal.network, Semantics(), 0, goal.runtime, kept=0)
         self._forms: dict[StoredAlgorithm, dict[StoredAlgorithm, tuple[float, ...]]] = {}
@@ -227,8 +230,9 @@ class _Race:
             parts, before = 2 * parts, times
 
     def arrive(self, collective: Collective, number: int, tried: Sequence[int]) -> int:
-        """Tries trees by arrival time for a size, in smaller and smaller chunks, and returns the
-        last multiple of the fewest chunks that gained time, or else the first.
+        """Tries trees by arrival time for a size, in all links and within boxes, in smaller and
+        smaller chunks.  Returns the last multiple of the fewest chunks that gained time, or else
+        the first.
 
         Args:
             tried: such multiples, ascending; after one that gains nothing no more are tried.
@@ -236,19 +240,25 @@ class _Race:
         best, size, before, fastest = self.best[number], self._sizes[number], inf, tried[0]
         if best is None or collective.plain is not None:  # sums in one order
             return fastest
+        settings = {one.protocol.name: one for one in self._seconds.settings(best)}
+        _, setting = self._seconds.chosen(best, [size])[0]
+        in_all = True
         for parts in tried:
-            _, setting = self._seconds.chosen(best, [size])[0]
-            made = list(all_by_arrival(collective, parts, setting, size))
+            made = [*all_by_arrival(collective, parts, setting, size)] if in_all else []
+            for one in settings.values():
+                made += box_algorithms(collective, self._network, Grown(one, size, parts))
             fits = (one for one in made if parts == 1 or size >= one.chunks * _LEAST_BYTES)
-            least = min((self.enter(one)[number] for one in fits), default=inf)
+            times = [(self.enter(one)[number], one.where) for one in fits]
+            least = min(times, default=(inf, ""))[0]
             if least > before * _WORTH or least == inf:
                 break
             before, fastest = least, parts
+            in_all = any(t < least / _GROWN and where == "arrivals" for t, where in times)
         return fastest
 
     def order(self) -> bool:
         """Tries other orders of the sends of the most promising algorithm for a size, in ever
-        smaller chunks, first in those that were the fastest before; returns whether there was one.
+        smaller chunks, first in its fastest ones before; returns whether there was one.
 
         In another order its time is about that in lockstep, or less.
         """

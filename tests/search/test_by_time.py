@@ -20,7 +20,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import refine
 from syncoll.searching.arrival_trees import all_by_arrival, by_arrival
-from syncoll.searching.box_trees import box_algorithms
+from syncoll.searching.box_trees import Grown, box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
 from syncoll.session import Session, Settings
 from syncoll.simulating import (
@@ -219,6 +219,19 @@ def test_trees_by_arrival_of_many_nodes(collective: str, size: int) -> None:
     assert ordered is not None
     (seconds,) = SimulatedSeconds(setting.network, Semantics())(ordered, [size])
     assert 10.3e-6 < seconds < 11.8e-6
+
+
+def test_trees_in_boxes_grow_by_arrival_time() -> None:
+    """Trees of the fewest hops leave wide links idle, which doubles the time of the bytes."""
+    session = syncoll.Session()
+    network = given_network(session.topology("mi250(boxes=2)"), None, None)
+    setting, size = WIRE.settings(network)[0], Fraction(1 << 30)
+    times = SimulatedSeconds(network, Semantics())
+    collective = session.collective("allreduce")
+    *_, few = box_algorithms(collective, network)
+    *_, many = box_algorithms(collective, network, Grown(setting, size, 4))
+    assert (few.chunks, many.chunks) == (16, 64)
+    assert times(many, [size])[0] < 0.6 * times(few, [size])[0]
 
 
 def test_one_box_has_no_stages() -> None:
