@@ -25,7 +25,7 @@ from mkdocs.structure.files import File, Files
 
 import syncoll
 from syncoll.cli.main import build_parser, main
-from syncoll.verbs.declaration import Verb, verbs
+from syncoll.verbs.declaration import Verb, sentences, verbs
 
 _COLUMNS = "100"
 
@@ -191,7 +191,7 @@ def _verbs(found: list[Verb]) -> Iterator[Verb]:
 def _verb(verb: Verb) -> str:
     """The docstring of a verb, and a table of its limits and settings."""
     lines = [f"::: {verb.package}.{verb.function.__name__}\n"]
-    own = inspect.signature(verb.function).parameters
+    own = sentences(inspect.unwrap(verb.function).__doc__)
     if options := [one for one in verb.parameters if one.name not in own]:
         lines += ["| keyword | type | |", "|---|---|---|"]
     for one in sorted(options, key=lambda one: one.is_setting):

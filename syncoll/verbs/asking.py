@@ -20,7 +20,7 @@ from syncoll.live.tasks import counting
 from syncoll.session import Session, Settings
 from syncoll.session.names import What as What, Where as Where
 from syncoll.session.settings import SettingsOptions, SolverOptions
-from syncoll.verbs.declaration import parameters_of
+from syncoll.verbs.declaration import described, parameters_of
 from syncoll.wording import argument, meant
 
 Progress: TypeAlias = Literal["auto", "live", "plain", "none"]
@@ -61,6 +61,7 @@ def verb(function: _F) -> _F:
         with nullcontext() if work is None else counting_work(), progress:
             return function(*arguments, **keywords)
 
+    asked.__doc__ = described(function)
     return cast("_F", asked)
 
 

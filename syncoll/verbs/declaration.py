@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from syncoll.session.settings import SettingsOptions, SolverOptions
+from syncoll.verbs import keywords
 
 _PACKAGE = "syncoll.verbs"
 
@@ -164,28 +166,19 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     for one in inspect.signature(function).parameters.values():
         if one.kind is not one.VAR_KEYWORD:
             is_keyword = one.kind is one.KEYWORD_ONLY
-            text = _resolved(one.name, texts.get(one.name, ""))
-            found.append(Parameter(one.name, str(one.annotation), one.default, text, is_keyword))
+            about = one.name, str(one.annotation), one.default, texts.get(one.name, "")
+            found.append(Parameter(*about, is_keyword))
         elif match := re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation)):
             module = sys.modules[function.__module__]
             found += _options(vars(module)[match[1]])
     return found
 
 
-def _resolved(name: str, text: str) -> str:
-    """The sentence of another verb for a parameter whose own sentence is "see `verb`"."""
-    match = re.fullmatch(r"see `(\w+)`\.", text)
-    if match is None:
-        return text
-    others = Verb(match[1], f"{_PACKAGE}.{match[1]}").parameters
-    return next(one.text for one in others if one.name == name)
-
-
 def _options(kind: type) -> Iterator[Parameter]:
     """The keys of a `TypedDict`, with the sentences of its docstring."""
     settings = SettingsOptions.__annotations__
     texts = dict[str, str]()
-    for one in (SolverOptions, SettingsOptions, kind):
+    for one in (keywords, SolverOptions, SettingsOptions, kind):
         texts |= sentences(one.__doc__)
     for name, annotation in kind.__annotations__.items():
         text = getattr(annotation, "__forward_arg__", str(annotation))
@@ -199,3 +192,16 @@ def sentences(docstring: str | None) -> dict[str, str]:
     block = re.split(r"\n(?=\S)", rest, maxsplit=1)[0]
     found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", block, re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
+
+
+def described(function: Callable[..., Any]) -> str:
+    """The docstring of a verb, with the sentences of `keywords` for parameters without one."""
+    doc = inspect.cleandoc(function.__doc__ or "")
+    before, head, rest = doc.partition("\nArgs:\n")
+    texts = sentences(keywords.__doc__) | sentences(doc)
+    known = [name for name in inspect.signature(function).parameters if name in texts]
+    if not head or len(known) == len(sentences(doc)):
+        return doc
+    each = (textwrap.wrap(f"{one}: {texts[one]}", 92, subsequent_indent="    ") for one in known)
+    block = textwrap.indent("\n".join(line for lines in each for line in lines), "    ")
+    return "\n\n".join([f"{before}{head}{block}", *re.split(r"\n(?=\S)", rest, maxsplit=1)[1:]])

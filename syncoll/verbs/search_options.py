@@ -60,9 +60,6 @@ class SearchOptions(SettingsOptions, total=False):
         time_limit: of the whole command, such as ``30s`` or ``2min``, kept to a second or 5%; None
             for no limit, but for allreduce and other compositions passes of 1 min, 2 min and so
             on, until one gains less than 1%.
-        work: in place of `time_limit`: units of work, each about one second of one core, counted
-            by solvers, bounds and seeds.  The search runs in one thread and without the store, so
-            that every run finds the same under any load.
         point_limit: for each (S, R, C), such as ``10s``; None for 2 s, then 10 s, for the first,
             5 s for others, and 30 s for undecided ones.
     """

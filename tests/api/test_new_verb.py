@@ -53,7 +53,6 @@ def links(
     """The number of links of a machine.
 
     Args:
-        topology: see `pareto`.
         both_ways: one link in `topology` for both ways.
         at_least: of links; None for any number.
         unit: the noun of the answer.

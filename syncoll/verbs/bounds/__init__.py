@@ -56,14 +56,11 @@ def bounds(
     """Proved lower bounds on steps and bandwidth cost.
 
     Args:
-        topology: see `pareto`.
-        collective: see `pareto`.
         chunks: C, for each node; None for the least for which the collective is defined.
         max_steps: the largest S with a bound of its own; None for 3 more than the least possible.
         time_limit: of the whole command, such as ``30s``; at the limit, as after Ctrl-C, the result
             has the bounds proved so far, and always those by cuts; a large network may then have no
             certificates; None for about 20 s for each bound.
-        work: see `pareto`.
 
     >>> bounds("torus(3,3)", "alltoall").bandwidth
     Fraction(1, 3)

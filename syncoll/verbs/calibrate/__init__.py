@@ -11,6 +11,7 @@ rccl-tests, mscclpp-test or the OSU micro-benchmarks, also pasted from a termina
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,8 +19,6 @@ from syncoll.verbs.asking import Progress, Where, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from syncoll.measuring.fit import fit
     from syncoll.simulating import runtime as runtime_of
     from syncoll.values import listed
@@ -55,14 +54,8 @@ def calibrate(
 
     Args:
         logs: files of benchmarks' outputs.
-        machine: see `ceiling`.
-        collective: see `ceiling`.
-        ranks: see `ceiling`.
-        column: see `ceiling`.
+        collective: of runs that do not show theirs.
         runtime: from which the fit starts; None for the runtime of the benchmark.
-        alpha: see `ceiling`.
-        beta: see `pareto`.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         UsageError: if a log cannot be read, contradicts the machine, or there are too few rows.

@@ -14,14 +14,13 @@ from a terminal, with several runs.  docs/ceiling.md explains each column.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from syncoll.verbs.asking import Progress, Where, deadline_of, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.verbs.ceiling.result import CeilingResult, ceilings_of
     from syncoll.verbs.measured import measured_runs
 
@@ -58,19 +57,12 @@ def ceiling(
     """The proved limits of a machine, and a measurement on it.
 
     Args:
-        machine: as for `pareto`; with one name without a value, the member of a family that has the
-            ranks of each run.
         log: the file of a benchmark's output.
         collective: of runs that do not show theirs.
-        ranks: of runs that do not show theirs.
-        column: the measured calls.
-        alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
-        beta: see `pareto`.
         runtime: from which the settings of `to` are fitted; None for the benchmark's.
         time_limit: for the bounds, such as ``30s``; None for about 20 s for each bound.
         to: ``tuner``: the settings by which the library would be faster, in the format of NCCL's
             example tuner plug-in.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         UsageError: if the log cannot be read, or contradicts the machine.

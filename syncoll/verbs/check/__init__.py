@@ -30,6 +30,7 @@ If a claim in a file is not proved, the exit code is 2, with the first claim tha
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import VerificationError
@@ -37,8 +38,6 @@ from syncoll.verbs.asking import Progress, What, Where, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll import documents
     from syncoll.documents import StoredFile
     from syncoll.results import Frontier, LowerBounds
@@ -73,7 +72,6 @@ def check(
         proofs: the folder of the proof files that refutations name; without it they are a solver's
             word.
         topology: the expected machine; None for any.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         VerificationError: with the first claim that does not hold.

@@ -21,6 +21,7 @@ may still be better.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from syncoll.errors import UsageError
@@ -30,8 +31,6 @@ from syncoll.verbs.declaration import Shell
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.designing import Question
     from syncoll.designing.assessing import DesignFolder, DesignWork
     from syncoll.designing.driver import design as run_design
@@ -96,10 +95,8 @@ def design(
             10 s.
         time_limit: of the whole command, such as ``30s``; at the limit, as after Ctrl-C, the result
             has the bounds proved so far; None for no limit.
-        work: see `pareto`.
         output: a folder that keeps each bound with its proof, for ``syncoll check FOLDER``, and the
             table as index.json; bounds that are there already are checked and not proved again.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
         settings: see `Settings`; `jobs` processes prove the bounds.
 
     Raises:

@@ -6,14 +6,13 @@ of variables and constraints before and after it.  Nothing is solved.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Unpack
 
 from syncoll.session.settings import SolverOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from syncoll.searching import decided_as
     from syncoll.verbs.explain.result import ExplainedStage, ExplanationResult
 
@@ -31,11 +30,6 @@ def explain(
     """The formula of an instance and its lowerings, without solving.
 
     Args:
-        topology: see `pareto`.
-        collective: see `pareto`.
-        chunks: see `solve`.
-        steps: see `solve`.
-        rounds: see `solve`.
         settings: see `Settings`.
     """
     session = session_for(settings)

@@ -17,6 +17,8 @@ makes a folder of its own in it for each algorithm; with --point OUT is that fol
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
@@ -24,9 +26,6 @@ from syncoll.verbs.asking import Progress, What, Where, session_of, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from syncoll.runtime import SavedExport
     from syncoll.runtime.export_each import export_each
     from syncoll.values import bytes_of
@@ -67,18 +66,14 @@ def export(
     """Writes algorithms as files that a runtime loads.
 
     Args:
-        source: a frontier, an algorithm, or a file of one.
         to: the format, such as mscclpp, msccl-xml or chakra; ``syncoll plugins`` lists them.
         folder: of the exports; created if missing.
         apart: whether each algorithm gets a name of its own in it; else `folder` is a single
             algorithm's file, or for a format of several files its folder.
         topology: the machine; None for the one of the file.
         collective: the collective; None for the one of the file.
-        in_place: for calls whose input and output are one buffer.
         min_bytes: the smallest message for which the runtime should choose it.
         max_bytes: the largest one; None for no limit.
-        options: of the exporter, by name.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         ExportError: if the format cannot express one of them.

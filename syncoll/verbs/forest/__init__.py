@@ -18,14 +18,13 @@ max_height and trees are taken from the slower half.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.verbs.asking import Progress, Where, deadline_of, reading, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.documents.stored_forest import read_forests
     from syncoll.progress import report
     from syncoll.searching.forests import forest_collective, pack_forests
@@ -64,7 +63,6 @@ def forest(
     """The optimal throughput of a network, and trees that reach it.
 
     Args:
-        topology: see `pareto`.
         collective: allgather, reducescatter, allreduce, broadcast or reduce, also with its root:
             ``"broadcast(root=3)"``.
         root: of broadcast and reduce; None for the root in the name, or 0.
@@ -72,7 +70,6 @@ def forest(
         backend: the seed that packs them; None for the first that can.
         time_limit: of the whole command, such as ``30s``; at the limit the result is the best trees
             so far, or an error; None for no limit.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     >>> forest("ring(4)").algbw
     Fraction(8, 3)

@@ -14,6 +14,8 @@ Every command that takes a machine, and this one, also takes NAME:FILE, with opt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
@@ -22,9 +24,6 @@ from syncoll.verbs.declaration import Shell
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from syncoll.importing import import_spec, read_description
     from syncoll.plugins import parse_options, resolve_options
 

@@ -21,6 +21,8 @@ limit without a point; 130 Ctrl-C, and the frontier is saved even without -o.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from syncoll.errors import UsageError
@@ -29,9 +31,6 @@ from syncoll.verbs.search_options import SEARCH, SearchOptions, limits_of
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from syncoll.ledger import Observer, SearchRequest, Strategy
     from syncoll.searching.by_time import aimed
     from syncoll.simulating import Runtime
@@ -61,26 +60,14 @@ def pareto(
     """The Pareto frontier of a collective on a machine.
 
     Args:
-        topology: such as ``dgx1`` or ``"ring(8)"``, ``FILE:NAME``, or ``IMPORTER:FILE`` such as
-            ``nvidia-smi:topo.txt``, or an object.
-        collective: such as ``allgather``, ``"broadcast(root=3)"`` or ``FILE:NAME``, or an object.
-        strategy: ``certified`` searches from the proved bound for each S upwards; ``paper`` is
-            Algorithm 1 of the SCCL paper, without default limits; its `k` is by default the least
-            that can reach the bound on R/C.
-        symmetric: whether the search also looks for symmetric algorithms, and near known ones.
         optimise_for: sizes of messages as nccl-tests counts them (of an allgather or gather the
             output): one, several with commas, or a range such as ``64KiB:4MiB`` by powers of two.
             Only points are searched that may be the fastest for one of them, by S * alpha +
             (R/C) * L * beta; then algorithms that take less simulated time are added: classics,
             points in smaller chunks, and other orders of sends.
         alpha: latency of a step, such as ``0.7us``; None for the latencies of the machine.
-        beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
-            in the description of the machine.
         runtime: the library that runs the algorithms, such as ``mscclpp``, or the file of one; None
             for ``wire``, the network without a library.
-        output: saves the frontier as JSON as it grows.
-        proofs: a folder for a checkable proof of each refutation that a claim rests on; the search
-            solves these once more.
         progress: on standard error; ``log`` has a line for each event and a table of the engines;
             or an `Observer`.
         options: limits and settings, see `SearchOptions`.

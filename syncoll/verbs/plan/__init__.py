@@ -33,6 +33,8 @@ Ctrl-C the folder has the finished exports.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from syncoll.errors import UsageError
@@ -41,9 +43,6 @@ from syncoll.verbs.declaration import SWEEP, Shell
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
     from syncoll.planning import carried, export_plan, members_for
@@ -94,28 +93,25 @@ def plan(
         source: a frontier, or its file.
         alpha: latency of each send, in lockstep of each step, such as ``0.7us``; None for the
             latencies in the file, if its machine has any.
-        beta: see `simulate`.
-        runtime: see `simulate`; None for the runtime of the exports if it has their name, and else
-            ``wire``.
+        beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
+            in the file, if its machine has units.
+        runtime: as of ``syncoll simulate``; None for the runtime of the exports if it has their
+            name, and else ``wire``.
         overhead: of each call of any algorithm; None for that of the runtime.
-        timing: see `simulate`.
         size: of a message, such as ``64MiB``, for which to name the fastest; repeatable.  Of a
             pipeline the fastest member takes part, with those for 1 KiB to 1 GiB.  Reproducible
             sums have one association for all sizes: the best for these, or for 1 KiB to 1 GiB.
         classics: whether all classics take part, or the names of some; the ones that are the
             fastest for some message, and that the runtime of the exports carries, are planned.
             None takes part if sums are reproducible.
-        collective: see `simulate`.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
+        collective: for the classics; None for the collective that the file names.
         exports: a new folder for an index and an export of each algorithm that is the best for
             some message.
         to: format of the exports, such as ``mscclpp`` or ``msccl-xml``; None for no exports.
-        in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
         tolerance: algorithms are left out, the ones of most chunks first, as long as messages take
             longer by at most this share, seen at sizes a factor of 1.4 apart; None for 2 % with
             exports, and else 0.
-        options: of the exporter, by name.
         algorithms: verified algorithms to choose from, without others; None for the frontier's and
             classics.
 

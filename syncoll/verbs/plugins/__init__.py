@@ -7,6 +7,7 @@ and able to run here, with the reason if not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from syncoll.pages.page import Page, PageParts, paged
@@ -14,8 +15,6 @@ from syncoll.verbs.asking import session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from syncoll.plugins import PluginManager
     from syncoll.plugins.facts import plugin_facts
     from syncoll.values import picked

@@ -17,6 +17,8 @@ Ctrl-C ends the search; the answer is about the algorithms so far, which are sav
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from syncoll.session.settings import SettingsOptions
@@ -25,9 +27,6 @@ from syncoll.verbs.declaration import SWEEP, Shell
 from syncoll.verbs.search_options import SEARCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from syncoll.simulating import Runtime, given_runtime
     from syncoll.verbs.frontier import Source
     from syncoll.verbs.recommend.recommending import frontier_for, recommendation_for
@@ -75,19 +74,14 @@ def recommend(
         collective: as for `pareto`; None with a frontier.
         sizes: of messages as nccl-tests counts them (of an allgather or gather the output): one, a
             range such as ``1KiB..1GiB``, or several.
-        alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
-        beta: see `pareto`.
-        runtime: see `plan`.
+        runtime: as of ``syncoll simulate``; None for the runtime of the exports if it has their
+            name, and else ``wire``.
         to: the format of exports, such as ``mscclpp``; each is verified and executed.  Only
             algorithms that its runtime carries, for messages that it takes, are recommended.
         output: a new folder for the frontier, a plan, and the exports.
-        in_place: for calls whose input and output are one buffer.
-        options: of the exporter, by name.
         time_limit: such as ``2min``; the search gets 80 % of it; exports, and simulations of large
             machines, may come on top; None for one minute.
-        work: see `pareto`.
         progress: ``auto``, ``live``, ``plain``, ``log`` or ``none``.
-        settings: see `Settings`.
 
     Raises:
         SyncollError: as `pareto`, `simulate` and `plan`.

@@ -18,6 +18,8 @@ prints it, or words of it: "card 2" for the network card of GPU 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from syncoll.errors import UsageError
@@ -28,9 +30,6 @@ from syncoll.verbs.search_options import SearchOptions, limits_of
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from syncoll.documents import require_writable
     from syncoll.documents.folder import FrontierFolder
     from syncoll.ledger import Observer, SearchRequest
@@ -95,7 +94,8 @@ def repair(
         topology: the whole machine; None for the one of the file.
         collective: of the frontier; None for the collective that its file names.
         output: saves the frontier of the damaged machine as JSON as it grows.
-        progress: see `pareto`.
+        progress: on standard error; ``log`` has a line for each event and a table of the engines;
+            or an `Observer`.
         options: limits and settings as for `pareto`, with a time limit of 30 s.
 
     Raises:

@@ -18,15 +18,14 @@ page says so, and its reader can change them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.verbs.asking import Progress, What, Where, session_of, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from syncoll.documents import WITH_ALGORITHMS, StoredFile
     from syncoll.errors import UsageError, VerificationError
     from syncoll.reporting import Subject
@@ -71,17 +70,13 @@ def report(
     """One page about a frontier: points, bounds, times, the network and proofs.
 
     Args:
-        source: a frontier, an algorithm, or a file of one.
         path: the file to write; None for no file.
         alpha: latency of a step, such as ``0.7us``; None for the latencies of the machine, or else
             an assumed 1 us.
         beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
             of the machine, or else an assumed 25 GB/s.
-        runtime: see `simulate`.
-        classics: see `simulate`.
         collective: the expected collective, with which more claims can be checked; None for any.
         topology: the expected machine; None for any.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         UsageError: on an invalid number, or if the page cannot be written.

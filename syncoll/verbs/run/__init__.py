@@ -25,6 +25,7 @@ compared with the definition, and timed with the library's own collective.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from syncoll.errors import UsageError
@@ -33,8 +34,6 @@ from syncoll.verbs.declaration import Shell
 from syncoll.wording import argument, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from syncoll import values
     from syncoll.mpi import Job, run_exported, run_job
     from syncoll.planning import message_of
@@ -78,7 +77,6 @@ def run(
     """Runs every algorithm of a file on data, and compares with the definition.
 
     Args:
-        source: a frontier, an algorithm, or a file of one.
         size: of the message as nccl-tests counts it: of an allgather or gather the output, else the
             largest input of a node, in whole elements; None for 1MiB, via mpi 4KiB, 64KiB and 1MiB.
         dtype: of the elements; fp16 and bf16 are float16 and bfloat16, which are reduced in float32

@@ -7,6 +7,7 @@ It is complete in itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from syncoll.errors import UsageError
@@ -14,8 +15,6 @@ from syncoll.verbs.asking import verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from syncoll import documents
 
 SHELL = Shell(formats=False)

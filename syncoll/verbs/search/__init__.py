@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from syncoll.errors import UsageError
@@ -19,8 +20,6 @@ from syncoll.verbs.asking import deadline_of, session_for, verb
 from syncoll.verbs.search_options import SEARCH, SearchOptions, limits_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.ledger import Observer, SearchRequest, Strategy
     from syncoll.routing import as_topology
     from syncoll.searching import AnswerSource
@@ -57,11 +56,8 @@ def search(
     Args:
         what: ``FILE:NAME``, a shipped search, or a request.
         solver: decides a request, without seeds, store and pool; None for the solver of `pareto`.
-        strategy: see `pareto`.
-        symmetric: see `pareto`.
-        output: see `pareto`.
-        proofs: see `pareto`.
-        progress: see `pareto`.
+        progress: on standard error; ``log`` has a line for each event and a table of the engines;
+            or an `Observer`.
         options: limits and settings, see `SearchOptions`; they take precedence over the file.
 
     >>> search("dgx1_allgather", progress="none").least_steps

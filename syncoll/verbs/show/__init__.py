@@ -15,6 +15,7 @@ others: the automorphisms of the machine, or of the machine and a collective.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from syncoll.deadline import interrupted_at
@@ -22,8 +23,6 @@ from syncoll.verbs.asking import What, Where, deadline_of, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll import documents
     from syncoll.documents.record import written
     from syncoll.documents.written_problem import interconnect_record

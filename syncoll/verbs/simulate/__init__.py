@@ -19,16 +19,15 @@ docs/simulation.md explains each option.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from syncoll.verbs.asking import Progress, What, Where, session_of, verb
 from syncoll.verbs.declaration import SWEEP, Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from fractions import Fraction
-    from pathlib import Path
-
     from syncoll import simulating, values
     from syncoll.planning import members_for
     from syncoll.simulating import Late, Runtime, Slow, parse_late, parse_slow
@@ -88,20 +87,14 @@ def simulate(
     """Times of algorithms on their physical network, and of classics.
 
     Args:
-        source: a frontier, an algorithm, or a file of one.
         sizes: of messages as nccl-tests counts them (of an allgather or gather the output): a range
             such as ``1KiB:1GiB``, one size, or several with commas.
         factor: from each size of a range to the next.
-        alpha: latency of each send, such as ``0.7us``; None for the latencies of the machine.
         beta: bandwidth of a link of one chunk per round, such as ``25GB/s``; None for the bandwidth
             in the file, if its machine has units.
-        runtime: whose costs count: ``wire`` for none, ``nccl``, ``rccl``, ``mscclpp``, ``mpi``, or
-            a file; ``nccl:LL`` for one of its protocols.
         overhead: of each call; None for that of the runtime.
-        classics: whether to compare with all classics, or the names of some.
         topology: the machine; None for the one of the file.
         collective: for the classics; None for the collective that the file names.
-        timing: a send leaves when its data is there and its lane is free, or with its step.
         sharing: sends that meet on a lane go one after the other, or share it fairly.
         switching: a switch forwards the first byte at once, or waits for the last.
         packet: payload of a packet; None for one packet for each send.
@@ -113,7 +106,6 @@ def simulate(
             runtime.
         slow: lanes with an Nth of their bandwidth; A and B are nodes, 'switch N', or *; repeatable.
         late: a rank that begins later; repeatable.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         UsageError: on an invalid or missing number, or if there is nothing to simulate.

@@ -16,6 +16,7 @@ refutes nothing: the answer is then unknown.
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll.deadline import interrupted_at
@@ -24,8 +25,6 @@ from syncoll.verbs.asking import What, Where, deadline_of, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from syncoll.formula import StopReason
     from syncoll.results import undecided
     from syncoll.verbs.solve.result import SolutionResult
@@ -55,17 +54,9 @@ def solve(
     """One (S, R, C): an algorithm, or the proof that none exists.
 
     Args:
-        topology: see `pareto`.
-        collective: see `pareto`.
-        chunks: C, the chunks into which the data of a node is cut.
-        steps: S, the largest number of steps.
-        rounds: R, the largest number of rounds of all steps together; such as ``23/9`` on a machine
-            with several grains in a round.
         time_limit: of the whole command, such as ``30s`` or ``2min``; None for no limit.
-        work: see `pareto`.
         symmetric: only algorithms that a free group of automorphisms maps to themselves: far fewer
             variables; without such an algorithm the answer is unknown.
-        settings: see `Settings`.
 
     >>> str(solve("ring(4)", "allgather", chunks=1, steps=1, rounds=1).verdict)
     'unsat'

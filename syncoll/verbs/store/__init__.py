@@ -7,6 +7,7 @@ in it is checked when it is read: algorithms are replayed, certificates verified
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
@@ -14,8 +15,6 @@ from syncoll.verbs.asking import session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.store import Store
 
 SHELL = Shell(options={"--clear": "delete everything in it"})

@@ -19,6 +19,7 @@ hold is refused with its place, and the exit code is 2.  docs/theorems.md explai
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError, VerificationError
@@ -26,8 +27,6 @@ from syncoll.verbs.asking import session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.documents import read_file
     from syncoll.documents.document import read_text
     from syncoll.proofs.theorem import theorem_text

@@ -22,6 +22,8 @@ something is wrong, 4 when something could not be checked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncoll.errors import UncheckedError, VerificationError
@@ -29,9 +31,6 @@ from syncoll.verbs.asking import What, Where, session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from syncoll.plugins import ExporterRecord
     from syncoll.runtime.exported import VerifiedExports
     from syncoll.verbs.verify.result import VerifiedResult

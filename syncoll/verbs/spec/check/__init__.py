@@ -6,6 +6,7 @@ Errors have a line and a column.  Exit code 0 without errors, else 2.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
@@ -13,8 +14,6 @@ from syncoll.verbs.asking import session_for, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from syncoll.routing import as_topology
     from syncoll.spec import CheckReport, check_file
 

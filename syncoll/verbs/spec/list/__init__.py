@@ -7,14 +7,13 @@ their arguments and defaults.  `syncoll show NAME` shows one of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from syncoll.pages.page import Page, PageParts, paged
 from syncoll.verbs.asking import session_for, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from syncoll.spec import DefinitionSummary, Kind
     from syncoll.values import picked
     from syncoll.verbs.result import Shown
