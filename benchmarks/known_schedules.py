@@ -20,7 +20,6 @@ import numpy as np
 
 from benchmarks.tables import Page
 from syncoll.arrays import Floats
-from syncoll.documents import StoredAlgorithm
 from syncoll.measuring import least_squares
 from syncoll.planning import message_of_collective
 from syncoll.session import Session
@@ -170,7 +169,7 @@ def simulated(one: Program) -> Floats:
         given_network(topology, None, None),
         replace(runtime("msccl"), protocols=(known,)),
     )
-    stored = StoredAlgorithm(*made[-1], name)  # of an allreduce the one in two phases
+    stored = made[-1]  # of an allreduce the one in two phases
     sizes = [message.node_bytes(int(size)) for size in one.sizes]
     found = SimulatedSeconds(network, Semantics(), runtime=how)(stored, sizes)
     return np.array([float(x) for x in found])

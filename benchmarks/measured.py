@@ -28,7 +28,6 @@ import numpy as np
 from benchmarks.known_schedules import known_schedules
 from benchmarks.tables import RESULTS, Page, made_at
 from syncoll.arrays import Floats
-from syncoll.documents import StoredAlgorithm
 from syncoll.documents.atomic import write_atomically
 from syncoll.measuring import Sample, Way, decade_of, fitted, predicted
 from syncoll.planning import message_of_collective
@@ -177,10 +176,7 @@ def idealised(table: Table) -> Floats:
     found, _ = SESSION.classics(topology, collective, names, 60.0)
     sizes = [message.node_bytes(one.size) for one in samples]
     times = [
-        [
-            float(x)
-            for x in SimulatedSeconds(network, Semantics())(StoredAlgorithm(*one, name), sizes)
-        ]
+        [float(x) for x in SimulatedSeconds(network, Semantics())(one, sizes)]
         for name, each in found.items()
         for one in each
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import inspect
 import io
 import json
 import os
@@ -25,7 +24,7 @@ from mkdocs.structure.files import File, Files
 
 import syncoll
 from syncoll.cli.main import build_parser, main
-from syncoll.verbs.declaration import Verb, sentences, verbs
+from syncoll.verbs.declaration import Verb, verbs
 
 _COLUMNS = "100"
 
@@ -189,12 +188,12 @@ def _verbs(found: list[Verb]) -> Iterator[Verb]:
 
 
 def _verb(verb: Verb) -> str:
-    """The docstring of a verb, and a table of its limits and settings."""
-    lines = [f"::: {verb.package}.{verb.function.__name__}\n"]
-    own = sentences(inspect.unwrap(verb.function).__doc__)
-    if options := [one for one in verb.parameters if one.name not in own]:
+    """The docstring of a verb, with a table of its parameters, limits and settings."""
+    lines = [f"::: {verb.package}.{verb.function.__name__}"]
+    lines += ["    options:", "      show_docstring_parameters: false\n"]
+    if verb.parameters:
         lines += ["| keyword | type | |", "|---|---|---|"]
-    for one in sorted(options, key=lambda one: one.is_setting):
+    for one in sorted(verb.parameters, key=lambda one: one.is_setting):
         cells = (f"`{one.name}`", f"`{one.type.replace(' | ', ' or ')}`", one.text)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])

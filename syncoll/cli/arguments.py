@@ -11,7 +11,7 @@ from syncoll.session import Settings
 from syncoll.values import swept_sizes
 
 if TYPE_CHECKING:
-    from syncoll.spec import Kind, SpecLibrary
+    from syncoll.spec import SpecLibrary
 
 STANDARD_OUTPUT = Path("-")
 """The value of ``-o -``."""
@@ -54,19 +54,13 @@ def resolve_names(arguments: argparse.Namespace) -> None:
         SpecError: on an unknown name.
         UsageError: if topology and collective are exchanged.
     """
-    wanted: dict[str, Kind] = {
-        argument: kind
-        for argument, kind in getattr(arguments, "kinds", {}).items()
-        if getattr(arguments, argument) is not None
-    }
-    if not wanted:
-        return
-    specs = arguments.session.specs
-    for argument, kind in wanted.items():
+    for argument, kind in getattr(arguments, "kinds", {}).items():
+        name = getattr(arguments, argument)
         try:
-            specs.expect(kind, getattr(arguments, argument))
+            if name is not None:
+                arguments.session.specs.expect(kind, name)
         except SpecError:
-            _refuse_swapped(arguments, specs)
+            _refuse_swapped(arguments, arguments.session.specs)
             raise
 
 

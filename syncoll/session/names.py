@@ -51,10 +51,9 @@ class Names:
         records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
         files = {name: partial(self._read, name) for name in plugins.importers}
         folders = [record.folder for record in records]
-        return SpecLibrary(folders, files, self.tell, self._recognised)
-
-    def _recognised(self, file: str) -> Sequence[str]:
-        return importing.recognised(self.plugins.importers, file)
+        return SpecLibrary(
+            folders, files, self.tell, lambda file: importing.recognised(plugins.importers, file)
+        )
 
     def _read(self, importer: str, file: str, settings: Sequence[str]) -> str:
         """Reads a file with an importer, whose modules are loaded only now."""

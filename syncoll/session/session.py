@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import syncoll.plugins as hosts
 from syncoll import memory, model, results
 from syncoll.clock import is_counted
-from syncoll.deadline import Deadline, interrupted_at
+from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, SyncollError
 from syncoll.progress import tracked
 from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
-    from syncoll import ledger, searching, solving
+    from syncoll import documents, ledger, searching, solving
     from syncoll.ledger.events import Log
     from syncoll.plugins.plugin_bounds import PluginBounds
     from syncoll.proofs.refute import Refuting
@@ -159,22 +159,15 @@ class Session(Names):
     def prove(
         self, frontier: results.Frontier, folder: Path, point_limit: float | None, until: Deadline
     ) -> results.Frontier:
-        """The frontier with a proof file for each refutation that a claim rests on.
-
-        Args:
-            point_limit: seconds for each; None for two minutes.
-
-        Raises:
-            UsageError: if the folder cannot be written.
+        """The frontier with a proof file for each refutation that a claim rests on; each may take
+        `point_limit` seconds, or two minutes.  Raises `UsageError` if the folder cannot be written.
         """
-        evidence = frontier.evidence
+        evidence, about = frontier.evidence, (frontier.topology, frontier.collective)
         if evidence is None:
             return frontier
 
         def refute(one: results.Refuted) -> str | None:
-            instance = results.refuted_instance(
-                evidence, one, frontier.topology, frontier.collective
-            )
+            instance = results.refuted_instance(evidence, one, *about)
             seconds = point_limit or _PROOF_SECONDS
             done = self.refute(instance, one.encoding, folder, until, seconds)
             if done.file is not None:
@@ -198,15 +191,8 @@ class Session(Names):
         until: Deadline,
         seconds: float | None = None,
     ) -> Refuting:
-        """Solves once more, and writes a checkable proof; the reason if there is no file.
-
-        Args:
-            encoding: of the solution.
-            seconds: for this proof; None for no limit but `until`.
-
-        Raises:
-            UsageError: if the folder cannot be written.
-        """
+        """Solves once more in the encoding of the solution, and writes a checkable proof; the
+        reason if there is no file.  Raises `UsageError` if the folder cannot be written."""
         from syncoll.proofs.refute import Refuting, refute_with_proof
 
         moving, settings = not instance.combining, self.settings
@@ -232,16 +218,18 @@ class Session(Names):
         collective: model.Collective,
         names: Sequence[str] | None = None,
         seconds: float = 5.0,
-    ) -> tuple[dict[str, list[tuple[model.Instance, model.Algorithm]]], dict[str, str]]:
+        until: Deadline = NEVER,
+    ) -> tuple[dict[str, list[documents.StoredAlgorithm]], dict[str, str]]:
         """The verified algorithms of classics, by name, and reasons why others have none.
 
         Args:
             names: of seeds; None for all classics.
-            seconds: for each.
+            seconds: for each, and at most half of the time that is left.
 
         Raises:
             PluginError: if there is no seed of a name.
         """
+        from syncoll.documents import StoredAlgorithm
         from syncoll.searching import ChosenSeed, constructed
 
         collective = collective.plain or collective  # the classics of libraries
@@ -250,14 +238,13 @@ class Session(Names):
         found, reasons = {}, {}
         with self.limited():
             for name in tracked(chosen, lambda name: f"constructing {name}"):
-                record = seeds[name]
-                options = hosts.resolve_options(record.options, {}, f"seed {name}")
-                seed = ChosenSeed(record, options, named=True)
-                made, why = constructed(
-                    seed, topology, collective, Deadline.after(seconds), self.tell
-                )
+                options = hosts.resolve_options(seeds[name].options, {}, f"seed {name}")
+                seed = ChosenSeed(seeds[name], options, named=True)
+                limit = Deadline.after(max(0.0, min(seconds, until.left() / 2)))
+                made, why = constructed(seed, topology, collective, limit, self.tell)
                 if made:
-                    found[name] = made
+                    each = enumerate(made)
+                    found[name] = [StoredAlgorithm(*one, f"{name}[{i}]") for i, one in each]
                 else:
                     reasons[name] = why
         return found, reasons

@@ -24,6 +24,11 @@ SWEEP = {
 }
 """Options of the shell for sizes, see `syncoll.values.swept_sizes`."""
 
+POINT = {
+    "--point POINT": "one algorithm: its number from 0, or S,R,C, of a member of a pipeline too "
+    "(default: all but members)"
+}
+
 _ORDER = (
     "recommend pareto search solve bounds design repair forest verify check theorem run export "
     "plan report simulate ceiling calibrate import show spec explain plugins schema store"

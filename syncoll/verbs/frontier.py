@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 
     from syncoll.ledger.events import EngineRecord, Entry
     from syncoll.planning import Picture
-    from syncoll.verbs.export.result import ExportResult
-    from syncoll.verbs.plan.result import PlanResult
-    from syncoll.verbs.report.result import ReportResult
-    from syncoll.verbs.run.result import ExecutionResult, MpiResult
-    from syncoll.verbs.simulate.result import SimulationResult
 
 __all__ = ["CheckedResult", "FrontierResult", "PointResult", "StoredResult", "load"]
 
@@ -75,23 +70,15 @@ class AlgorithmVerbs(Result):
         names = ("chunk", "source", "destination", "step")
         return data_frame({name: self.sends[:, i] for i, name in enumerate(names)})
 
-    def run(self, size: int | str | None = None, **how: Any) -> ExecutionResult | MpiResult:
+    def run(
+        self, size: int | str | None = None, **how: Any
+    ) -> syncoll.ExecutionResult | syncoll.MpiResult:
         """Runs it on random data and compares with the definition; see `syncoll.run`."""
         (done,) = syncoll.run(self, size, **how)
         return done
 
-    def export(self, to: str, path: str | Path, **how: Any) -> ExportResult:
-        """Writes it in a format of a runtime, after the format's checker has executed it.
-
-        Args:
-            to: the exporter, such as ``mscclpp``, ``msccl-xml``, ``chakra``, ``goal``, ``csv``.
-            path: the file to write, or a folder for it.
-            how: as for `syncoll.export`.
-
-        Raises:
-            ExportError: if the format cannot express it.
-            UsageError: if the file cannot be written.
-        """
+    def export(self, to: str, path: str | Path, **how: Any) -> syncoll.ExportResult:
+        """Writes it as a file, or several in a folder, of a runtime; see `syncoll.export`."""
         (done,) = syncoll.export(self, to, path, apart=False, **how)
         return done
 
@@ -187,9 +174,6 @@ class FrontierResult(Tabular, Frontier):
     def __getitem__(self, which: int | slice) -> PointResult | tuple[PointResult, ...]:
         return self._points[which]
 
-    def __bool__(self) -> bool:
-        return bool(self.points)
-
     def page(self) -> Page:
         """The frontier, and the price of reproducible sums."""
         page = frontier_page(self)
@@ -218,15 +202,15 @@ class FrontierResult(Tabular, Frontier):
                 "sends": point.algorithm.num_sends,
             }
 
-    def plan(self, *, alpha: float | str | None = None, **how: Any) -> PlanResult:
+    def plan(self, *, alpha: float | str | None = None, **how: Any) -> syncoll.PlanResult:
         """Which point is the fastest for which message size; see `syncoll.plan`."""
         return syncoll.plan(self, alpha=alpha, **how)
 
-    def report(self, path: str | Path | None = None, **how: Any) -> ReportResult:
+    def report(self, path: str | Path | None = None, **how: Any) -> syncoll.ReportResult:
         """One page about it; see `syncoll.report`."""
         return syncoll.report(self, path, **how)
 
-    def simulate(self, **how: Any) -> SimulationResult:
+    def simulate(self, **how: Any) -> syncoll.SimulationResult:
         """The time of each point on its physical network; see `syncoll.simulate`."""
         return syncoll.simulate(self, **how)
 
@@ -279,10 +263,7 @@ class FrontierResult(Tabular, Frontier):
     ) -> CheckedResult:
         """Replays every algorithm and checks every claim, without any solver; see `syncoll.check`.
 
-        Args:
-            collective: None for the collective of the search, or else of the frontier's name.
-            proofs: the folder of the proof files that refutations name.
-            topology: the expected topology; None for any.
+        Without a collective, that of the search or of the frontier's name is the expected one.
         """
         for point in self.points:
             require_valid(point.instance, point.algorithm)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.deadline import NEVER, Deadline
-from syncoll.documents import StoredAlgorithm
 from syncoll.errors import SpecError, SyncollError, UsageError
 from syncoll.measuring import Column, Measurement, Run, Way, read_log, way_of, with_sums
 from syncoll.model import Collective, Topology
@@ -134,5 +133,5 @@ def library_ways(
         ]
         made, _ = session.classics(topology, collective, own, _SECONDS)
         for name, each in made.items():
-            found[name] = way_of(StoredAlgorithm(*each[0], name), network, message)
+            found[name] = way_of(replace(each[0], where=name), network, message)
     return tuple(found.values())

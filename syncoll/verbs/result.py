@@ -107,14 +107,14 @@ class Tabular(Result):
     columns: ClassVar[Mapping[str, type]]
 
     @abstractmethod
-    def records(self) -> Iterable[Mapping[str, Any]]:
-        """The rows before their values are converted to the types of the columns."""
+    def records(self) -> Iterable[Any]:
+        """The rows, by names or attributes, before their values get the types of the columns."""
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the table."""
         return [
             {
-                name: _converted(kind, record.get(name.removeprefix("exact_")))
+                name: _converted(kind, _cell(record, name.removeprefix("exact_")))
                 for name, kind in self.columns.items()
             }
             for record in self.records()
@@ -134,6 +134,10 @@ class Tabular(Result):
 
         content = table_content(self.columns, self.rows(), table_format(Path(path)))
         documents.write_atomically(Path(path), content)
+
+
+def _cell(record: Any, name: str) -> Any:
+    return record.get(name) if isinstance(record, Mapping) else getattr(record, name)
 
 
 def _converted(kind: type, value: Any) -> Any:

@@ -44,7 +44,8 @@ def frontier_by(topology: Topology, name: str, *seeds: str) -> syncoll.FrontierR
     session = session_for()
     meant = session.collective(name)
     each = (session.classics(topology, meant, [seed])[0].get(seed) for seed in seeds)
-    instance, algorithm = next(found for found in each if found)[0]
+    stored = next(found for found in each if found)[0]
+    instance, algorithm = stored.instance, stored.algorithm
     cost = F(algorithm.rounds, instance.chunks)
     bound = cost * F(1234567, 7654321)
     point = Point(instance, algorithm, "seed", "recursive_doubling", 123.4, bound=bound)

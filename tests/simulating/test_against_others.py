@@ -187,7 +187,7 @@ def classic(name: str, topology: str, collective: str) -> list[StoredAlgorithm]:
     session = syncoll.Session()
     where = session.topology(topology)
     found, _ = session.classics(where, session.collective(collective), [name])
-    return [StoredAlgorithm(*one, name) for one in found[name]]
+    return found[name]
 
 
 @pytest.mark.parametrize("nodes", [4, 7])
@@ -199,7 +199,7 @@ def test_a_ring_takes_the_textbook_time(nodes: int) -> None:
     found, _ = session.classics(ring, session.collective("allgather"), ["ring"])
     (one,) = found["ring"]
     network = physical_network(ring, ALPHA, BETA)
-    (seconds,) = SimulatedSeconds(network, Semantics())(StoredAlgorithm(*one, ""), [1000])
+    (seconds,) = SimulatedSeconds(network, Semantics())(one, [1000])
     assert float(seconds) == pytest.approx(float((nodes - 1) * (ALPHA + 1000 / BETA)), rel=1e-12)
 
 
@@ -241,5 +241,4 @@ def test_lockstep_with_a_slow_lane_waits_for_its_bytes() -> None:
     found, _ = session.classics(topology, session.collective("allgather"), ["ring"])
     network = physical_network(topology, ALPHA, BETA)
     slow = Semantics(timing=Timing.LOCKSTEP, slow=(parse_slow("0->1 by 3"),))
-    stored = StoredAlgorithm(*found["ring"][0], "")
-    assert SimulatedSeconds(network, slow)(stored, [1000]) == (ALPHA + 3 * 1000 / BETA,)
+    assert SimulatedSeconds(network, slow)(found["ring"][0], [1000]) == (ALPHA + 3 * 1000 / BETA,)

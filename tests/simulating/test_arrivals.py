@@ -31,7 +31,7 @@ from syncoll.simulating.workload import workload_of
 def classic(name: str, on: str, collective: str) -> StoredAlgorithm:
     session = Session()
     found, _ = session.classics(machine(on), session.collective(collective), [name], 60.0)
-    return StoredAlgorithm(*found[name][0], name)
+    return replace(found[name][0], where=name)
 
 
 def test_a_ring_over_one_card_does_not_hold_up_the_others() -> None:

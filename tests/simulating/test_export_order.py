@@ -61,7 +61,7 @@ def test_an_optimal_step_through_a_switch_takes_its_load(
     rings, _ = syncoll.Session().classics(star, syncoll.collective(name), ["ring"])
     assert rings
     for ring in rings["ring"]:
-        others = SimulatedSeconds(network, semantics)(StoredAlgorithm(*ring, "ring"), SIZES)
+        others = SimulatedSeconds(network, semantics)(ring, SIZES)
         assert all(mine <= other for mine, other in zip(times, others, strict=True))
 
 

@@ -175,7 +175,7 @@ def test_protocols_of_a_collective_replace_the_others():
 def classic(name: str, collective: str, on: str) -> StoredAlgorithm:
     session = Session()
     found, _ = session.classics(machine(on), session.collective(collective), [name])
-    return StoredAlgorithm(*found[name][0], name)
+    return replace(found[name][0], where=name)
 
 
 def of(**costs: object) -> Runtime:
@@ -191,7 +191,7 @@ def test_sums_in_switches_have_a_protocol_in_nccl():
     found, _ = Session().classics(
         nvls.instance.topology, Session().collective("allreduce"), ["nvls"]
     )
-    pipeline = StoredAlgorithm(*found["nvls"][-1], "points[0]")
+    pipeline = replace(found["nvls"][-1], where="points[0]")
     assert {one.protocol.name for one in times.settings(pipeline)} == {"Simple"}
     # A protocol that a person chooses runs it nevertheless.
     assert [one.name for one in runtime("nccl:LL").protocols_for(None, "nvls")] == ["LL"]

@@ -1,10 +1,8 @@
 """Proved lower bounds, as a table, a document and a file that can be checked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import syncoll
 from syncoll import documents
@@ -14,9 +12,6 @@ from syncoll.results import LowerBounds
 from syncoll.verbs.asking import What, Where, verb
 from syncoll.verbs.result import Result
 from syncoll.wording import counted
-
-if TYPE_CHECKING:
-    from syncoll.verbs.frontier import CheckedResult
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,14 +47,8 @@ class BoundsResult(Result, LowerBounds):
                     yield f"  {price['links']}{when}: {price['price']}"
 
     def prices(self, steps: int | None = None) -> list[dict[str, Any]]:
-        """The prices on links and steps that prove a bound, except zeros.
-
-        Args:
-            steps: S of the bound; None for the bound for any number of steps.
-
-        Raises:
-            UsageError: if there is no bound for this S.
-        """
+        """The prices on links and steps that prove the bound for S, or for any number of steps,
+        except zeros.  Raises `UsageError` if there is no bound for this S."""
         bound = self.any_steps if steps is None else dict(self.by_steps).get(steps)
         if bound is None:
             raise UsageError(f"steps is {steps!r}; expected one of {[s for s, _ in self.by_steps]}")
@@ -76,11 +65,11 @@ class BoundsResult(Result, LowerBounds):
     def document(self, *, prices: bool = False) -> dict[str, Any]:
         """The bounds, without their certificates; `prices`: with the prices that prove them."""
 
-        def entry(bandwidth: Fraction, steps: int | None) -> dict[str, Any]:
+        def entry(steps: int | None, bandwidth: Fraction) -> dict[str, Any]:
             own = {"prices": self.prices(steps)} if prices else {}
             return {"bandwidth": str(bandwidth), **own}
 
-        by_steps = [(s, bound.rounds / self.chunks) for s, bound in self.by_steps]
+        each = ((s, bound.rounds / self.chunks) for s, bound in self.by_steps)
         return {
             "schema": "syncoll/bounds/1",
             "topology": self.topology.name,
@@ -88,10 +77,10 @@ class BoundsResult(Result, LowerBounds):
             "nodes": self.topology.num_nodes - self.switches,
             "chunks": self.chunks,
             "steps": self.steps,
-            "by_steps": [{"steps": s, **entry(bandwidth, s)} for s, bandwidth in by_steps],
+            "by_steps": [{"steps": one[0], **entry(*one)} for one in each],
             "complete": not self.late,
             "interrupted": self.interrupted,
-            **entry(self.bandwidth, None),
+            **entry(None, self.bandwidth),
         }
 
     def saved(self) -> dict[str, Any]:
@@ -99,11 +88,8 @@ class BoundsResult(Result, LowerBounds):
         return documents.frontier_document(self.frontier())
 
     @verb
-    def check(self, collective: What | None = None, topology: Where | None = None) -> CheckedResult:
-        """Checks every certificate, without any solver; see `syncoll.check`.
-
-        Args:
-            collective: the expected collective; without it some claims stay unchecked.
-            topology: the expected topology; None for any.
-        """
+    def check(
+        self, collective: "What | None" = None, topology: "Where | None" = None
+    ) -> "syncoll.CheckedResult":
+        """Checks every certificate, without any solver; see `syncoll.check`."""
         return syncoll.check(self, collective, topology=topology)

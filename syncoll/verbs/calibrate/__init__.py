@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from syncoll.verbs.measured import STARTS, measured_runs
 
 SHELL = Shell(
-    {
-        "logs": ("logs LOG ...", "the outputs of benchmarks"),
-        "machine": "--machine MACHINE",
-        "column": "--column out-of-place|in-place",
-    },
+    {"logs": ("logs LOG ...", "the outputs of benchmarks")},
     {"-o, --output FILE": "save the runtime, such as ours.toml"},
     groups={"format": ""},
     defaults={"kinds": {}},

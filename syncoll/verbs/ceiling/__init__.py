@@ -31,7 +31,6 @@ SHELL = Shell(
             'such as "dgx_h100(boxes=2)", a family "dgx_h100(boxes=n)", FILE:NAME or IMPORTER:FILE',
         ),
         "log": ("log LOG", "the output of a benchmark"),
-        "column": "--column out-of-place|in-place",
     },
     {"-o, --output FILE": "save the table, or with --to the settings"},
     groups={"to": "files", "format": ""},

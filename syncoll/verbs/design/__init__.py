@@ -46,6 +46,8 @@ SHELL = Shell(
         "jobs": ("--jobs N", "number of processes for bounds and searches (default: 1)"),
     },
     {
+        "named TOPOLOGY|COLLECTIVE ...": 'topologies such as "torus(a,b)" or dgx1, and collectives '
+        "such as allgather",
         "--table FILE": "write a row for each machine and collective; a name that ends in .csv or "
         ".parquet",
         "--plot PICTURE": "draw R/C over links; a name that ends in .png or .svg",

@@ -62,11 +62,7 @@ class DesignResult(Tabular, Design):
     def report(self, path: str | Path | None = None) -> str:
         """One page of HTML, which loads nothing: tables to sort, pictures, and dominance in words.
 
-        Args:
-            path: the file to write; None for no file.
-
-        Raises:
-            UsageError: if it cannot be written.
+        It is also written to a file, if one is named.  Raises `UsageError` if that fails.
         """
         html = design_report(self)
         if path is not None:

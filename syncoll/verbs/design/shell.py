@@ -7,16 +7,6 @@ from syncoll.errors import SpecError, UsageError
 from syncoll.spec import SpecLibrary
 
 
-def more(parser: argparse.ArgumentParser) -> None:
-    """Adds the topologies and collectives, in any order."""
-    parser.add_argument(
-        "named",
-        metavar="TOPOLOGY|COLLECTIVE",
-        nargs="+",
-        help='topologies such as "torus(a,b)" or dgx1, and collectives such as allgather',
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     if arguments.report == STANDARD_OUTPUT:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
 from syncoll.verbs.asking import Progress, What, Where, session_of, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.declaration import POINT, Shell
 
 if TYPE_CHECKING:
     from syncoll.runtime import SavedExport
@@ -41,10 +41,7 @@ SHELL = Shell(
         ),
         "apart": "",
     },
-    {
-        "--point POINT": "one algorithm: its number from 0, or S,R,C, of a member of a pipeline "
-        "too (default: all but members)"
-    },
+    POINT,
 )
 
 

@@ -1,10 +1,9 @@
 """Searches a frontier, keeps it in a file as it grows, and writes proofs."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,6 @@ from syncoll.wording import argument
 
 _SHARE_BEFORE_ORDER = 0.75
 """Part of a time limit with sizes for the search; the rest is for times."""
-
-_SECONDS_OF_CLASSIC = 5.0
 
 _SHARE_OF_PRICE, _SECONDS_OF_PRICE = 0.3, 30.0
 """Part of a time limit, and most seconds, for the search without reproducible sums."""
@@ -82,7 +79,10 @@ def searched(
             found = session.pareto(request, **how)
         engines = log.end(found)
     if goal is not None and found.points and not found.interrupted:
-        found = by_time(found, request, goal, after, partial(_classics, session, request))
+        known = partial(session.classics, request.topology, request.collective)
+        found = by_time(
+            found, request, goal, after, lambda until: chain(*known(until=until)[0].values())
+        )
     unproved = ""
     if proofs is not None and not found.interrupted:
         try:
@@ -113,15 +113,3 @@ def _plain(
         return session.pareto(asked, **how, until=until.sooner(_SECONDS_OF_PRICE))
     except SyncollError:
         return None
-
-
-def _classics(
-    session: Session, request: SearchRequest, until: Deadline
-) -> list[documents.StoredAlgorithm]:
-    """The classics of a collective; each may take half of the remaining time."""
-    found, about = [], (request.topology, request.collective)
-    for name in [one.name for one in session.plugins.seeds.values() if one.classic]:
-        seconds = min(_SECONDS_OF_CLASSIC, max(0.0, until.left() / 2))
-        for each in session.classics(*about, [name], seconds)[0].values():
-            found += [documents.StoredAlgorithm(*one, f"{name}[{i}]") for i, one in enumerate(each)]
-    return found

@@ -13,14 +13,9 @@ from syncoll.values import doubled_sizes, picked
 from syncoll.verbs.asking import deadline_of
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Runs the command; its exit code."""
-    return run_search(arguments, lambda: None, lambda found: _show_times(found, arguments))
-
-
 def _show_times(frontier: "syncoll.FrontierResult", arguments: argparse.Namespace) -> None:
     """Prints the fastest point for each of the sizes of --optimise-for."""
-    if arguments.optimise_for is None or not frontier:
+    if getattr(arguments, "optimise_for", None) is None or not frontier:
         return
     how = picked(arguments, "alpha beta") | {"runtime": arguments.runtime or "wire"}
     how["sizes"] = doubled_sizes("optimise_for", arguments.optimise_for)
@@ -34,17 +29,8 @@ def _show_times(frontier: "syncoll.FrontierResult", arguments: argparse.Namespac
     note("`syncoll simulate` compares the points of a saved frontier with the classics")
 
 
-def run_search(
-    arguments: argparse.Namespace,
-    backend: Callable[[], str | None],
-    more: Callable[["syncoll.FrontierResult"], None] = lambda _: None,
-) -> int:
-    """Searches, prints the frontier, saves it if asked; the exit code.
-
-    Args:
-        backend: of a search in a spec.
-        more: prints further tables below the frontier.
-    """
+def run(arguments: argparse.Namespace) -> int:
+    """Runs `syncoll pareto` or `syncoll search`; its exit code."""
     json_for_dash(arguments)
     if arguments.log:
         arguments.progress = "log"
@@ -55,13 +41,14 @@ def run_search(
             print_json(frontier.document(log=arguments.progress == "log"))
         else:
             print_page(frontier.page())
-            more(frontier)
+            _show_times(frontier, arguments)
 
     code = ended(arguments, frontier, show)
     if code is not None:
         return code
     undecided = not frontier.complete or any(one.most_steps is not None for one in frontier.open)
-    seeds_alone = arguments.session.asks_seeds_alone(backend())
+    session, what = arguments.session, getattr(arguments, "what", None)  # a search of a spec file
+    seeds_alone = session.asks_seeds_alone(what and session.specs.search(what).backend)
     return Exit.UNDECIDED if undecided or seeds_alone else Exit.OK
 
 

@@ -147,13 +147,9 @@ class PlanResult(Tabular, Plan):
         }
 
     def plot(self, sizes: int | str | None = None) -> Picture:
-        """Time and algorithm bandwidth over the message.
+        """Time and algorithm bandwidth over sizes of messages, such as ``1KiB..1GiB``.
 
-        Args:
-            sizes: of messages, such as ``1KiB..1GiB``.
-
-        Raises:
-            UsageError: if matplotlib is not installed, or on invalid sizes.
+        Raises `UsageError` if matplotlib is not installed, or on invalid sizes.
         """
         return draw(self, self._title(), values.size_range("sizes", sizes))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 import syncoll
 from syncoll.documents import frontier_document, require_new_folder, to_text, write_new_folder
@@ -81,9 +81,9 @@ class RecommendationResult(Tabular):
         "float seconds algbw speedup floor gap"
     )
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> tuple[RecommendedRecord, ...]:
         """A row for each message."""
-        return [structs.asdict(one) for one in self.recommended]
+        return self.recommended
 
     @paged
     def page(self) -> PageParts:
@@ -166,13 +166,7 @@ class RecommendationResult(Tabular):
         """Writes a new folder: the frontier, a plan of the recommended algorithms, and its exports.
 
         If the runtime cannot carry a recommended algorithm, the plan also has the others of the
-        frontier.  If an export fails, the folder has the frontier.
-
-        Args:
-            to: the format of the exports; None for no exports.
-            in_place: for calls whose input and output are one buffer.
-            options: of the exporter, by name.
-            progress: see `recommend`.
+        frontier.  If an export fails, the folder has the frontier.  See `recommend`.
 
         Raises:
             ExportError: if the format can express none of the algorithms.

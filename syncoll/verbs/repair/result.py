@@ -32,9 +32,9 @@ class RepairResult(Tabular, Repair):
         "int steps, str whole now bound, float lost lost_for_good gap, str found_by"
     )
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    def records(self) -> tuple[Loss, ...]:
         """A row for each number of steps, and a last one (steps None) for any number."""
-        return map(_record, self.losses)
+        return self.losses
 
     @paged
     def page(self) -> PageParts:
@@ -96,7 +96,7 @@ class SurveyResult(Tabular, Survey):
             first = {"broken": one.words, "alike": one.failure.images}
             first |= picked(one, "refused left_out")
             losses = () if one.repair is None else one.repair.losses
-            yield from ({**first, **_record(loss)} for loss in losses)
+            yield from (first | picked(loss, " ".join(RepairResult.columns)) for loss in losses)
             if not losses:
                 yield first
 
@@ -185,7 +185,3 @@ def _failure(one: Surveyed, reason: str = "") -> dict[str, object]:
     if loss.now is not None and loss.bound is not None:
         row["gap"] = nearness(loss.now, loss.bound, in_table=True)
     return row
-
-
-def _record(loss: Loss) -> dict[str, Any]:
-    return picked(loss, "steps whole now bound lost lost_for_good gap found_by")

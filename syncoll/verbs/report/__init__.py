@@ -26,7 +26,7 @@ from syncoll.verbs.asking import Progress, What, Where, session_of, verb
 from syncoll.verbs.declaration import Shell
 
 if TYPE_CHECKING:
-    from syncoll.documents import WITH_ALGORITHMS, StoredFile
+    from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile
     from syncoll.errors import UsageError, VerificationError
     from syncoll.reporting import Subject
     from syncoll.reporting.page import page
@@ -34,13 +34,7 @@ if TYPE_CHECKING:
     from syncoll.results import Frontier, Point
     from syncoll.simulating import Runtime, given_runtime
     from syncoll.trust import require_valid
-    from syncoll.verbs.frontier import (
-        AlgorithmVerbs,
-        FrontierResult,
-        Source,
-        algorithms_of,
-        stored_file,
-    )
+    from syncoll.verbs.frontier import FrontierResult, Source, algorithms_of, stored_file
     from syncoll.verbs.report.result import ReportResult
     from syncoll.verbs.simulate.result import classics_of
 
@@ -109,7 +103,7 @@ def _subject_of(source: Source, collective: What | None, topology: Where | None)
             return Subject.of_frontier(found, checked, name, digest)
     except VerificationError as error:
         raise VerificationError(f"{name}: {error}" if name else str(error)) from error
-    if isinstance(source, Point | AlgorithmVerbs):
+    if isinstance(source, Point | StoredAlgorithm):
         require_valid(source.instance, source.algorithm)
     elif not isinstance(source, StoredFile):
         raise UsageError(f"{source!r} is not a frontier, an algorithm or a file of one")

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Literal
 
 from syncoll.errors import UsageError
 from syncoll.verbs.asking import session_for, verb
-from syncoll.verbs.declaration import Shell
+from syncoll.verbs.declaration import POINT, Shell
 from syncoll.wording import argument, counted
 
 if TYPE_CHECKING:
@@ -42,14 +42,7 @@ if TYPE_CHECKING:
     from syncoll.verbs.frontier import Source, algorithms_of
     from syncoll.verbs.run.result import ExecutionResult, MpiResult
 
-SHELL = Shell(
-    {"sizes": "--sizes A,B,..."},
-    {
-        "--point POINT": "one algorithm: its number from 0, or S,R,C, of a member of a pipeline "
-        "too (default: all but members)"
-    },
-    {"ranks": "via mpi", "point": ""},
-)
+SHELL = Shell({"sizes": "--sizes A,B,..."}, POINT, {"ranks": "via mpi", "point": ""})
 
 SHORT_TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 

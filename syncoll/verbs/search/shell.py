@@ -1,11 +1,3 @@
-"""The shell's part of searches in spec files."""
+"""The shell's part of searches in spec files, which is that of `pareto`."""
 
-import argparse
-
-from syncoll.verbs.pareto.shell import run_search
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Runs the command; its exit code."""
-    specs = arguments.session.specs
-    return run_search(arguments, lambda: specs.search(arguments.what).backend)
+from syncoll.verbs.pareto.shell import run as run

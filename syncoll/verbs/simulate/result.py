@@ -54,12 +54,8 @@ class SimulationResult(Tabular, Comparison):
 
     @paged
     def page(self, *, all_classics: bool = False) -> PageParts:
-        """Tables as nccl-tests prints them, and the fastest for each size.
-
-        Args:
-            all_classics: whether each form of a classic has a table of its own, in place of a table
-                with the fastest form at each size.
-        """
+        """Tables as nccl-tests prints them, and the fastest for each size; `all_classics`: a table
+        for each form of a classic, in place of one with the fastest form at each size."""
         network, topology = self.network, self.network.topology
         latency = format_time(network.greatest_latency)
         alpha = f"latencies up to {latency}" if network.states_latency else f"alpha {latency}"
@@ -207,11 +203,7 @@ def classics_of(
             raise UsageError(f"{argument('collective')}: {why}")
         return {}, {"every classic": why}
     names = None if wanted is True else list(wanted)
-    found, reasons = session.classics(instance.topology, collective, names)
-    stored = {
-        name: [StoredAlgorithm(*one, f"{name}[{i}]") for i, one in enumerate(each)]
-        for name, each in found.items()
-    }
+    stored, reasons = session.classics(instance.topology, collective, names)
     kinds = kind_of(instance).kind
     for name, each in stored.items():
         assert all(kind_of(one.instance).kind is kinds for one in each), name

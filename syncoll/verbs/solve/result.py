@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+import syncoll
 from syncoll.documents.outcome import outcome_document
 from syncoll.errors import UsageError
 from syncoll.formula import StopReason, Verdict
@@ -21,7 +22,6 @@ from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.proofs.refute import Refuting
-    from syncoll.verbs.frontier import StoredResult
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,16 +81,16 @@ class SolutionResult(Result, Solution):
         return f"{size}; {total:.2f} seconds" + (f" ({parts})" if parts else "")
 
     @property
-    def found(self) -> "StoredResult":
+    def found(self) -> "syncoll.StoredResult":
         """The algorithm, to export or run.  Raises `UsageError` if there is no algorithm."""
-        from syncoll.verbs.frontier import StoredResult
-
         if self.algorithm is None:
             raise UsageError(
                 f"{self.instance.collective} on {self.instance.topology.name} has no algorithm "
                 f"here: the answer is {self.verdict}"
             )
-        return StoredResult(self.instance, self.algorithm, "algorithm", session=self.session)
+        return syncoll.StoredResult(
+            self.instance, self.algorithm, "algorithm", session=self.session
+        )
 
     def __bool__(self) -> bool:
         return self.algorithm is not None
@@ -99,15 +99,8 @@ class SolutionResult(Result, Solution):
     def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> "Refuting":
         """Writes a checkable proof that there is no such algorithm; solves once more.
 
-        Args:
-            folder: for the files.
-            time_limit: of all of it, such as ``2min``.
-
-        Returns:
-            The file, or the reason why there is no file.
-
-        Raises:
-            UsageError: if the answer is not unsat, or the folder cannot be written.
+        Returns the file, or the reason why there is no file.  Raises `UsageError` if the answer is
+        not unsat, or the folder cannot be written.
         """
         if self.verdict is not Verdict.UNSAT:
             raise UsageError(f"the answer is {self.verdict}; there is nothing to refute")
