@@ -4,9 +4,11 @@ Nodes of the same place in their boxes form a rail.  A chunk of a source moves a
 then within each box; a sum goes the other way.  An allreduce sums a chunk within each box at one
 place, exchanges the sums along its rail, and spreads them within each box.  Few steps have the high
 latency of the network, and all cards share its bandwidth (Cho et al.: BlueConnect, MLSys 2019).
+Small chunks are summed at several places of each box, each for its neighbours, and these exchange
+their sums: that takes fewer hops.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +29,9 @@ from syncoll.simulating.boxes import between_boxes
 
 _MOST_CELLS = 1 << 14
 """Most chunks times nodes of an algorithm, and most copies along trees of boxes; limits work."""
+
+_SETS = 4
+"""Sets of places of sums, by turns; more have smaller chunks."""
 
 Boxes = list[list[int]]
 Tree = dict[int, tuple[int, int]]
@@ -121,14 +126,14 @@ def _staged(
     boxes: Boxes, trees: Trees, parts: int, collective: Collective, topology: Topology
 ) -> Iterator[StoredAlgorithm]:
     """The algorithms in stages for each way to choose the rails.  Sums are first at the places that
-    are the nearest to all others of their boxes, then at all."""
+    are the nearest to all others of their boxes, then at all, then at sets of places."""
     nodes, least = topology.num_nodes, collective.least_chunks(topology.num_nodes) or 1
-    rails, first = len(boxes[0]), trees(1)
-    far = [max(at for box in boxes for _, at in first[box[i]][0].values()) for i in range(rails)]
-    near = [i for i in range(rails) if far[i] == min(far)]
-    sums = collective.combining
-    counts = len(near) if sums else 1, rails, rails * (len(boxes) - 1)
-    for way, count in enumerate(counts):
+    rails, first, sums = range(len(boxes[0])), trees(1), collective.combining
+    far = [max(at for box in boxes for _, at in first[box[i]][0].values()) for i in rails]
+    ways = [[[i] for i in rails if far[i] == min(far) or not sums], [[i] for i in rails]]
+    ways += [_sets(boxes, first, hops) for hops in range(1, min(far))] if sums else [ways[1]]
+    for way, places in enumerate(ways):
+        count = len(places) if sums else (1, len(rails), len(rails) * (len(boxes) - 1))[way]
         chunks = lcm(least, count) * parts
         try:
             instance = collective.instantiate(topology, chunks=chunks, steps=nodes, rounds=nodes)
@@ -136,7 +141,7 @@ def _staged(
             fits = (pre.all() and post.all()) if sums else (pre.sum(axis=1) == 1).all()
             if not fits or len(pre) * nodes > _MOST_CELLS:
                 continue
-            rows, places = list[tuple[int, int, int, int]](), range(rails) if way else near
+            rows = list[tuple[int, int, int, int]]()
             some = trees(-(-len(pre) // len(places)))
             for chunk, start in enumerate(pre.argmax(axis=1).tolist()):
                 turn, place = chunk // len(places), places[chunk % len(places)]
@@ -204,13 +209,34 @@ def _within(tree: Tree, ends: Sequence[int], step: int) -> Sends:
     return list(found.values())
 
 
-def _summed(boxes: Boxes, trees: dict[int, Tree], place: int) -> Sends:
-    """Sums within boxes at one place, exchanges along its rail, and back."""
-    rail = [box[place] for box in boxes]
-    last = max(hops for root in rail for _, hops in trees[root].values())
-    back = [
-        one for root, box in zip(rail, boxes, strict=True) for one in _within(trees[root], box, 0)
+def _sets(boxes: Boxes, trees: dict[int, list[Tree]], most: int) -> list[list[int]]:
+    """Different sets of places, from which every node of a box is at most some hops away."""
+    near = [
+        {n for box in boxes for n, (_, hops) in trees[box[i]][0].items() if hops <= most}
+        for i in range(len(boxes[0]))
     ]
+    used, found = Counter[int](), list[list[int]]()
+    for _ in range(_SETS):
+        missing, places = set().union(*boxes), list[int]()
+        while missing:
+            i = max(range(len(near)), key=lambda i: len(near[i] & missing) / (1 + used[i]))
+            places.append(i)
+            missing -= near[i]
+        used.update(places)
+        found.append(places)
+    return found
+
+
+def _summed(boxes: Boxes, trees: dict[int, Tree], places: Sequence[int]) -> Sends:
+    """Sums within boxes at some places, each from the nodes near it, exchanges among all of these,
+    and back."""
+    ends, tree = [box[i] for box in boxes for i in places], Tree()
+    for box in boxes:
+        some = [trees[box[i]] for i in places]
+        for (hops, before), node in sorted((min(x[n][::-1] for x in some), n) for n in box):
+            tree[node] = (before, tree[before][1] + 1) if hops else (node, 0)
+    last = max(hops for _, hops in tree.values())
+    back = [(a, b, hops - 1) for b, (a, hops) in tree.items() if hops]
     sends = [(b, a, last - 1 - step) for a, b, step in back]
-    sends += [(a, b, last) for a in rail for b in rail if a != b]
+    sends += [(a, b, last) for a in ends for b in ends if a != b]
     return sends + [(a, b, last + 1 + step) for a, b, step in back]
