@@ -26,7 +26,7 @@ from typing import Any
 
 from syncoll.clock import is_counted, limit_in_words, now, remembered, worked
 from syncoll.errors import OutOfTimeError
-from syncoll.interrupts import AGAIN_SECONDS, may_raise, unprinted
+from syncoll.interrupts import AGAIN_SECONDS, interruption, may_raise, unprinted
 
 __all__ = ["NEVER", "Deadline", "OutOfTimeError", "Reserve", "enclosing", "interrupted_at"]
 
@@ -184,13 +184,15 @@ class interrupted_at:  # noqa: N801  # reads well in use: with interrupted_at(de
             signal.signal(signal.SIGALRM, _ring)
             self._set()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if self._entered:
             _active().pop()
         if self._before is not None:
             self._set()
             signal.signal(signal.SIGALRM, self._before)
             sys.unraisablehook = self._hook
+        if isinstance(error, SystemError):
+            raise interruption(error) or error
 
     def _possible(self) -> bool:
         """Whether the system has such alarms, and no other code in this process uses them."""

@@ -53,6 +53,15 @@ def may_raise(frame: FrameType | None) -> bool:
     return True
 
 
+def interruption(error: BaseException) -> BaseException | None:
+    """The end of the time or Ctrl-C that C code turned into a `SystemError`, as igraph does, and
+    numpy with objects; None for other errors."""
+    found: BaseException | None = error
+    while isinstance(found, SystemError):
+        found = found.__cause__
+    return found if isinstance(found, OutOfTimeError | KeyboardInterrupt) else None
+
+
 def unprinted(
     hook: Callable[[Any], object], *kinds: type[BaseException], lost: Callable[[], object] = int
 ) -> Callable[[Any], None]:
@@ -117,6 +126,8 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(number, interrupt)
     try:
         yield
+    except SystemError as error:
+        raise interruption(error) or error from None
     finally:
         ended.set()
         with sending:  # none is sent after this, and one that was sent is handled

@@ -8,14 +8,17 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError
 from syncoll.interrupts import ctrl_c
+from syncoll.plugins.guard import calling
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="the system has no such alarms"
@@ -216,3 +219,29 @@ def test_a_foreign_ctrl_c_is_left_alone() -> None:
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, mine)
+
+
+class Ringing(Fraction):
+    """Rings when it is compared."""
+
+    number = 0
+
+    def __le__(self, other: object) -> bool:
+        signal.raise_signal(self.number)
+        return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGINT])
+@pytest.mark.parametrize("guarded", [True, False])
+def test_an_interruption_of_c_code_stays_one(number: int, guarded: bool) -> None:
+    """Numpy goes on with the next comparisons, which fail by the error."""
+    alarm = number == signal.SIGALRM
+    things = np.full((9, 2), Fraction(1, 3))
+    np.minimum.reduceat(things, [0, 5], axis=0)  # the first comparison calls more Python code
+    things[0, 0] = ringing = Ringing(1, 3)
+    ringing.number = number
+    around = calling("a plugin") if guarded else nullcontext()
+    until = Deadline.after(-1.0 if alarm else None)
+    error = OutOfTimeError if alarm else KeyboardInterrupt
+    with pytest.raises(error), ctrl_c(), interrupted_at(until), around:
+        np.minimum.reduceat(things, [0, 5], axis=0)

@@ -20,6 +20,7 @@ from types import GeneratorType
 from typing import Any, TextIO, cast
 
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError
+from syncoll.interrupts import interruption
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def calling(who: str, function: str = "") -> Iterator[None]:
     except (SyncollError, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:
+        if found := interruption(error):
+            raise found from None
         where = f" in `{function}`" if function else ""
         raise PluginError(f"{who} failed{where}: {_in_words(error)}") from error
 
@@ -96,6 +99,8 @@ class GuardedQuestion(GuardedFunction):
         except (KeyboardInterrupt, MemoryError, OutOfTimeError):
             raise
         except BaseException as error:
+            if found := interruption(error):
+                raise found from None
             return Answer(False, f"its `{self.name}` failed: {_in_words(error)}", failed=True)
 
 

@@ -66,10 +66,7 @@ class ColouredGraph:
     def generators(self) -> list[list[int]]:
         """Generators of its automorphisms."""
         graph, colours = self._graph(), self.colours.tolist()
-        try:
-            found: list[list[int]] = graph.automorphism_group(color=colours)
-        except SystemError as error:  # the end of the time, or Ctrl-C, came in the midst of igraph
-            raise error.__cause__ or error from None
+        found: list[list[int]] = graph.automorphism_group(color=colours)
         return found
 
     @cached_property
