@@ -40,6 +40,9 @@ _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
 
+_LOWERED = 8
+"""Most pairs in each orbit that are replaced by programs when they are dealt; limits work."""
+
 _MANY = 16
 """Number of pairs in each orbit of a group beyond which no smaller group is tried; limits work."""
 
@@ -312,9 +315,17 @@ class _Run:
         most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
         dealt = deal(packing, most, known, self.turn.until.sooner(3 * _LEAST_SECONDS))
-        if dealt is None:
-            return
-        yield self._proposal(dealt, steps)
+        if dealt is not None:
+            yield self._proposal(dealt, steps)
+        units = (most if dealt is None else dealt.chunks) // self.network.least_chunks
+        if self.turn.limits.max_chunks and units * self.network.times <= _LOWERED:
+            few, known = self._few_chunks(self.network, packing), self._known(steps)
+            if dealt is not None:
+                few.know(units, dealt.columns)
+            few.lower(units, self.turn.until.sooner(2 * _LEAST_SECONDS))
+            lowered = few.dealt(units)
+            if known is None or lowered.bandwidth < known:
+                yield self._proposal(lowered, steps)
 
     def _waves(self) -> Proposals:
         """Proposes waves of pairs of trees, with few steps first."""

@@ -42,6 +42,11 @@ benchmarks/results/deployable.md."""
 _SECONDS = 0.1
 """Time limit of a repair."""
 
+_LOWERED_SECONDS, _FRUITLESS_LOWERED = 1.0, 4
+"""Time limit of a program that chooses the rounds of all steps, too, and the number of these
+without a gain after which no more are solved.  Row dgx_h100(boxes=4) allreduce of
+benchmarks/results/deployable.md."""
+
 _VARIABLES = 6000
 """Most variables of a repair; limits work."""
 
@@ -159,6 +164,22 @@ class FewChunks(Generic[C]):
             pass
         failures += units not in self._unfinished
         self._failures[units] = failures if self.found[units] == best else 0
+
+    def lower(self, units: int, until: Deadline) -> None:
+        """Replaces a few columns of the best at a time, with fewer rounds in all or as many."""
+        if units not in self.found:
+            self._begin(units, until)
+        now, fruitless = self._best[units].copied(), 0
+        while fruitless < _FRUITLESS_LOWERED:
+            which = self._random.permutation(len(now.columns))[:_FIRST].tolist()
+            others, best = now.load - now.loads[which].sum(axis=0), self.found[units]
+            demands, known = ([some[i] for i in which] for some in (now.demands, now.columns))
+            columns = self._repair.cheaper(demands, known, others, _LOWERED_SECONDS)
+            self._replace(now, which, columns)
+            self._keep(units, now.copied())
+            fruitless = fruitless + 1 if self.found[units] == best else 0
+            if until.passed:
+                break
 
     def _begin(self, units: int, until: Deadline) -> None:
         """A first solution: of smaller numbers of units, or by the shares."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from syncoll.packing.column_generation import C
 from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.trees import Send, TimedTree, of_use
+from syncoll.packing.whole_chunks import rounds_of, rounds_per_step
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -94,28 +96,50 @@ class SendPrograms(ABC, Generic[C]):
 
         model, left = cp_model.CpModel(), np.maximum(0, room)
         chunks = [self.chunk_sends(model, *one) for one in zip(demands, known, strict=True)]
-        parts: dict[tuple[int, int], list[tuple[int, cp_model.IntVar]]] = {}
-        fixed: dict[tuple[int, int], int] = {}
-        for chunk in chunks:
-            for (link, step), variable in chunk.sends.items():
-                for bound, load in self._loads[link]:
-                    parts.setdefault((bound, step), []).append((load, variable))
-            for link, step in chunk.fixed:
-                for bound, load in self._loads[link]:
-                    fixed[bound, step] = fixed.get((bound, step), 0) + load
         overload = []
-        for cell in dict.fromkeys([*parts, *fixed]):
-            some, always = parts.get(cell, []), fixed.get(cell, 0)
-            most, space = always + sum(load for load, _ in some), int(left[cell])
+        for cell, (total, most) in self._totals(chunks).items():
+            space = int(left[cell])
             if most > space:
                 over = model.new_int_var(0, most - space, "")
-                total = sum(load * variable for load, variable in some) + always
                 model.add(total <= space + over)
                 overload.append(int(weights[cell]) * over)
         before = sum(self.network.load(one.links, one.steps, self.steps) for one in known)
         model.add(sum(overload) <= int((np.maximum(0, before - left) * weights).sum()))
         model.minimize(sum(overload))
         return self._solved(model, chunks, known, seconds)
+
+    def cheaper(
+        self, demands: Sequence[int], known: Sequence[C], others: Ints, seconds: float
+    ) -> list[C]:
+        """Columns that need few rounds of all steps together, no more than the given ones, next to
+        the load ``[B, S]`` of other chunks."""
+        from ortools.sat.python import cp_model
+
+        model, rates = cp_model.CpModel(), self.network.exact_rate
+        chunks = [self.chunk_sends(model, *one) for one in zip(demands, known, strict=True)]
+        load = others + sum(self.network.load(one.links, one.steps, self.steps) for one in known)
+        most = rounds_of(rates, load)
+        rounds = [
+            model.new_int_var(one, most, "") for one in rounds_per_step(rates, others).tolist()
+        ]
+        for (bound, step), (total, _) in self._totals(chunks).items():
+            numerator, denominator = rates[bound].as_integer_ratio()
+            total += int(others[bound, step])
+            model.add(denominator * total <= numerator * rounds[step])
+        model.add(sum(rounds) <= most)
+        model.minimize(sum(rounds))
+        return self._solved(model, chunks, known, seconds)[0]
+
+    def _totals(self, chunks: Sequence[ChunkSends[C]]) -> dict[tuple[int, int], tuple[Any, int]]:
+        """The load of a bound in a step, as an expression, and the most that it may be."""
+        found: dict[tuple[int, int], tuple[Any, int]] = {}
+        for chunk in chunks:
+            fixed = ((send, 1) for send in chunk.fixed)
+            for (link, step), variable in chain(chunk.sends.items(), fixed):
+                for bound, load in self._loads[link]:
+                    total, most = found.get((bound, step), (0, 0))
+                    found[bound, step] = total + load * variable, most + load
+        return found
 
     def _solved(
         self,

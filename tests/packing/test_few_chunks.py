@@ -18,7 +18,7 @@ from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
-from syncoll.packing.whole_chunks import column_choice
+from syncoll.packing.whole_chunks import column_choice, rounds_of
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
@@ -90,6 +90,20 @@ def test_a_repair_of_one_chunk_is_as_good_as_any_tree() -> None:
         load = question.load(found.links, found.steps, steps)
         assert proved
         assert (np.maximum(0, load - np.maximum(0, room)) * weights).sum() == over.min()
+        others = random.integers(0, 3, loads.shape[1:])
+        (found,) = repair.cheaper([demand], trees[:1], others, 5.0)
+        load = question.load(found.links, found.steps, steps)
+        least = min(rounds_of(question.exact_rate, others + one) for one in loads)
+        assert rounds_of(question.exact_rate, others + load) == least
+
+
+def test_columns_of_a_solution_are_replaced_by_cheaper_ones() -> None:
+    few = few_of(problem(uneven()), 3)
+    few.lower(3, NEVER)
+    assert few.found[3] == improved(few_of(problem(uneven()), 3), 3)
+    before = few.found[3]
+    few.lower(3, NEVER)
+    assert few.found[3] <= before
 
 
 def test_solutions_of_few_chunks_are_valid_algorithms() -> None:
