@@ -13,8 +13,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +40,6 @@ _CELLS_AT_ONCE = 1 << 23
 
 _MOST_KEPT = 1 << 23
 """Limit on the sends whose order is kept for further sizes: less than a gigabyte."""
-
-_SURELY = 1.02
-"""The factor by which a setting must be slower, to be left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,24 +79,6 @@ class Simulation:
         )
 
 
-_Times: TypeAlias = dict[Fraction | int, Fraction]
-"""Seconds by size."""
-
-
-def _slower(settings: Sequence[_Times], which: int, size: Fraction | int) -> bool:
-    """Whether another setting is the faster one at a size, by the times at others: times never
-    fall with the size, and the time per byte never rises, but for orders that change."""
-    bounds = [
-        [
-            (float(seconds) * min(1.0, float(size / x)), float(seconds) * max(1.0, float(size / x)))
-            for x, seconds in one.items()
-        ]
-        for one in settings
-    ]
-    most = min((high for one in bounds for _, high in one), default=inf)
-    return max((low for low, _ in bounds[which]), default=0.0) > _SURELY * most
-
-
 class SimulatedSeconds:
     """Simulated times of algorithms on an intact network; each size is simulated once.
 
@@ -122,7 +100,6 @@ class SimulatedSeconds:
         semantics.on(network)
         self._settings: dict[Kind | None, list[Setting]] = {}
         self._known: dict[StoredAlgorithm, dict[Fraction | int, tuple[Fraction, Setting]]] = {}
-        self._each: dict[StoredAlgorithm, list[_Times]] = {}
         self._work: dict[StoredAlgorithm, list[Workload]] = {}
         self._in_switches: dict[StoredAlgorithm, bool] = {}
 
@@ -153,15 +130,11 @@ class SimulatedSeconds:
                 kept = sum(len(one[0]) for one in self._work.values())
                 if kept + len(works[0]) <= self._kept:
                     self._work[stored] = works
-            each = self._each.setdefault(stored, [{} for _ in settings])
-            slow = [{size for size in new if _slower(each, i, size)} for i in range(len(settings))]
-            for one, work, times, out in zip(settings, works, each, slow, strict=True):
-                if left := [size for size in new if size not in out]:
-                    found = self._computed(stored, work, one.semantics, left)
-                    times |= zip(left, found, strict=True)
-            for size in new:
-                least, i = min((x[size], i) for i, x in enumerate(each) if size in x)
-                known[size] = least, settings[i]
+            pairs = zip(settings, works, strict=True)
+            times = [self._computed(stored, work, one.semantics, new) for one, work in pairs]
+            for size, each in zip(new, zip(*times, strict=True), strict=True):
+                least = min(each)
+                known[size] = least, settings[each.index(least)]
         return [known[size] for size in sizes]
 
     def settings(self, stored: StoredAlgorithm) -> list[Setting]:
