@@ -54,12 +54,12 @@ def may_raise(frame: FrameType | None) -> bool:
 
 
 def interruption(error: BaseException) -> BaseException | None:
-    """The end of the time or Ctrl-C that C code turned into a `SystemError`, as igraph does, and
-    numpy with objects; None for other errors."""
+    """The end of the time or memory, or Ctrl-C, that C code turned into a `SystemError`, as igraph
+    does, and numpy with objects; None for other errors."""
     found: BaseException | None = error
     while isinstance(found, SystemError):
         found = found.__cause__
-    return found if isinstance(found, OutOfTimeError | KeyboardInterrupt) else None
+    return found if isinstance(found, OutOfTimeError | KeyboardInterrupt | MemoryError) else None
 
 
 def unprinted(

@@ -332,7 +332,8 @@ class Certificate:
             late = {(i, t) for i in into for t in range(case["after"] - 1, steps)}
             if not late & made:
                 free = ((links[i], t) for i, t in late - never)
-                costs.append(min((left.get(one, 0) / size[one[0]] for one in free), default=inf))
+                least = (Fraction(left.get(place, 0)) / size[place[0]] for place in free)
+                costs.append(min(least, default=inf))
         return sum(costs) + sum(rest.get(place, 0) for place in made)
 
     def _gossip(self) -> Total:

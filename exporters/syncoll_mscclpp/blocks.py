@@ -21,7 +21,7 @@ import numpy as np
 from syncoll.arrays import Ints
 from syncoll.runtime import LoweredAlgorithm, Streams
 from syncoll.runtime.places import Cut
-from syncoll_mscclpp.limits import MOST_CHANNELS
+from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
 
 Block = tuple[int, int, int]
 """A rank, a group of streams, and a part of its steps."""
@@ -90,23 +90,29 @@ class Division:
         return Division(most, groups, {one: int(load[list(one)].sum()) for one in sets})
 
     def least_operations(self, streams: Streams) -> Ints:
-        """A lower bound of the operations of each rank: its sums, and, for each step of each group,
-        puts, a signal and a wait, and that threads meet between them."""
+        """A lower bound of the operations of each rank.
+
+        For each step of each group these are puts, and a signal after threads meet; and sums.  One
+        operation adds up the receptions of a stream in a step, and puts the sum; and one awaits the
+        messages of several steps.
+        """
         one = streams.request
         sends, nodes = one.algorithm.sends, one.instance.topology.num_nodes
         group_of = np.zeros(len(streams.sizes), dtype=np.int64)
         for number, group in enumerate(self.groups):
             for together in group:
                 group_of[list(together)] = number
+        carried, steps = one.algorithm.contributions, one.algorithm.steps
+        busy = (group_of[sends[:, 0]] * steps + sends[:, 3]) * nodes + sends[:, 1]
+        found, count = np.unique(busy, return_counts=True)
+        puts = 0 if carried is not None else 1 + (count - 1) // MOST_CHANNELS
         least = np.zeros(nodes, dtype=np.int64)
-        busy = group_of[sends[:, 0]] * one.algorithm.steps + sends[:, 3]
-        for column, each, most in ((1, 3, MOST_CHANNELS), (2, 2, len(sends))):
-            found, count = np.unique(busy * nodes + sends[:, column], return_counts=True)
-            np.add.at(least, found % nodes, each + (count - 1) // most)
-        carried = one.algorithm.contributions
+        np.add.at(least, found % nodes, 2 + puts)
         if carried is not None:
-            partial = carried.sum(axis=1) < one.instance.pre[sends[:, 0]].sum(axis=1)
-            least += np.bincount(sends[partial, 2], minlength=nodes)
+            partial = sends[carried.sum(axis=1) < one.instance.pre[sends[:, 0]].sum(axis=1)]
+            into = (partial[:, 0] * steps + partial[:, 3]) * nodes + partial[:, 2]
+            found, count = np.unique(into, return_counts=True)
+            np.add.at(least, found % nodes, -(-count // (MOST_BUFFERS - 1)))
         return least
 
     def owner(self) -> Callable[[int, int, int], Block]:

@@ -69,7 +69,7 @@ def counts_by(program: PlanProgram, sizes: Sizes, small: int) -> ExportCounts:
     """The counts of a program; messages up to `small` bytes go by packets."""
     ranks, kind = program.ranks, program.places.layout.collective.kind
     large = program.size > MOST_FILE and kind is not Kind.ALLTOALL  # which needs all its peers
-    moves = ("put", "ppkt", "rppkt", "respkt", "glres", "gstore")
+    moves = ("put", "res", "ppkt", "rppkt", "respkt", "glres", "gstore")
     return ExportCounts(
         thread_blocks=program.thread_blocks,
         operations=max(sum(len(one.operations) for one in rank.scripts) for rank in ranks),
@@ -81,7 +81,7 @@ def counts_by(program: PlanProgram, sizes: Sizes, small: int) -> ExportCounts:
         max_bytes=int(sizes.largest * sizes.ratio),
         messages=max(
             sum(
-                len(one["dst_buff"]) - (one["name"] == "respkt")
+                len(one["dst_buff"]) - (one["name"] in ("res", "respkt"))
                 for script in rank.scripts
                 for one in script.operations
                 if one["name"] in moves

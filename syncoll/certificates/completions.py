@@ -133,8 +133,8 @@ def _cost(
     whole, largest = lcm(*sizes.tolist()), int(sizes.max(initial=1))
     units, rest = prices.finer(part / whole for share in shares for part in share.values())
     never = sum(max(row, default=0) for row in rest.tolist()) * topology.num_nodes * largest + 1
-    # Sums of a way's cost for each pair of nodes fit machine words, or use Python's integers.
-    rest = in_words(rest, never * topology.num_nodes**2)
+    # Sums over alike links of each pair's shares fit machine words, or use Python's integers.
+    rest = in_words(rest, never * topology.num_nodes**2 * largest)
     tables: Table = np.zeros((len(shares), steps, links), dtype=rest.dtype)
     for table, share in zip(tables, shares, strict=True):
         for (link, step), part in share.items():

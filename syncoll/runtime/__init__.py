@@ -31,8 +31,9 @@ The result of `lower` follows these rules:
   is overwritten (WAR) or whose target is overwritten (WAW).  Dependencies and messages are the only
   necessary order; steps are no barriers.
 * A receive with dependencies overwrites a slot.  A runtime that writes into the other rank's memory
-  must wait for a signal that these operations are done.  With ``zero_copy=True`` they are of
-  earlier steps only, so ranks cannot wait in a cycle.
+  must wait for a signal that these operations are done, unless its data come from them (see
+  ``unordered``).  With ``zero_copy=True`` they are of earlier steps only, so ranks cannot wait in a
+  cycle.
 * Messages are never received into reused scratch.
 * A partial result is computed once, as soon as its parts are available, and in the slot where it is
   needed if that is free: a reduce reads two slots and may write one of them or a third.

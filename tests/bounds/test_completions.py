@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
@@ -27,6 +28,7 @@ from syncoll.certificates import (
     RoundsBound,
     Way,
 )
+from syncoll.certificates.completions import CompletionCase
 from syncoll.deadline import Deadline
 from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.documents.record import read_record
@@ -91,10 +93,11 @@ def read(value: Any) -> Any:
     return F(value) if isinstance(value, str) and value[0].isdigit() else value
 
 
-def independent(topology: Topology) -> Callable[[Any], object]:
+def independent(topology: Topology, pre: Any = (), post: Any = ()) -> Callable[[Any], object]:
     """The other checker's check of a written certificate about an allreduce of one chunk."""
     nodes = topology.num_nodes
-    whole = {"pre": [(0, nodes - 1)], "post": [(0, nodes - 1)], "count": 1}
+    ends = [[(n, n) for n in some or range(nodes)] for some in (pre, post)]
+    whole = {"pre": ends[0], "post": ends[1], "count": 1}
     asked = {"chunks": 1, "combining": True, "classes": [whole], "compared": [1], "scales": None}
     machine = Machine(nodes, list(topology.links), [
         {"links": one.links, "chunks_per_round": one.chunks_per_round} for one in topology.bounds
@@ -168,6 +171,51 @@ def test_cases_with_wrong_automorphisms_are_refused(monkeypatch: pytest.MonkeyPa
                 Certificate(everyone(6), again).check(ring(6))
             tried += 1
     assert tried > 20
+
+
+def test_the_other_checker_counts_whole_sends_exactly() -> None:
+    """5/6 over 1/6 is 5, and 6 for numbers with a binary point."""
+    links = [(a, a ^ bit) for a in range(8) for bit in (1, 2, 4)]
+    cube = Topology.from_links("cube", 8, dict.fromkeys(links, 1))
+    found = find_completions(cube, shape((3, 4, 5), (0, 2, 4)), 3)
+    assert found is not None
+    assert found[0] == F(5, 6)
+    is_right = independent(cube, (3, 4, 5), (0, 2, 4))
+    for rounds in (F(5, 6), F(1)):
+        record = certificate_record(RoundsBound(rounds, 3, found[1]), 0)
+        with nullcontext() if rounds < 1 else pytest.raises(WrongError):
+            is_right(read(json.loads(msgspec.json.encode(record, enc_hook=str))))
+
+
+def test_shares_of_alike_links_add_up_beyond_machine_words() -> None:
+    """Shares of 2**64 units more than there are: their sum would be one that fits."""
+    nodes = 12
+    links = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
+    topology = Topology.from_links("full", nodes, dict.fromkeys(links, 1))
+    others = [i for i, link in enumerate(topology.links) if 0 not in link]
+    alike = len(others)
+    units = len(links) * alike * (2**62 // (alike * nodes**3) // (len(links) * alike))
+    units *= len(links)
+    most = units // len(links) * alike // alike * alike
+    asked = dict.fromkeys(((a, b) for a in range(nodes) for b in range(nodes) if a != b), most)
+    surplus = len(asked) * most * alike % 2**64
+    shares = []
+    for (a, b), amount in asked.items():
+        own = dict.fromkeys(others, amount)
+        for link in others:
+            cut = min(surplus // alike * alike, amount) if topology.links[link] != (a, b) else 0
+            own[link], surplus = amount - cut, surplus - cut
+        prices = {(link, 0): F(part, units) for link, part in own.items() if part}
+        shares.append(Way(a, b, prices))
+
+    def swaps(first: int) -> tuple[tuple[int, ...], ...]:
+        every = range(first, nodes - 1)
+        return tuple((*range(i), i + 1, i, *range(i + 2, nodes)) for i in every)
+
+    case = CompletionCase(0, 0, 1, tuple(shares), (), (), swaps(1))
+    prices = {(i, 0): F(1, len(links)) for i in range(len(topology.bounds))}
+    with pytest.raises(VerificationError, match="exceed the price"):
+        Priced(1, prices, Completions(swaps(0), (case,))).check(topology, everyone(nodes).classes)
 
 
 def test_divided_cases_prove_the_cost_on_a_ring_of_eight() -> None:

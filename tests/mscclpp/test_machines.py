@@ -231,7 +231,7 @@ def test_many_operations_are_refused_before_anything_is_made(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("made")
 
-    case = grown(as_topology(library.topology("ring(8)")), "allreduce", [1] * 12)
+    case = grown(as_topology(library.topology("ring(8)")), "allreduce", [1] * 24)
     monkeypatch.setattr("syncoll_mscclpp.writer.lower", never)
     request = ExportRequest("x", "x", *case)
     words = r"rank \d needs about \d+ operations, and 2 thread blocks of MSCCL\+\+ have at most 128"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections import Counter
@@ -15,9 +16,10 @@ from syncoll.errors import ExportError, OptionError, VerificationError
 from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import HandedOut, Kind, export_verified, kind_of
+from syncoll.runtime import HandedOut, Kind, export_verified, kind_of, streams_of
 from syncoll.testing.instances import random_case, random_trees
 from syncoll_mscclpp import RECORD
+from syncoll_mscclpp.blocks import Division
 from tests.mscclpp.test_checker_mutations import simulate
 from tests.oracles.classics import hub, one_way_ring
 
@@ -126,10 +128,21 @@ def test_random_algorithms(seed: int) -> None:
                 with pytest.raises(ExportError, match="for which in place is defined"):
                     export(case, in_place=in_place, **options)
                 continue
-            plan, _ = export(case, in_place=in_place, **options)
-            for gpu in plan["gpus"]:
-                for block in gpu["threadblocks"]:
-                    require_within_limits(block)
+            plan, handed = export(case, in_place=in_place, **options)
+            blocks = [gpu["threadblocks"] for gpu in plan["gpus"]]
+            for block in itertools.chain.from_iterable(blocks):
+                require_within_limits(block)
+            every = [[op for block in rank for op in block["ops"]] for rank in blocks]
+            sent = [
+                sum("buffer_id" in to for op in rank for to in op.get("dst_buff", ()))
+                for rank in every
+            ]
+            assert handed.exported.counts is not None
+            assert handed.exported.counts.messages == max(sent)
+            if packets == "no" and options["blocks"] == 1:
+                streams = streams_of(ExportRequest("x", "x", *case, in_place))
+                least = Division.before(streams, 1).least_operations(streams)
+                assert all(least <= list(map(len, every)))
 
 
 def require_within_limits(block: Plan) -> None:

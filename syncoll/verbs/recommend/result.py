@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 import syncoll
 from syncoll.documents import frontier_document, require_new_folder, to_text, write_new_folder
@@ -81,9 +81,9 @@ class RecommendationResult(Tabular):
         "float seconds algbw speedup floor gap"
     )
 
-    def records(self) -> tuple[RecommendedRecord, ...]:
+    def records(self) -> list[dict[str, Any]]:
         """A row for each message."""
-        return self.recommended
+        return [structs.asdict(one) for one in self.recommended]
 
     @paged
     def page(self) -> PageParts:

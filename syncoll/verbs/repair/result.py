@@ -32,9 +32,9 @@ class RepairResult(Tabular, Repair):
         "int steps, str whole now bound, float lost lost_for_good gap, str found_by"
     )
 
-    def records(self) -> tuple[Loss, ...]:
+    def records(self) -> list[dict[str, Any]]:
         """A row for each number of steps, and a last one (steps None) for any number."""
-        return self.losses
+        return [picked(one, " ".join(self.columns)) for one in self.losses]
 
     @paged
     def page(self) -> PageParts:
