@@ -28,8 +28,9 @@ _MOST_MOVES = 4
 _WORTH = 0.9
 """The size of a file with fewer thread blocks, relative to the one before, that is worth them."""
 
-_BLOCK_BYTES, _CHANNEL_BYTES = 140, 20
-"""About the bytes of a thread block, and of a channel with its remote buffers, in the file."""
+_BLOCK_BYTES, _KIND_BYTES, _CHANNEL_BYTES = 45, 95, 28
+"""About the bytes, in the file, of a thread block, of the tables of a kind of channels of a thread
+block, and of a channel with its remote buffers."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ class PlanProgram:
             for script in rank.scripts
             for one in script.operations
         )
-        tables = _BLOCK_BYTES * self.thread_blocks + _CHANNEL_BYTES * self.channels
+        kinds = max(sum(bool(s.table(k)) for s in x.scripts for k in KINDS) for x in self.ranks)
+        tables = _BLOCK_BYTES * self.thread_blocks + _KIND_BYTES * kinds
+        tables += _CHANNEL_BYTES * self.channels
         return operations // len(self.ranks) + tables
 
 
