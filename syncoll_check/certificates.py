@@ -114,7 +114,9 @@ def _by_informed(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -
 
 def alike(written: Json, machine: Machine, shape: Shape) -> tuple[list[int], list[int]]:
     """For each node and each link the least one of its orbit, under stated automorphisms."""
-    everyone = list(range(machine.nodes))
+    orbits = list(range(machine.nodes)), list(range(len(machine.links)))
+    if not written["automorphisms"]:
+        return orbits
     dear: dict[int, set[Any]] = defaultdict(set)
     for one in written["prices"]:
         if one["price"]:
@@ -123,7 +125,6 @@ def alike(written: Json, machine: Machine, shape: Shape) -> tuple[list[int], lis
         (frozenset(some), machine.room[j], machine.counting[j], frozenset(dear[j]))
         for j, some in enumerate(machine.members)
     )
-    orbits = everyone, list(range(len(machine.links)))
     for goes in written["automorphisms"]:
         require(sorted(goes) == list(range(machine.nodes)), "not a permutation of the nodes")
         images = [machine.number[goes[a], goes[b]] for a, b in machine.links]

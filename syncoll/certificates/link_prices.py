@@ -164,6 +164,9 @@ class LinkPrices:
             automorphisms: for each permutation the image of each node.
         """
         topology = self.topology
+        nodes, links = list(range(topology.num_nodes)), list(range(len(topology.links)))
+        if not automorphisms:  # as in most cases of completions
+            return nodes, links
         priced: dict[int, list[tuple[int, Fraction]]] = {}
         for (i, step), price in sorted(self.bounds.items()):
             if price:
@@ -174,7 +177,6 @@ class LinkPrices:
                 zip(topology.bounds, topology.bound_links, strict=True)
             )
         )
-        nodes, links = list(range(topology.num_nodes)), list(range(len(topology.links)))
         for images in automorphisms:
             if sorted(images) != list(range(topology.num_nodes)):
                 raise VerificationError(f"{images} is no permutation of the nodes")
