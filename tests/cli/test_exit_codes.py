@@ -65,8 +65,8 @@ def test_a_licence_that_is_too_small_is_undecided(run: Run) -> None:
 def test_a_search_without_time_finds_nothing_and_says_so(
     run: Run, out_of_time: tuple[str, ...], tmp_path: Path
 ) -> None:
-    question = ("pareto", "hypercube(3)", "allgather", "--seeds", "none", "--max-chunks", "2")
-    result = run(*question, *out_of_time, "-o", "none.json")
+    question = ("pareto", "hypercube(3)", "allgather", "--seeds", "none", "--max-chunks", "1")
+    result = run(*question, "--max-steps", "3", *out_of_time, "-o", "none.json")
     assert result.code == 3
     assert "0 verified points" in result.out
     assert "Not settled:" in result.out

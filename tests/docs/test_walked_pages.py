@@ -31,9 +31,9 @@ NOT_RUN = ("c", "json", "text", "toml")
 
 LESS = {
     "pipelines.md": ("pareto", "--work", "0.5"),
-    "repair.md": ("--survey", "--search-limit", "1s"),
-    "report.md": ("pareto", "--work", "0.5"),
-    "simulation.md": ("pareto", "--work", "0.5"),
+    "repair.md": ("--survey", "--search-limit", "200ms"),
+    "report.md": ("pareto", "--work", "0.2"),
+    "simulation.md": ("pareto", "--work", "0.2"),
 }
 """A word of commands on a page, and more limits for them: the page shows no later results."""
 

@@ -62,8 +62,13 @@ def test_seeds_alone_are_enough(whole: Path, tmp_path: Path) -> None:
     checked = syncoll.check(out, "allgather")
     assert checked.frontier.topology.name == "dgx1 without link 0->1"
     assert {p.backend for p in checked.frontier.points} & {"mended", "kept"}
-    # The report names no search of a machine that only this file describes.
-    page = tmp_path / "report.html"
+
+
+def test_a_report_of_a_repair_names_no_search_of_its_machine(tmp_path: Path) -> None:
+    """Only the file of the repair describes the machine."""
+    found = syncoll.pareto("ring(4)", "allgather", backend="bfb", progress="none")
+    out, page = tmp_path / "damaged.json", tmp_path / "report.html"
+    syncoll.repair(found, "link 0->1", backend="ring", progress="none").frontier.save(out)
     syncoll.report(out, page, classics=False)
     text = page.read_text()
     assert f"syncoll check {out.name}" in text

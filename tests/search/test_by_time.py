@@ -279,7 +279,7 @@ def test_only_defined_numbers_of_chunks_are_timed(tmp_path: Path) -> None:
         'collective once { require C <= 2 "at most 2" chunks P * C '
         "pre { (c, n) : n == c mod P } post All }"
     )
-    how: dict[str, Any] = {"alpha": "1us", "beta": "25GB/s", "work": 0.5, "progress": "none"}
+    how: dict[str, Any] = {"alpha": "1us", "beta": "25GB/s", "work": 0.2, "progress": "none"}
     found = syncoll.pareto("ring(4)", f"{file}:once", optimise_for="1KiB:4MiB", **how)
     assert found.points
     assert all(point.chunks <= 2 for point in found)

@@ -107,7 +107,7 @@ def least_by_trial(instance: Instance) -> list[Fraction | None]:
     return least
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("name", ["allgather", "broadcast(root=1)"])
 def test_the_search_agrees_with_exhaustive_search(seed: int, name: str) -> None:
     collective = Session().collective(name)

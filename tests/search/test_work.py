@@ -45,8 +45,8 @@ def asked(questions: list[str], *before: str, hashes: str = "0") -> list[str]:
 
 def test_slow_solvers_and_a_jumping_clock_change_no_result() -> None:
     questions = [
-        'syncoll.pareto("ring(5)", "allreduce", work=0.15, progress="none")',
-        'syncoll.pareto("mi250(boxes=1)", "reducescatter", work=0.15, progress="none")',
+        'syncoll.pareto("ring(5)", "allreduce", work=0.08, progress="none")',
+        'syncoll.pareto("mi250(boxes=1)", "reducescatter", work=0.08, progress="none")',
         'syncoll.pareto("hypercube(3)", "allgather", work=0.4, max_steps=4, progress="none")',
     ]
     # The other process is asked for the last one twice: its state must not matter, either.

@@ -71,7 +71,7 @@ def propose(
 )
 def test_known_costs_are_found(network: str, least: dict[int, Fraction]) -> None:
     """All are optimal, except for the fewest steps on a cube and a torus of 16 nodes."""
-    found = propose(on(network), SeedLimits(seconds=6.0, max_steps=max(least)))
+    found = propose(on(network), SeedLimits(seconds=3.0, max_steps=max(least)))
     costs = {one.algorithm.steps: F(one.algorithm.rounds, one.chunks) for one in found}
     for steps, cost in least.items():
         assert min(c for s, c in costs.items() if s <= steps) == cost, steps
@@ -244,7 +244,7 @@ def test_a_limit_on_chunks_below_the_symmetry_takes_a_subgroup() -> None:
     boxes = Topology.from_links(
         "boxes", 6, dict.fromkeys(across, 1), egress, unbounded=inside, grains=5
     )
-    found = pareto(boxes, "allreduce", backend="treepairs", max_chunks=3, work=4, progress="none")
+    found = pareto(boxes, "allreduce", backend="treepairs", max_chunks=3, work=1, progress="none")
     [point] = [point for point in found.points if point.steps == 3]
     assert (point.chunks, point.rounds) == (3, F(9, 5))
     assert point.algorithm.rounds_per_step == (F(2, 5), 1, F(2, 5))
@@ -564,7 +564,7 @@ def test_a_limit_on_chunks_has_room_for_several_pairs() -> None:
     """The group of 8 nodes in a ring has 16 elements; 32 chunks are then only two pairs."""
     ring = on("ring(8)")
     assert AllreduceNetwork(ring, NEVER, 1, 8).order == 8
-    found = propose(ring, SeedLimits(max_chunks=32, seconds=6.0, budgets=(8, 16, 32)))
+    found = propose(ring, SeedLimits(max_chunks=32, seconds=2.0, budgets=(8, 16, 32)))
     assert all(one.chunks <= 32 for one in found)
     costs = {
         most: min(F(p.algorithm.rounds, p.chunks) for p in found if p.chunks <= most)
