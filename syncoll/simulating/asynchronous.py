@@ -27,7 +27,8 @@ def asynchronous(
 
 
 class _Run:
-    """The state between batches of sends."""
+    """The state between batches of sends; its arrays have a row for each send, which is much
+    faster to look up than a column."""
 
     def __init__(
         self, work: Workload, semantics: Semantics, sizes: Sequence[Fraction], in_detail: bool
@@ -36,23 +37,23 @@ class _Run:
         self.work, self.network, self.semantics = work, network, semantics
         self.in_detail = in_detail
         kinds, self.kind = network.shares, network.strand_share
-        # ``[sizes, shares]``: bytes on the wire of a strand's part of a send.
+        # ``[shares, sizes]``: bytes on the wire of a strand's part of a send.
         self.wire = self._table(sizes, kinds, semantics.wire_bytes)
         self.first_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[0])
         self.last_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[1])
         adding = [semantics.reduction * size + semantics.summing for size in sizes]
-        self.adding = np.array([[float(one)] for one in adding])
-        self.added = np.array(network.added, float)
+        self.adding = np.array([float(one) for one in adding])
+        self.added = np.array(network.added, float)[:, None]
         self.message = float(semantics.message)
         self.lanes = LaneState(network, len(sizes), work.lane_of)
         nodes = network.topology.num_nodes
         self.starts = np.array([float(x) for x in semantics.starts(nodes)])
-        self.turn = np.broadcast_to(self.starts, (len(sizes), nodes)).copy()
-        self.left = np.empty((len(sizes), len(work)))
+        self.turn = np.repeat(self.starts[:, None], len(sizes), axis=1)
+        self.left = np.empty((len(work), len(sizes)))
         # When the last byte left the source, for interfaces that wait for it.
         counting = semantics.injection is Injection.LOCKSTEP
-        self.sent = np.empty((len(sizes), len(work) if counting else 0))
-        self.arrived = np.empty((len(sizes), len(work)))
+        self.sent = np.empty((len(work) if counting else 0, len(sizes)))
+        self.arrived = np.empty((len(work), len(sizes)))
         self.sizes = sizes
         self.passages: list[tuple[npt.NDArray[Any], ...]] = []
 
@@ -60,7 +61,7 @@ class _Run:
     def _table(
         sizes: Sequence[Fraction], shares: Sequence[Fraction], of: Callable[[Fraction], Fraction]
     ) -> Floats:
-        return np.array([[float(of(size * share)) for share in shares] for size in sizes])
+        return np.array([[float(of(size * share)) for size in sizes] for share in shares])
 
     def run(self) -> Movements:
         for step in range(len(self.work.first_step) - 1):
@@ -70,7 +71,7 @@ class _Run:
             if self.semantics.injection is Injection.LOCKSTEP:
                 self._next_turn(low, high)
         passages = Passages.of(self.passages) if self.in_detail else None
-        return Movements(self.left, self.arrived, passages)
+        return Movements(self.left.T, self.arrived.T, passages)
 
     def _batches(self, low: int, high: int) -> Iterator[Ints]:
         """The sends of a step; with a depth, at most that many of each connection at once."""
@@ -84,23 +85,23 @@ class _Run:
             yield sends[number == one]
 
     def _ready(self, batch: Ints) -> Floats:
-        """``[sizes, n]``: when the data of each send has arrived and the sender may send."""
+        """``[n, sizes]``: when the data of each send has arrived and the sender may send."""
         work, source = self.work, self.work.sends[batch, 1]
-        ready = self.turn[:, source].copy()
+        ready: Floats = self.turn[source]
         first, last = work.first_need[batch], work.first_need[batch + 1]
         counts = last - first
         some = np.flatnonzero(counts)
         if len(some):
             starts = np.cumsum(counts[some]) - counts[some]
             needs = work.needs[ranges(first[some], counts[some])]
-            there = np.maximum.reduceat(self.arrived[:, needs], starts, axis=1)
-            ready[:, some] = np.maximum(ready[:, some], there)
+            there = np.maximum.reduceat(self.arrived[needs], starts, axis=0)
+            ready[some] = np.maximum(ready[some], there)
         depth = self.semantics.depth
         if depth is not None:
             place = work.place_on_connection[batch] - depth
             later = np.flatnonzero(work.rank_on_connection[batch] >= depth)
             gone = work.by_connection[place[later]]
-            ready[:, later] = np.maximum(ready[:, later], self.arrived[:, gone])
+            ready[later] = np.maximum(ready[later], self.arrived[gone])
         return ready
 
     def _go(self, batch: Ints) -> None:
@@ -108,7 +109,7 @@ class _Run:
         network, links = self.network, self.work.links[batch]
         ready = self._ready(batch)
         owner, strand = network.strands_of(links)
-        head = ready[:, owner]
+        head = ready[owner]
         tail = np.full_like(head, -np.inf)
         left = sent = arrived = head
         for hop, lanes in enumerate(network.strand_lanes[strand].T):
@@ -116,51 +117,52 @@ class _Run:
             if not len(active):
                 break
             kind = self.kind[strand[active]]
-            on, wire = lanes[active], self.wire[:, kind]
-            rate = network.cable_bandwidths[on]
+            on, wire = lanes[active], self.wire[kind]
+            rate = network.cable_bandwidths[on][:, None]
             takes = wire / rate
             if not hop and self.semantics.rank_rate is not None:
                 # The thread blocks of a node serve the cables that it uses in a step evenly.
                 part = float(self.semantics.rank_rate) / self.work.concurrent[batch[owner[active]]]
-                takes = np.maximum(takes, wire / part)
+                takes = np.maximum(takes, wire / part[:, None])
             if not hop and self.message:
-                takes = takes + self.message * self.work.begins[batch[owner[active]]]
-            enough = tail[:, active] - takes
-            if hop and self.semantics.switching is Switching.STORE_AND_FORWARD:
+                takes = takes + self.message * self.work.begins[batch[owner[active]], None]
+            came, enough = head[active], tail[active] - takes if hop else None
+            if enough is not None and self.semantics.switching is Switching.STORE_AND_FORWARD:
                 before = network.cable_bandwidths[network.strand_lanes[strand[active], hop - 1]]
-                head[:, active] += self.first_packet[:, kind] / before
-                enough += self.last_packet[:, kind] / rate
-            sends, came = batch[owner[active]], head[:, active]
+                came += self.first_packet[kind] / before[:, None]
+                enough += self.last_packet[kind] / rate
+            sends = batch[owner[active]]
             one = self.work.passing(sends, on, kind)
             first_of = slice(None) if one is None else one[0]
             if one is not None:  # sends that pass as one begin when all have arrived
-                came, enough = (_latest(x, one[1], len(one[0])) for x in (came, enough))
+                came = _latest(came, one[1], len(one[0]))
+                enough = None if enough is None else _latest(enough, one[1], len(one[0]))
             begin, end, cables = self.lanes.take(
-                on[first_of], came, enough, takes[:, first_of], ordered=hop == 0
+                on[first_of], came, enough, takes[first_of], ordered=hop == 0
             )
             if self.in_detail:
-                self.passages.append(
-                    (sends[first_of], on[first_of], cables, begin[0], end[0], wire[0, first_of])
-                )
+                passing = sends[first_of], on[first_of], cables
+                times = begin[:, 0], end[:, 0], wire[first_of, 0]
+                self.passages.append((*passing, *times))
             if one is not None:
-                begin, end = begin[:, one[1]], end[:, one[1]]
-            latency = network.latencies[on]
+                begin, end = begin[one[1]], end[one[1]]
+            latency = network.latencies[on][:, None]
             if not hop:
                 left, sent = begin, end
-            head[:, active] = begin + latency
-            tail[:, active] = end + latency
+            head[active] = begin + latency
+            tail[active] = end + latency
             arrived = tail
         if len(owner) > len(batch):
             starts = np.searchsorted(owner, np.arange(len(batch)))
-            left = np.minimum.reduceat(left, starts, axis=1)
-            sent = np.maximum.reduceat(sent, starts, axis=1)
-            arrived = np.maximum.reduceat(arrived, starts, axis=1)
-        self.left[:, batch] = left
+            left = np.minimum.reduceat(left, starts, axis=0)
+            sent = np.maximum.reduceat(sent, starts, axis=0)
+            arrived = np.maximum.reduceat(arrived, starts, axis=0)
+        self.left[batch] = left
         if self.sent.size:
-            self.sent[:, batch] = sent
-        self.arrived[:, batch] = arrived + self.added[links]
+            self.sent[batch] = sent
+        self.arrived[batch] = arrived + self.added[links]
         added = batch[self.work.adds[batch]]
-        self.arrived[:, added] += self.adding
+        self.arrived[added] += self.adding
 
     def _next_turn(self, low: int, high: int) -> None:
         """When each node may begin the next step (MultiTree paper, section IV-A).  A node that
@@ -169,22 +171,22 @@ class _Run:
         work, network = self.work, self.network
         owner, strand = network.strands_of(work.links[low:high])
         lanes = network.strand_lanes[strand, 0]
-        takes = self.wire[:, self.kind[strand]] / network.cable_bandwidths[lanes]
+        takes = self.wire[self.kind[strand]] / network.cable_bandwidths[lanes][:, None]
         if (one := self.work.passing(owner + low, lanes, self.kind[strand])) is not None:
-            lanes, takes = lanes[one[0]], takes[:, one[0]]
-        load = np.zeros((len(self.sizes), len(network.lanes)))
-        np.add.at(load.T, work.lane_of[lanes], (takes / network.cables[lanes]).T)
-        stalled = self.turn + load.max(axis=1, initial=0.0)[:, None]
+            lanes, takes = lanes[one[0]], takes[one[0]]
+        load = np.zeros((len(network.lanes), len(self.sizes)))
+        np.add.at(load, work.lane_of[lanes], takes / network.cables[lanes][:, None])
+        stalled = self.turn + load.max(axis=0, initial=0.0)
         source = work.sends[low:high, 1]
         sending = np.zeros(network.topology.num_nodes, dtype=bool)
         sending[source] = True
         done = np.full_like(self.turn, -np.inf)
-        np.maximum.at(done.T, source, self.sent[:, low:high].T)
-        self.turn = np.where(sending, np.maximum(self.turn, done), stalled)
+        np.maximum.at(done, source, self.sent[low:high])
+        self.turn = np.where(sending[:, None], np.maximum(self.turn, done), stalled)
 
 
 def _latest(times: Floats, place: Ints, count: int) -> Floats:
-    """``[sizes, count]``: the latest time at each place."""
-    found = np.full((len(times), count), -np.inf)
-    np.maximum.at(found.T, place, times.T)
+    """``[count, sizes]``: the latest time at each place."""
+    found = np.full((count, times.shape[1]), -np.inf)
+    np.maximum.at(found, place, times)
     return found

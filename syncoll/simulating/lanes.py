@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,53 +74,55 @@ class LaneState:
         self._first_slot = np.append(0, np.cumsum(network.cables))[:-1]
         self._dealt = np.zeros(len(network.lanes), dtype=np.int64)
         # One row for each cable; cables that are taken together are consecutive.
-        self._free = np.zeros((int(network.cables.sum()), sizes))
-
-    @property
-    def free(self) -> Floats:
-        """``[sizes, cables of all lanes]``: seconds until which each is busy; writable."""
-        return self._free.T
+        self.free = np.zeros((int(network.cables.sum()), sizes))
+        """``[cables of all lanes, sizes]``: seconds until which each is busy."""
 
     def take(
-        self, lanes: Ints, head: Floats, enough: Floats, takes: Floats, *, ordered: bool
+        self, lanes: Ints, head: Floats, enough: Floats | None, takes: Floats, *, ordered: bool
     ) -> tuple[Floats, Floats, Ints]:
         """Lanes take their passages one after the other.
 
         Args:
-            head: ``[sizes, n]``: when the first byte of each arrives.
-            enough: ``[sizes, n]``: time from which on its bytes arrive fast enough to continue
-                without pause.
-            takes: ``[sizes, n]``: seconds of its bytes on the lane.
+            head: ``[n, sizes]``: when the first byte of each arrives.
+            enough: ``[n, sizes]``: time from which on its bytes arrive fast enough to continue
+                without pause; None if all are there when the first one is.
+            takes: ``[n, sizes]``: seconds of its bytes on the lane.
             ordered: whether lanes take them in this order; otherwise as they arrive.
 
         Returns:
             When they begin, when they end, and for the first size their cables.
         """
         stand = self._lane_of[lanes]
+        at: Any = np.argsort(stand, kind="stable")
+        turns, cables_used, slots_used, cuts = self._turns(stand[at])
         if ordered:
-            order = np.broadcast_to(np.argsort(stand, kind="stable"), head.shape)
+            first = at = at[turns]
         else:
-            mantissa, exponent = np.frexp(head)  # rounding must not decide the order
+            mantissa, exponent = np.frexp(head.T)  # rounding must not decide the order
             came = np.ldexp(np.round(mantissa * _AT_ONCE), exponent)
-            order = np.lexsort((came, np.broadcast_to(stand, head.shape)), axis=-1)
-        turns, cables_used, slots_used, cuts = self._turns(stand[order[0]])
-        order = np.ascontiguousarray(order[:, turns].T)
-        sizes = np.arange(len(head))
-        takes = takes[sizes, order]
-        begin = head[sizes, order]
-        end = np.maximum(begin, enough[sizes, order])
+            order = np.lexsort((came, np.broadcast_to(stand, came.shape)), axis=-1)
+            at = np.ascontiguousarray(order[:, turns].T), np.arange(len(came))
+            first = at[0][:, 0]
+        begin, takes = head[at], takes[at]
+        end = np.empty_like(begin) if enough is None else np.maximum(begin, enough[at])
+        free, used = self.free[:0], slots_used[:0]
         for low, high in pairwise(cuts):
-            slots = slots_used[low:high]
-            free = self._free[slots]
-            np.maximum(begin[low:high], free, out=begin[low:high])
-            np.maximum(end[low:high], free, out=end[low:high])
-            end[low:high] += takes[low:high]
-            self._free[slots] = end[low:high]
+            some = slice(low, high)
+            if high - low != len(used):  # else the same cables take one more passage
+                self.free[used], used = free, slots_used[some]
+                free = self.free[used]
+            np.maximum(begin[some], free, out=begin[some])
+            if enough is None:
+                free = np.add(begin[some], takes[some], out=end[some])
+            else:
+                np.maximum(end[some], free, out=end[some])
+                free = np.add(end[some], takes[some], out=end[some])
+        self.free[used] = free
         began, ended = np.empty_like(head), np.empty_like(head)
-        began[sizes, order] = begin
-        ended[sizes, order] = end
+        began[at] = begin
+        ended[at] = end
         cables = np.empty(len(lanes), dtype=np.int64)
-        cables[order[:, 0]] = cables_used
+        cables[first] = cables_used
         return began, ended, cables
 
     def _turns(self, lanes: Ints) -> tuple[Ints, Ints, Ints, list[int]]:

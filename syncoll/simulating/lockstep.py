@@ -122,8 +122,8 @@ def lockstep(
             on, sends = lanes[active], owner[active]
             if (one := work.passing(sends, on, share[active])) is not None:
                 active, on, sends = active[one[0]], on[one[0]], sends[one[0]]
-            takes = (wire[active] / network.cable_bandwidths[on])[None]
+            takes = (wire[active] / network.cable_bandwidths[on])[:, None]
             now = np.full_like(takes, times[number])
-            start, end, cables = lanes_now.take(on, now, now, takes, ordered=True)
-            parts.append((sends, on, cables, start[0], end[0], wire[active]))
+            start, end, cables = lanes_now.take(on, now, None, takes, ordered=True)
+            parts.append((sends, on, cables, start[:, 0], end[:, 0], wire[active]))
     return Movements(left[None], arrived[None], Passages.of(parts))
