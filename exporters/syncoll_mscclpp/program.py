@@ -2,15 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 from syncoll.errors import ExportError
 from syncoll.runtime import Buffer, LoweredAlgorithm
 from syncoll.runtime.places import Cut, Places
 from syncoll.wording import counted
-from syncoll_mscclpp.blocks import Division
+from syncoll_mscclpp.blocks import Block, Division
 from syncoll_mscclpp.draft import Draft
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packets
@@ -135,36 +135,31 @@ def _divided(division: Division, drafted: Callable[[], Draft], moves: int) -> Pl
     """The program of the drafts for a division, which is split where a limit needs it, or from
     which at most `moves` streams move to other groups."""
     while True:
-        draft = drafted()
-        scripts = {block: draft.script(block) for block in sorted(draft.steps)}
-        groups: set[int] = set()
-        for block, script in scripts.items():
-            excess = _excess(script)
+        draft, groups = drafted(), set[int]()
+        blocks, script = sorted(draft.steps), cache(draft.script)  # most drafts end at an early one
+        for block in blocks:
+            excess = _excess(script(block))
             if excess is None or block[1] in groups:
                 continue
             groups.add(block[1])
             if division.split(block, draft.steps_of(block)):
                 continue
-            most: Counter[int] = Counter()
-            for (_, group, _), one in scripts.items():
-                most[group] = max(most[group], len(one.operations))
-            lightest = min(range(len(division.groups)), key=lambda group: most[group])
             moves -= 1
-            if moves >= 0 and division.move(block[1], lightest):
+            if moves >= 0 and division.move(block[1], _lightest(division, blocks, script)):
                 break
             error = _TooManyError(
                 f"rank {block[0]} needs more than {counted(division.most, 'thread block')}: "
                 f"one would have {excess}; take an algorithm with fewer chunks or steps, or allow "
                 "more blocks"
             )
-            needed = sum(len(one.operations) for at, one in scripts.items() if at[0] == block[0])
+            needed = sum(len(script(at).operations) for at in blocks if at[0] == block[0])
             error.close = needed <= division.most * MOST_OPERATIONS
             raise error
         if not groups:
             break
     ranks = []
     for rank in range(len(draft.peers)):
-        mine = [scripts[block] for block in sorted(scripts) if block[0] == rank]
+        mine = [script(block) for block in blocks if block[0] == rank]
         if not mine:
             idle = Script(rank, draft.places, [])
             idle.nop()
@@ -173,6 +168,16 @@ def _divided(division: Division, drafted: Callable[[], Draft], moves: int) -> Pl
             RankPlan(draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank])
         )
     return PlanProgram(draft.places, tuple(ranks), draft.packets is not None)
+
+
+def _lightest(
+    division: Division, blocks: Iterable[Block], script: Callable[[Block], Script]
+) -> int:
+    """The group whose largest thread block has the fewest operations."""
+    most: Counter[int] = Counter()
+    for block in blocks:
+        most[block[1]] = max(most[block[1]], len(script(block).operations))
+    return min(range(len(division.groups)), key=lambda group: most[group])
 
 
 def _scratch(lowered: LoweredAlgorithm, events: Sequence[Event]) -> list[list[int]]:

@@ -134,7 +134,8 @@ def export_plan(
     while True:
         plan = plan_sizes(left, model, simulated, sizes, tolerance)
         new = {id(one): one for one, _, _ in _chosen(plan) if id(one) not in counts}
-        _, out, found = carried([*new.values()], record, options, in_place=in_place, large=large)
+        kept, out, found = carried([*new.values()], record, options, in_place=in_place, large=large)
+        counts |= dict.fromkeys(map(id, kept)) | found
         if out:
             left = [one for one in left if all(one is not other for other, _ in out)]
             refused += out
@@ -146,7 +147,6 @@ def export_plan(
                     f"none of the algorithms can be exported; the simplest one: {reason}"
                 )
             continue
-        counts |= dict.fromkeys(new) | found
         limits = [one.max_bytes for one in counts.values() if one is not None]
         chosen, beyond = _up_to(_chosen(plan), max(limits, default=UNLIMITED))
         usable = _usable(chosen, counts)
