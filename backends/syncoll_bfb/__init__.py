@@ -10,7 +10,7 @@ RECORD = SeedRecord(
     name="bfb",
     summary="breadth-first broadcast: chunks take shortest paths and arrive as early as they can",
     load="syncoll_bfb.seed:BreadthFirstSeed",
-    fits="syncoll_bfb.seed:fits",
+    fits="syncoll_bfb.seed:BreadthFirstSeed.fits",
     first_seconds=0.01,
 )
 RECORDS = (RECORD,)

@@ -53,28 +53,26 @@ _SECONDS = 10.0
 """Longest work on rounding, even without a time limit."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether every chunk goes from one node to all."""
-    if collective.combining:
-        reason = "the collective combines; the search reverses broadcasts of this seed instead"
-        return Answer(False, reason)
-    if topology.num_nodes < 2:
-        return Answer(False, "a collective needs at least two nodes")
-    # A free group has at most as many elements as there are nodes.
-    if _rates(topology) is None and len(topology.links) > _MOST_CELLS:
-        return Answer(False, f"more than {_MOST_CELLS} links, too many for its linear programs")
-    chunks = collective.least_chunks(topology.num_nodes)
-    roots = None if chunks is None else collective.tabulate(topology.num_nodes, chunks).roots
-    if roots is None:
-        return Answer(False, "not every chunk goes from one node to all")
-    alike = len(set(np.unique(roots, return_counts=True)[1].tolist())) == 1
-    return Answer(alike, "" if alike else "nodes with chunks start different numbers of chunks")
-
-
 class BreadthFirstSeed(ResumingSeed):
     """Proposes the breadth-first broadcast of least R/C."""
 
-    fits = staticmethod(fits)
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether every chunk goes from one node to all."""
+        if collective.combining:
+            reason = "the collective combines; the search reverses broadcasts of this seed instead"
+            return Answer(False, reason)
+        if topology.num_nodes < 2:
+            return Answer(False, "a collective needs at least two nodes")
+        # A free group has at most as many elements as there are nodes.
+        if _rates(topology) is None and len(topology.links) > _MOST_CELLS:
+            return Answer(False, f"more than {_MOST_CELLS} links, too many for its linear programs")
+        chunks = collective.least_chunks(topology.num_nodes)
+        roots = None if chunks is None else collective.tabulate(topology.num_nodes, chunks).roots
+        if roots is None:
+            return Answer(False, "not every chunk goes from one node to all")
+        alike = len(set(np.unique(roots, return_counts=True)[1].tolist())) == 1
+        return Answer(alike, "" if alike else "nodes with chunks start different numbers of chunks")
 
     def proposals(self, asked: Question) -> Proposals:
         """Algorithms with ever more chunks and a smaller R/C."""

@@ -16,7 +16,7 @@ RECORD = SeedRecord(
         Option("seconds", 30.0, "time without a limit of the search", low=0.01),
         Option("chunks", 512, "largest C", low=1),
     ),
-    fits="syncoll_derivations.seed:fits",
+    fits="syncoll_derivations.seed:DerivationSeed.fits",
     first_seconds=0.05,
     resumes=True,
     counts_copies=False,

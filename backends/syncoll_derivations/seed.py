@@ -54,20 +54,19 @@ _UNUSED = 300
 """Columns without a share among which whole chunks choose; limits work."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether the collective is reproducible or adds up pairs, and the tables are small enough."""
-    if collective.plain is None and not _adds_pairs(collective, topology.num_nodes):
-        return Answer(False, "the collective is not reproducible, and adds up more than pairs")
-    if len(topology.links) * topology.num_nodes**2 > _MOST_CELLS:
-        return Answer(False, "the tables of links, partial sums and steps would be too large")
-    return Answer(True)
-
-
 class DerivationSeed(ResumingSeed):
     """Proposes algorithms that add up every chunk in one association."""
 
-    fits = staticmethod(fits)
     turn_seconds = "seconds"
+
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether the collective is reproducible or adds up pairs, and the tables are small."""
+        if collective.plain is None and not _adds_pairs(collective, topology.num_nodes):
+            return Answer(False, "the collective is not reproducible, and adds up more than pairs")
+        if len(topology.links) * topology.num_nodes**2 > _MOST_CELLS:
+            return Answer(False, "the tables of links, partial sums and steps would be too large")
+        return Answer(True)
 
     def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""

@@ -20,7 +20,7 @@ RECORD = SeedRecord(
     load="syncoll_forestcoll.seed:ForestSeed",
     options=(Option("k", 0, "trees for each root; 0: several k up to the optimal one", low=0),),
     installed=lambda: installed_distribution("ortools", "ortools"),
-    fits="syncoll_forestcoll.seed:fits",
+    fits="syncoll_forestcoll.seed:ForestSeed.fits",
     forest="syncoll_forestcoll.packer:FabricPacker",
     first_seconds=0.3,
     counts_copies=True,

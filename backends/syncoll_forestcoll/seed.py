@@ -49,12 +49,6 @@ _LATE = 64
 """Waves of the member by which families are compared."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether every chunk goes from one node to all, over links whose bandwidths are known."""
-    reason = _refusal(topology, collective)
-    return Answer(not reason, reason)
-
-
 def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
         return "the collective combines; the search reverses broadcasts of this seed instead"
@@ -81,8 +75,13 @@ def _refusal(topology: Topology, collective: Collective) -> str:
 class ForestSeed(ResumingSeed):
     """Proposes pipelined forests."""
 
-    fits = staticmethod(fits)
     turn_seconds = _REASONABLE_SECONDS
+
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether every chunk goes from one node to all, over links whose bandwidths are known."""
+        reason = _refusal(topology, collective)
+        return Answer(not reason, reason)
 
     def proposals(self, asked: Question) -> Proposals:
         """For each number of trees and segments the algorithms that are better than all before.

@@ -19,7 +19,7 @@ RECORD = SeedRecord(
             choices=("yes", "no"),
         ),
     ),
-    fits="syncoll_inswitch.seed:fits",
+    fits="syncoll_inswitch.seed:InSwitchSeed.fits",
     first_seconds=0.05,
     weight=6.0,
     resumes=True,

@@ -18,33 +18,31 @@ _MOST_LINKS = MOST_SENDS >> 8
 """Most links; a wave has as many sends, or more if bandwidths are fractions; limits memory."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether nodes need every chunk that they contribute to, and rails join their boxes."""
-    if not topology.counts_copies:
-        return Answer(False, "no switch copies or reduces")
-    if not collective.combining:
-        return Answer(False, "the collective does not combine contributions")
-    if len(topology.links) > _MOST_LINKS:
-        return Answer(False, "the topology has too many links")
-    if collective.least_chunks(topology.num_nodes) != 1:
-        return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
-    table = collective.tabulate(topology.num_nodes, 1)
-    if not all(np.array_equal(*ends) for ends, _ in kinds_of(table)):
-        return Answer(False, "not every node that contributes to a chunk needs it")
-    groups = groups_of(topology, table)
-    if groups is None:
-        return Answer(False, "no rails join the boxes of the nodes")
-    if all(len(box) == 1 for boxes, _ in groups for box in boxes.nodes):
-        return Answer(False, "no two nodes of a group share a switch")
-    if least_chunks(groups) > MOST_CHUNKS:
-        return Answer(False, f"a wave would have more than {MOST_CHUNKS} chunks")
-    return Answer(True)
-
-
 class InSwitchSeed(ResumingSeed):
     """Proposes waves of sums and of copies."""
 
-    fits = staticmethod(fits)
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether nodes need every chunk that they contribute to, and rails join their boxes."""
+        if not topology.counts_copies:
+            return Answer(False, "no switch copies or reduces")
+        if not collective.combining:
+            return Answer(False, "the collective does not combine contributions")
+        if len(topology.links) > _MOST_LINKS:
+            return Answer(False, "the topology has too many links")
+        if collective.least_chunks(topology.num_nodes) != 1:
+            return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
+        table = collective.tabulate(topology.num_nodes, 1)
+        if not all(np.array_equal(*ends) for ends, _ in kinds_of(table)):
+            return Answer(False, "not every node that contributes to a chunk needs it")
+        groups = groups_of(topology, table)
+        if groups is None:
+            return Answer(False, "no rails join the boxes of the nodes")
+        if all(len(box) == 1 for boxes, _ in groups for box in boxes.nodes):
+            return Answer(False, "no two nodes of a group share a switch")
+        if least_chunks(groups) > MOST_CHUNKS:
+            return Answer(False, f"a wave would have more than {MOST_CHUNKS} chunks")
+        return Answer(True)
 
     def proposals(self, asked: Question) -> Proposals:
         """The first members of each family, and ramps if there are several boxes."""

@@ -36,7 +36,7 @@ RECORD = SeedRecord(
         Option("sends", 4_000_000, "most sends constructed in all", low=1),
         Option("seconds", 10.0, "begin no trees beyond the first after this time", low=0.0),
     ),
-    fits="syncoll_multitree.seed:fits",
+    fits="syncoll_multitree.seed:MultiTreeSeed.fits",
     first_seconds=0.02,
 )
 RECORDS = (RECORD,)

@@ -53,12 +53,6 @@ _SEGMENTS = (2, 4, 8, 16)
 """Numbers of segments of a tree's data, for the trees of the least R/C."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether each chunk starts at one node, is needed everywhere and can get everywhere."""
-    reason = _refusal(topology, collective)
-    return Answer(not reason, reason or "a spanning tree for every chunk")
-
-
 def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
         return f"{collective.name} combines; MultiTree's trees only distribute"
@@ -88,7 +82,11 @@ def _refusal(topology: Topology, collective: Collective) -> str:
 class MultiTreeSeed(ResumingSeed):
     """Proposes MultiTree's schedules."""
 
-    fits = staticmethod(fits)
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether each chunk starts at one node, is needed everywhere and can get everywhere."""
+        reason = _refusal(topology, collective)
+        return Answer(not reason, reason or "a spanning tree for every chunk")
 
     def proposals(self, asked: Question) -> Proposals:
         """The paper's schedule first, then other C and rounds, last pipelines."""

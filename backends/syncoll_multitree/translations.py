@@ -7,7 +7,6 @@ are in translated situations, and the links of one turn are an orbit, each taken
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import Ints
 from syncoll.model import Topology
-from syncoll.symmetry.products import find_products
+from syncoll.symmetry.products import factorings, find_products
 from syncoll.symmetry.structure import Structure
 
 _MOST_TRIED = 20_000
@@ -75,23 +74,12 @@ def find_translations(topology: Topology) -> tuple[Translations, ...]:
     if found:
         return found
     by_number = np.arange(nodes)
-    for sizes in _factorizations(nodes)[:_MOST_TRIED]:
+    by_length = sorted(factorings(nodes), key=lambda sizes: (len(sizes), sizes))
+    for sizes in by_length[:_MOST_TRIED]:
         translations = Translations(sizes, by_number)
         if _plausible(translations, topology) and _keeps(translations, topology):
             return (translations,)
     return ()
-
-
-def _factorizations(number: int) -> list[tuple[int, ...]]:
-    """The ordered ways to write a number as a product of factors above 1, fewest factors first."""
-
-    def split(rest: int) -> Iterator[tuple[int, ...]]:
-        yield (rest,)
-        for factor in range(2, rest // 2 + 1):
-            if rest % factor == 0:
-                yield from ((factor, *others) for others in split(rest // factor))
-
-    return sorted(split(number), key=lambda factors: (len(factors), factors))
 
 
 def _plausible(translations: Translations, topology: Topology) -> bool:

@@ -23,7 +23,7 @@ RECORD = SeedRecord(
         Option("cells", 30_000, "most trees times links times steps of a packing", low=1),
     ),
     installed=_installed,
-    fits="syncoll_pipelines.seed:fits",
+    fits="syncoll_pipelines.seed:PipelineSeed.fits",
     first_seconds=0.5,
     resumes=True,
 )

@@ -54,26 +54,24 @@ _Asked = Callable[[Deadline], tuple[TreeWaves | None, bool]]
 """Solves a model until a deadline: the waves found, and whether the answer is final."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether all chunks start at one node and every node needs them."""
-    if collective.combining or collective.ways:
-        return Answer(False, f"{collective.name} is not a broadcast")
-    nodes = topology.num_nodes
-    least = collective.least_chunks(nodes)
-    if least is None or nodes < 2:
-        return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
-    roots = collective.table_on(topology, least).roots
-    if roots is None or len(roots) != least or len(set(roots.tolist())) != 1:
-        return Answer(False, "not all chunks start at one node and are needed at every node")
-    if len(topology.links) > _MOST_LINKS:
-        return Answer(False, "there are too many links to choose all trees together")
-    return Answer(True, "trees from one node, in waves of chunks")
-
-
 class PipelineSeed(ResumingSeed):
     """Proposes pipelines."""
 
-    fits = staticmethod(fits)
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether all chunks start at one node and every node needs them."""
+        if collective.combining or collective.ways:
+            return Answer(False, f"{collective.name} is not a broadcast")
+        nodes = topology.num_nodes
+        least = collective.least_chunks(nodes)
+        if least is None or nodes < 2:
+            return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
+        roots = collective.table_on(topology, least).roots
+        if roots is None or len(roots) != least or len(set(roots.tolist())) != 1:
+            return Answer(False, "not all chunks start at one node and are needed at every node")
+        if len(topology.links) > _MOST_LINKS:
+            return Answer(False, "there are too many links to choose all trees together")
+        return Answer(True, "trees from one node, in waves of chunks")
 
     def proposals(self, asked: Question) -> Proposals:
         """The first members of each family that is better than the families before."""

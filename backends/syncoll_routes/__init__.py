@@ -18,7 +18,7 @@ RECORD = SeedRecord(
         Option("parts", 24, "number of parts of each amount that are routed separately", low=1),
         Option("passes", 6, "number of times that each part is routed", low=1),
     ),
-    fits="syncoll_routes.seed:fits",
+    fits="syncoll_routes.seed:RouteSeed.fits",
     first_seconds=0.3,
     weight=4.0,
     resumes=True,

@@ -43,40 +43,42 @@ _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 """Steps beyond the length of the longest way."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether each chunk goes from one node to one, or in boxes from or to several; on one tier,
-    whether the exchange is uneven."""
-    if collective.combining:
-        return Answer(False, "the collective combines; this seed only moves data")
-    least = collective.least_chunks(topology.num_nodes)
-    if least is None:
-        return Answer(False, "no small C is admitted")
-    table = collective.tabulate(topology.num_nodes, least)
-    starts, ends, counts = table.kinds
-    if (table.starts.sizes < 1).any() or (table.ends.sizes < 1).any():
-        return Answer(False, "not every chunk goes from a node to others")
-    if _is_copied(table):
-        if (table.starts.sizes == 1).all() and len(counts) <= len(table.starts.sets):
-            return Answer(False, "all chunks of a node go to the same nodes")
-        tiers = Tiers.of(topology)
-        if tiers is None or not tiers.is_meshed:
-            return Answer(
-                False, "chunks go to several nodes, and no boxes have links for all pairs"
-            )
-        return Answer(True)
-    if len(set(starts.tolist())) == 1 or len(set(ends.tolist())) == 1:
-        return Answer(False, "all chunks start, or end, at one node")
-    whole = len(counts) in (topology.num_nodes**2, topology.num_nodes * (topology.num_nodes - 1))
-    if whole and (counts == counts[0]).all() and Tiers.of(topology) is None:
-        return Answer(False, "the exchange is even; other seeds are better")
-    return Answer(True)
-
-
 class RouteSeed(ResumingSeed):
     """Proposes exchanges along routes of least congestion."""
 
-    fits = staticmethod(fits)
     turn_seconds = _SECONDS
+
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether each chunk goes from one node to one, or in boxes from or to several; on one
+        tier, whether the exchange is uneven."""
+        if collective.combining:
+            return Answer(False, "the collective combines; this seed only moves data")
+        least = collective.least_chunks(topology.num_nodes)
+        if least is None:
+            return Answer(False, "no small C is admitted")
+        table = collective.tabulate(topology.num_nodes, least)
+        starts, ends, counts = table.kinds
+        if (table.starts.sizes < 1).any() or (table.ends.sizes < 1).any():
+            return Answer(False, "not every chunk goes from a node to others")
+        if _is_copied(table):
+            if (table.starts.sizes == 1).all() and len(counts) <= len(table.starts.sets):
+                return Answer(False, "all chunks of a node go to the same nodes")
+            tiers = Tiers.of(topology)
+            if tiers is None or not tiers.is_meshed:
+                return Answer(
+                    False, "chunks go to several nodes, and no boxes have links for all pairs"
+                )
+            return Answer(True)
+        if len(set(starts.tolist())) == 1 or len(set(ends.tolist())) == 1:
+            return Answer(False, "all chunks start, or end, at one node")
+        whole = len(counts) in (
+            topology.num_nodes**2,
+            topology.num_nodes * (topology.num_nodes - 1),
+        )
+        if whole and (counts == counts[0]).all() and Tiers.of(topology) is None:
+            return Answer(False, "the exchange is even; other seeds are better")
+        return Answer(True)
 
     def proposals(self, asked: Question) -> Proposals:
         """The best routes found, for each C and number of steps."""

@@ -15,7 +15,7 @@ RECORD = SeedRecord(
         Option("chunks", 16384, "largest C in multiples of the least, without --max-chunks", low=1),
         Option("seconds", 30.0, "time limit if the search has none", low=0.0),
     ),
-    fits="syncoll_timedtrees.seed:fits",
+    fits="syncoll_timedtrees.seed:TimedTreeSeed.fits",
     first_seconds=1.5,
     weight=12.0,
     resumes=True,

@@ -76,28 +76,27 @@ _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond the trees with a share; limits work."""
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether the collective has no sums, and the tables are small enough."""
-    if collective.combining:
-        reason = "the collective combines; the search reverses broadcasts of this seed instead"
-        return Answer(False, reason)
-    if topology.num_nodes < 2:
-        return Answer(False, "a collective needs at least two nodes")
-    if len(topology.links) * topology.num_nodes > _MOST_CELLS:
-        return Answer(False, "the tables of links and nodes would be too large")
-    least = collective.least_chunks(topology.num_nodes)
-    if least is not None:
-        kinds = len(collective.tabulate(topology.num_nodes, least).kinds[2])
-        if kinds > max(_MOST_KINDS, topology.num_nodes**2):
-            return Answer(False, f"{kinds} kinds of chunks would each have trees of their own")
-    return Answer(True)
-
-
 class TimedTreeSeed(ResumingSeed):
     """Proposes packings of timed trees."""
 
-    fits = staticmethod(fits)
     turn_seconds = "seconds"
+
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether the collective has no sums, and the tables are small enough."""
+        if collective.combining:
+            reason = "the collective combines; the search reverses broadcasts of this seed instead"
+            return Answer(False, reason)
+        if topology.num_nodes < 2:
+            return Answer(False, "a collective needs at least two nodes")
+        if len(topology.links) * topology.num_nodes > _MOST_CELLS:
+            return Answer(False, "the tables of links and nodes would be too large")
+        least = collective.least_chunks(topology.num_nodes)
+        if least is not None:
+            kinds = len(collective.tabulate(topology.num_nodes, least).kinds[2])
+            if kinds > max(_MOST_KINDS, topology.num_nodes**2):
+                return Answer(False, f"{kinds} kinds of chunks would each have trees of their own")
+        return Answer(True)
 
     def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""

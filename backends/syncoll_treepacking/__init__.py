@@ -14,7 +14,7 @@ RECORD = SeedRecord(
         Option("seconds", 10.0, "limit for the linear program, and again for integers", low=0.01),
     ),
     installed=lambda: installed_distribution("highspy", "highspy"),
-    fits="syncoll_treepacking.seed:fits",
+    fits="syncoll_treepacking.seed:TreePackingSeed.fits",
     by_default=False,  # slower than other seeds, and seldom better; see benchmarks/seeds.py
 )
 RECORDS = (RECORD,)

@@ -77,28 +77,26 @@ def sources_of(collective: Collective, nodes: int) -> dict[int, int] | str:
     return {node: count // gcd(*counts) for node, count in enumerate(counts) if count}
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether spanning trees fit this collective on this topology, or why not."""
-    sources = sources_of(collective, topology.num_nodes)
-    if isinstance(sources, str):
-        return Answer(False, sources)
-    if topology.num_nodes < 2:
-        return Answer(False, f"{topology.name} has one node")
-    if len(sources) * len(topology.links) > _MOST_ENTRIES:
-        return Answer(False, f"the linear program is too large for {len(sources)} roots")
-    if len(topology.links) * len(topology.bounds) > _MOST_LOADS:
-        return Answer(False, f"the linear program is too large for {len(topology.links)} links")
-    links = topology.ends[usable_links(topology, not sources)].tolist()
-    if lost := unreached(links, topology.num_nodes, [*sources] or [0]):
-        over = "" if sources else " over links in both directions"
-        return Answer(False, f"no path leads from node {lost[0]} to node {lost[1]}{over}")
-    return Answer(True, "trees from each source" if sources else "spanning trees both ways")
-
-
 class TreePackingSeed(ResumingSeed):
     """Spanning-tree packing as a seed; see `syncoll.plugins.Seed`."""
 
-    fits = staticmethod(fits)
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether spanning trees fit this collective on this topology, or why not."""
+        sources = sources_of(collective, topology.num_nodes)
+        if isinstance(sources, str):
+            return Answer(False, sources)
+        if topology.num_nodes < 2:
+            return Answer(False, f"{topology.name} has one node")
+        if len(sources) * len(topology.links) > _MOST_ENTRIES:
+            return Answer(False, f"the linear program is too large for {len(sources)} roots")
+        if len(topology.links) * len(topology.bounds) > _MOST_LOADS:
+            return Answer(False, f"the linear program is too large for {len(topology.links)} links")
+        links = topology.ends[usable_links(topology, not sources)].tolist()
+        if lost := unreached(links, topology.num_nodes, [*sources] or [0]):
+            over = "" if sources else " over links in both directions"
+            return Answer(False, f"no path leads from node {lost[0]} to node {lost[1]}{over}")
+        return Answer(True, "trees from each source" if sources else "spanning trees both ways")
 
     def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""

@@ -1,7 +1,7 @@
 """Outcome: the answer of a backend, and the limits of its run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,13 @@ class Limits:
     seed: int = 0
     proof: Path | None = None
     work: float | None = None
+
+    def within(self, seconds: float | None) -> "Limits":
+        """These limits, with at most this time."""
+        if seconds is None:
+            return self
+        least = seconds if self.seconds is None else min(seconds, self.seconds)
+        return replace(self, seconds=max(0.0, least))
 
 
 @dataclass(frozen=True, eq=False)

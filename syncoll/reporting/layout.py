@@ -19,6 +19,7 @@ from syncoll.arrays import Floats, Ints
 from syncoll.model import Fabric, Topology
 from syncoll.model.width_clusters import connected_by
 from syncoll.reporting.switches import fastest_neighbours, place_switches
+from syncoll.symmetry.products import factorings
 
 _APART = 0.09
 """Offset of the middle of a link to its right, which separates both directions."""
@@ -98,7 +99,7 @@ def _grid_sizes(nodes: int, links: Ints) -> tuple[int, ...] | None:
     # Every node of a grid has at most two neighbours in each dimension.
     if 2 * len(joined) > nodes * 2 * nodes.bit_length():
         return None
-    for sizes in _factorings(nodes):
+    for sizes in factorings(nodes):
         # A few links refute nearly all of the many ways to factor a large number.
         possible = all(_are_neighbours(some, sizes) for some in (links[:8], links))
         if possible and _inner_neighbours(sizes) <= joined:
@@ -111,15 +112,6 @@ def _are_neighbours(links: Ints, sizes: tuple[int, ...]) -> bool:
     apart = np.abs(ends[:, 0] - ends[:, 1])
     apart = np.minimum(apart, np.array(sizes) - apart)
     return bool((apart.sum(axis=1) == 1).all())
-
-
-def _factorings(number: int) -> Iterator[tuple[int, ...]]:
-    """All factorisations into factors of at least 2, in every order."""
-    yield (number,)
-    for first in range(2, number // 2 + 1):
-        if number % first == 0:
-            for rest in _factorings(number // first):
-                yield (first, *rest)
 
 
 def _inner_neighbours(sizes: tuple[int, ...]) -> set[tuple[int, int]]:

@@ -260,7 +260,7 @@ class Solver:
             except OutOfTimeError:
                 text = "the time was over before its formula was built"
                 return self._undecided(instance, StopReason.TIME_LIMIT, text)
-            limits = self._limits(seconds)
+            limits = self.limits.within(seconds)
             reply, outcome = self._decide(instance, asked.formula, limits, until)
         except FormulaTooLargeError as error:
             return self._undecided(instance, StopReason.GAVE_UP, str(error))
@@ -363,12 +363,6 @@ class Solver:
         if replies and replies[-1].outcome.verdict is not Verdict.UNKNOWN:
             return replies[-1], replies[-1].outcome
         return None, no_answer(members, replies, interrupted=interrupted)
-
-    def _limits(self, seconds: float | None) -> Limits:
-        if seconds is None:
-            return self.limits
-        own = seconds if self.limits.seconds is None else self.limits.seconds
-        return replace(self.limits, seconds=max(0.0, min(seconds, own)))
 
     def _undecided(self, instance: Instance, reason: StopReason, message: str) -> Solution:
         return undecided(

@@ -35,7 +35,7 @@ class CachedSolutions:
     def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
         """The stored solution of an instance for a run of at most these seconds, with its original
         seconds, an empty assignment and no proof; None without one."""
-        found = self.store.answer(instance, self._asked(instance), self._limits(seconds))
+        found = self.store.answer(instance, self._asked(instance), self.limits.within(seconds))
         if found is None:
             return None
         self.remembered += 1
@@ -50,7 +50,7 @@ class CachedSolutions:
         if solution.restriction is not None and solution.verdict is not Verdict.SAT:
             return False
         instance = solution.instance
-        outcome, limits = solution.outcome, self._limits(seconds)
+        outcome, limits = solution.outcome, self.limits.within(seconds)
         ended: dict[str, Any] = {
             "message": outcome.message,
             "reason": outcome.reason,
@@ -58,12 +58,6 @@ class CachedSolutions:
         }
         answer = StoredAnswer(solution.verdict, **_kept(solution), **ended)
         return self.store.keep_answer(instance, self._asked(instance), answer)
-
-    def _limits(self, seconds: float | None) -> Limits:
-        if seconds is None:
-            return self.limits
-        least = seconds if self.limits.seconds is None else min(seconds, self.limits.seconds)
-        return replace(self.limits, seconds=max(0.0, least))
 
 
 def _kept(one: Solution | StoredAnswer) -> dict[str, Any]:

@@ -11,7 +11,7 @@ It needs all distances, so it is limited to `_MOST_NODES` nodes.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
@@ -51,6 +51,14 @@ class _Factor:
     bandwidths: tuple[Fraction, ...]
     along: Ints
     """``[P]``: where each node is in it."""
+
+
+def factorings(number: int) -> Iterator[tuple[int, ...]]:
+    """All factorisations into factors of at least 2, in every order."""
+    yield (number,)
+    for first in range(2, number // 2 + 1):
+        if number % first == 0:
+            yield from ((first, *rest) for rest in factorings(number // first))
 
 
 def find_products(topology: Topology) -> tuple[Product, ...]:

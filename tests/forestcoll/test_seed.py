@@ -16,7 +16,7 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Topology, inverse_of
 from syncoll.plugins import Options, PluginManager, Proposal, SeedLimits
 from syncoll.trust import require_valid
-from syncoll_forestcoll.seed import ForestSeed, fits
+from syncoll_forestcoll.seed import ForestSeed
 from tests.oracles.fabrics import a100, dgx1, torus
 
 ALLGATHER = Collective.from_relations(
@@ -70,7 +70,7 @@ def proposed(
     options: Options | None = None,
 ) -> list[Proposal]:
     """The verified proposals of the seed."""
-    assert fits(topology, collective).ok
+    assert ForestSeed.fits(topology, collective).ok
     found = []
     for one in ForestSeed().propose(topology, collective, limits, options or {"k": 0}):
         if one is None:  # its turn is over
@@ -205,10 +205,10 @@ def test_large_networks_stay_within_their_time(counted_work: Callable[[], float]
 
 def test_too_many_sends_are_refused_with_a_reason() -> None:
     large = direct(torus(64, 64))
-    answer = fits(large, ALLGATHER)
+    answer = ForestSeed.fits(large, ALLGATHER)
     assert not answer.ok
     assert "16773120 sends" in answer.reason
-    assert fits(large, broadcast(7)).ok
+    assert ForestSeed.fits(large, broadcast(7)).ok
     with pytest.raises(ModelError, match="16773120 sends"):
         proposed_anyway(large, {"k": 0})
     with pytest.raises(ModelError, match="expected a k of at most 1398101"):
@@ -243,7 +243,7 @@ def test_the_option_k() -> None:
     ids=["combining", "one node", "shared", "not all nodes", "two sources", "uneven switch"],
 )
 def test_unsupported_questions_are_refused_with_a_reason(topology, collective, words) -> None:
-    answer = fits(topology, collective)
+    answer = ForestSeed.fits(topology, collective)
     assert not answer.ok
     assert words in answer.reason
 

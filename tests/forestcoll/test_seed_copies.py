@@ -13,7 +13,7 @@ from syncoll.model import Collective, Fabric, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll_forestcoll.seed import ForestSeed, fits
+from syncoll_forestcoll.seed import ForestSeed
 from tests.forestcoll.test_branching import boxes, fabric_of, nvls
 from tests.oracles.forests import broadcast
 from tests.oracles.proposals import verified
@@ -26,7 +26,7 @@ SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
 
 def proposed(topology: Topology, asked: Collective, limits: SeedLimits) -> list[Proposal]:
     """The verified proposals of the seed."""
-    assert fits(topology, asked).ok
+    assert ForestSeed.fits(topology, asked).ok
     made = ForestSeed().propose(topology, asked, limits, {"k": 0})
     return verified(made, topology, asked)
 

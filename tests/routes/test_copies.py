@@ -15,7 +15,7 @@ from syncoll.model import Collective
 from syncoll.plugins import SeedLimits
 from syncoll.trust.replay import require_valid
 from syncoll_routes.copies import Copies
-from syncoll_routes.seed import RouteSeed, fits
+from syncoll_routes.seed import RouteSeed
 from syncoll_routes.tiers import Tiers
 
 
@@ -69,7 +69,7 @@ def test_copies_meet_the_cuts(machine: str, each: int, most: Fraction) -> None:
 def test_the_seed_proposes_copies() -> None:
     topology = syncoll.topology("dgx_h100(boxes=2)").in_grains
     collective = tokens(16, 4, 2)
-    assert fits(topology, collective).ok
+    assert RouteSeed.fits(topology, collective).ok
     found = [one for one in RouteSeed().propose(topology, collective, SeedLimits(), {}) if one]
     costs = []
     for one in found:
@@ -117,4 +117,4 @@ def test_chunks_of_several_nodes_meet_the_cuts() -> None:
 
 def test_machines_without_meshed_boxes_are_refused() -> None:
     topology = syncoll.topology("torus(2,4)")
-    assert "no boxes have links for all pairs" in fits(topology, tokens(8, 4, 3)).reason
+    assert "no boxes have links for all pairs" in RouteSeed.fits(topology, tokens(8, 4, 3)).reason
