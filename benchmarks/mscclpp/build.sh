@@ -15,8 +15,11 @@ cp -r "$source/src/core" . && cp -r "$source/include/mscclpp" include/
 sed -i 's/static uint32_t flag = 0;/static thread_local uint32_t flag = 0;/' core/executor/executor.cc
 sed -i 's/^static std::shared_ptr<GpuStreamPool>/static thread_local std::shared_ptr<GpuStreamPool>/' \
     core/gpu_utils.cc
-# Streams share a few queues of the one GPU: a proxy's copy must not queue behind a waiting kernel.
-sed -i 's/cudaStreamCreateWithFlags(&stream_, flags)/cudaStreamCreateWithPriority(\&stream_, flags, -5)/' \
+# The GPU has 32 queues, and a queue that waits for a kernel holds up its other streams: all copies of
+# proxies share one stream, so that each rank has a queue.
+sed -i 's/cudaStreamCreateWithFlags(&stream_, flags)/stream_of_copies(\&stream_)/; 1i #include <cuda_runtime.h>' \
+    core/gpu_utils.cc
+sed -i 's/(void)cudaStreamDestroy(stream_)/stream_ = nullptr/; 2i cudaError_t stream_of_copies(cudaStream_t*);' \
     core/gpu_utils.cc
 # No kernel may wait on the GPU while another rank still allocates memory for its own.
 sed -i 's/  this->impl_->launchKernel(/  ready_to_launch();\n&/; 1i void ready_to_launch();' core/executor/executor.cc
@@ -40,5 +43,5 @@ find core -name '*.cc' -o -name '*.cpp' | xargs -P "$(nproc)" -I{} \
 nm -u ./*.o "$cuda/lib64/libcudart_static.a" 2>/dev/null |
     awk '/ U cu[A-Z]/ {print "void " $2 "(void) {}"}' | sort -u > driver.c
 gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o libcuda.so driver.c
-g++ -o execute_plan ./*.o -L. -L"$cuda/lib64" -lcudart_static -lculibos -lcuda -ldl -lrt -lpthread
+g++ -o execute_plan ./*.o -L. -L"$cuda/lib64" -lcudart_static -lcuda -ldl -lrt -lpthread
 echo "$PWD/execute_plan"
