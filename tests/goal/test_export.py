@@ -15,14 +15,9 @@ from syncoll.errors import ExportError, OptionError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import Exported, ExportRequest
 from syncoll.runtime import MessageRuns, export_verified, lower
-from syncoll.testing.exporters import ExporterConformance
 from syncoll.testing.instances import random_case
 from syncoll_goal import RECORD
 from tests.oracles.classics import ring
-
-
-class TestConformance(ExporterConformance):
-    record = RECORD
 
 
 def request(instance: Instance, algorithm: Algorithm, **more: Any) -> ExportRequest:

@@ -12,15 +12,10 @@ from pathlib import Path
 import pytest
 
 from syncoll.runtime import export_verified
-from syncoll.testing.exporters import ExporterConformance
 from syncoll_jax import RECORD
 from tests.modules.cases import case, request
 
 SAMPLE = ("allgather", "reducescatter", "allreduce", "broadcast", "alltoallv", "groups")
-
-
-class TestConformance(ExporterConformance):
-    record = RECORD
 
 
 @pytest.mark.skipif(find_spec("jax") is None, reason="the extra [jax] is missing")

@@ -13,7 +13,6 @@ import pytest
 
 from syncoll.model import invert
 from syncoll.runtime import Buffer, export_verified, layout_of
-from syncoll.testing.exporters import ExporterConformance
 from syncoll.testing.instances import random_trees
 from syncoll_mpi_c import RECORD
 from tests.modules import oracle
@@ -29,10 +28,6 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-std=c99")
 needs_mpi = pytest.mark.skipif(
     not (MPICC and MPIEXEC and shutil.which("cc")), reason="no mpicc, mpiexec or C compiler"
 )
-
-
-class TestConformance(ExporterConformance):
-    record = RECORD
 
 
 def compiled(text: str, folder: Path, *more: str | Path) -> Path:

@@ -39,12 +39,12 @@ def test_verdicts_do_not_depend_on_the_grid(
 ) -> None:
     plan = export(grown(RING, kind, [7, 2]), 4, packets=packets)
     dice = random.Random(kind + packets)
-    tried = [plan, *dice.sample(list(mutants(plan)), 7)]
+    tried = [plan, *dice.sample(list(mutants(plan)), 5)]
     found = [verdict(one) for one in tried]
     monkeypatch.setattr("syncoll_mscclpp.checker.Grid", chunk_by_chunk)
     assert found == [verdict(one) for one in tried]
     assert found[0] == ""
-    assert Counter(map(bool, found))[True] > 3
+    assert Counter(map(bool, found))[True] > 2
 
 
 def test_pieces_are_few(plans: dict[str, Callable[..., dict[str, Any]]]) -> None:

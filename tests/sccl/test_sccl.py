@@ -17,14 +17,9 @@ from syncoll.importing.fitting import fitted
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime import export_verified
-from syncoll.testing.exporters import ExporterConformance
 from syncoll.testing.instances import random_case
 from syncoll.trust import require_valid
 from syncoll_sccl import RECORD
-
-
-class TestConformance(ExporterConformance):
-    record = RECORD
 
 
 def broadcast() -> dict[str, Any]:

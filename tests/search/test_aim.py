@@ -92,7 +92,7 @@ def whole_frontier(topology: str, collective: str) -> syncoll.FrontierResult:
         ("ring(4)", "allgather", "1KiB:96KiB"),
         ("ring(4)", "reducescatter", "64KiB"),
         ("ring(4)", "reducescatter", "1KiB:96KiB"),
-        ("line(3)", "allreduce", "1KiB:96KiB"),
+        ("line(3)", "allreduce", "64KiB"),
     ],
 )
 def test_the_fastest_is_found(topology: str, collective: str, sizes: str) -> None:

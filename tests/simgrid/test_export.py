@@ -16,7 +16,6 @@ from syncoll.model import BandwidthBound, Topology
 from syncoll.plugins import ExportRequest, resolve_options
 from syncoll.runtime import export_verified
 from syncoll.simulating import Semantics, SimulatedSeconds, physical_network
-from syncoll.testing.exporters import ExporterConformance
 from syncoll_simgrid import RECORD
 from syncoll_simgrid.format import equal_pieces, link_speeds
 from tests.modules.cases import case, request
@@ -24,10 +23,6 @@ from tests.modules.cases import case, request
 needs_simgrid = pytest.mark.skipif(
     not (shutil.which("smpicc") and shutil.which("smpirun")), reason="SimGrid is not installed"
 )
-
-
-class TestConformance(ExporterConformance):
-    record = RECORD
 
 
 def solved(topology: Topology, collective: str, seed: str) -> ExportRequest:
