@@ -110,7 +110,8 @@ def _whole_numbers(value: object) -> bytes | None:
 
 @contextmanager
 def collected_later() -> Iterator[None]:
-    """Pauses the collection of reference cycles, which took two thirds of writing a large file."""
+    """Pauses the collection of reference cycles, which took two thirds of writing a large file, and
+    half of counting the needs of an export."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -83,24 +83,14 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
         """The first size from which the fastest at `low` is slower than the fastest at `high`."""
         before, after = best[low], best[high]
 
-        def lead(sizes: Sequence[int]) -> dict[int, Fraction]:
+        def lead(sizes: Sequence[int]) -> list[Fraction]:
             """Positive if the later of the two is chosen."""
             both = zip(*(seconds(algorithms[i], sizes) for i in (before, after)), strict=True)
             if before < after:
-                leads = [own - other * _SAME for own, other in both]
-            else:
-                leads = [own * _SAME - other for own, other in both]
-            return dict(zip(sizes, leads, strict=True))
+                return [own - other * _SAME for own, other in both]
+            return [own * _SAME - other for own, other in both]
 
-        leads = lead([low, high])
-        while high - low > 1:
-            root = low - (high - low) * leads[low] / (leads[high] - leads[low])
-            tried = (int(root), int(root) + 1, (low + high) // 2)
-            sizes = sorted({min(max(size, low + 1), high - 1) for size in tried})
-            leads.update(lead(sizes))
-            later = next((size for size in sizes if leads[size] > 0), high)
-            low, high = max([low, *(size for size in sizes if size < later)]), later
-        return high
+        return first_led(low, high, lead)
 
     known.update((size, {}) for size in _SIZES)
     for number, one in enumerate(algorithms):
@@ -128,6 +118,23 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
     starts = tuple((best[size], size) for size in sorted(edges))
     rest = {*range(len(algorithms))}.difference(number for number, _ in starts)
     return Envelope(starts, {number: _nearest(number, known) for number in sorted(rest)})
+
+
+def first_led(low: int, high: int, lead: Callable[[Sequence[int]], Sequence[Fraction]]) -> int:
+    """The first size above `low` with a positive `lead`, which `high` has and `low` has not.
+
+    >>> first_led(0, 1 << 20, lambda sizes: [Fraction(size - 1000) for size in sizes])
+    1001
+    """
+    leads = dict(zip((low, high), lead((low, high)), strict=True))
+    while high - low > 1:
+        root = low - (high - low) * leads[low] / (leads[high] - leads[low])
+        tried = (int(root), int(root) + 1, (low + high) // 2)
+        sizes = sorted({min(max(size, low + 1), high - 1) for size in tried})
+        leads.update(zip(sizes, lead(sizes), strict=True))
+        later = next((size for size in sizes if leads[size] > 0), high)
+        low, high = max([low, *(size for size in sizes if size < later)]), later
+    return high
 
 
 def enough(times: Iterable[Sequence[Fraction]], tolerance: Fraction) -> list[int]:

@@ -4,11 +4,11 @@ The size ranges of the exports touch.  The exports are in a folder of their own,
 since some runtimes load every file of a folder, and would fail on the index.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from syncoll.documents import StoredAlgorithm, plan as records
 from syncoll.documents.record import rounded, written
 from syncoll.errors import ExportError, UsageError
-from syncoll.planning.crossings import Seconds
+from syncoll.planning.crossings import Seconds, first_led
 from syncoll.planning.plan import PLANNED_SIZES, CostModel, NeverBest, Plan, SizeRange, plan_sizes
 from syncoll.plugins import ExportCounts, ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
@@ -27,7 +27,7 @@ from syncoll.runtime import HandedOut, counts_of, export_verified, label, reques
 from syncoll.version import __version__
 from syncoll.wording import argument, counted
 
-_IsSmall: TypeAlias = Callable[[StoredAlgorithm, int], bool]
+_Small: TypeAlias = Callable[[StoredAlgorithm, Sequence[int]], Sequence[Fraction]]
 
 _MOST_SMALL = 1 << 30
 """Messages of more bytes are not in the protocol for small ones."""
@@ -106,7 +106,7 @@ def export_plan(
     simulated: Seconds | None = None,
     sizes: Sequence[int] = PLANNED_SIZES,
     tolerance: Fraction = Fraction(0),
-    small: _IsSmall | None = None,
+    small: _Small | None = None,
     optional: Collection[StoredAlgorithm] = (),
 ) -> PlannedExports:
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
@@ -117,8 +117,8 @@ def export_plan(
     `tolerance` see `plan_sizes`.  Ctrl-C ends it with the exports so far.
 
     Args:
-        small: whether a message of some bytes is the fastest in the format's protocol for small
-            messages; None if it is not known.
+        small: for messages of some bytes the seconds that they take longer in the format's
+            protocol for small messages than in others; None if they are not known.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -253,7 +253,7 @@ def _usable(
 
 
 def _parts(
-    chosen: _Chosen, counts: ExportCounts | None, small: _IsSmall | None
+    chosen: _Chosen, counts: ExportCounts | None, small: _Small | None
 ) -> list[tuple[_Chosen, int | None]]:
     """A range, divided if small messages in it have a file of their own; each with the largest
     small message, if the format has a protocol for them."""
@@ -262,8 +262,11 @@ def _parts(
         return [(chosen, None)]
     until = counts.small
     if small is not None:
-        every = range(least, _MOST_SMALL if most is None else most + 1)
-        until = least - 1 + bisect_left(every, True, key=lambda size: not small(one, size))
+        end = _MOST_SMALL - 1 if most is None else most
+        first, last = small(one, [least, end])
+        until = least - 1 if first > 0 else end
+        if first <= 0 < last:
+            until = first_led(least, end, partial(small, one)) - 1
     if max(least, counts.multiple_of, counts.min_bytes) > until or (most or until + 1) <= until:
         return [(chosen, until)]
     return [((one, least, until), until), ((one, until + 1, most), until)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
+from syncoll.documents.json_text import collected_later
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import CheckedExport, ExportCounts, Exported, ExporterRecord, ExportRequest
@@ -28,6 +29,7 @@ class HandedOut:
         return replace(self, exported=replace(self.exported, notes=notes))
 
 
+@collected_later()
 def counts_of(
     record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
 ) -> ExportCounts | None:
@@ -59,6 +61,7 @@ def _asked(record: ExporterRecord, request: ExportRequest, given: Mapping[str, o
     return options
 
 
+@collected_later()
 def export_verified(
     record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
 ) -> HandedOut:

@@ -95,7 +95,10 @@ class _Run:
             starts = np.cumsum(counts[some]) - counts[some]
             needs = work.needs[ranges(first[some], counts[some])]
             there = np.maximum.reduceat(self.arrived[needs], starts, axis=0)
-            ready[some] = np.maximum(ready[some], there)
+            if len(some) == len(batch):
+                np.maximum(ready, there, out=ready)
+            else:
+                ready[some] = np.maximum(ready[some], there)
         depth = self.semantics.depth
         if depth is not None:
             place = work.place_on_connection[batch] - depth
@@ -109,29 +112,31 @@ class _Run:
         network, links = self.network, self.work.links[batch]
         ready = self._ready(batch)
         owner, strand = network.strands_of(links)
-        head = ready[owner]
-        tail = np.full_like(head, -np.inf)
+        head = ready if len(owner) == len(batch) else ready[owner]
+        tail, own = np.full_like(head, -np.inf), batch[owner]
         left = sent = arrived = head
         for hop, lanes in enumerate(network.strand_lanes[strand].T):
-            active = np.flatnonzero(lanes >= 0)
+            active: Any = np.flatnonzero(lanes >= 0)
             if not len(active):
                 break
+            if len(active) == len(lanes):
+                active = slice(None)  # a view, and no copy
             kind = self.kind[strand[active]]
             on, wire = lanes[active], self.wire[kind]
             rate = network.cable_bandwidths[on][:, None]
             takes = wire / rate
             if not hop and self.semantics.rank_rate is not None:
                 # The thread blocks of a node serve the cables that it uses in a step evenly.
-                part = float(self.semantics.rank_rate) / self.work.concurrent[batch[owner[active]]]
+                part = float(self.semantics.rank_rate) / self.work.concurrent[own[active]]
                 takes = np.maximum(takes, wire / part[:, None])
             if not hop and self.message:
-                takes = takes + self.message * self.work.begins[batch[owner[active]], None]
+                takes = takes + self.message * self.work.begins[own[active], None]
             came, enough = head[active], tail[active] - takes if hop else None
             if enough is not None and self.semantics.switching is Switching.STORE_AND_FORWARD:
                 before = network.cable_bandwidths[network.strand_lanes[strand[active], hop - 1]]
                 came += self.first_packet[kind] / before[:, None]
                 enough += self.last_packet[kind] / rate
-            sends = batch[owner[active]]
+            sends = own[active]
             one = self.work.passing(sends, on, kind)
             first_of = slice(None) if one is None else one[0]
             if one is not None:  # sends that pass as one begin when all have arrived

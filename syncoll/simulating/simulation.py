@@ -13,6 +13,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ from syncoll.simulating.workload import Workload, workload_of
 from syncoll.wording import counted
 
 Sizes = Sequence[Fraction | int]
+
+_Timed = tuple[Fraction, Setting]
+"""Seconds by a protocol, and this protocol with its network."""
 
 _CELLS_AT_ONCE = 1 << 23
 """Sends times sizes that are computed together: a few hundred megabytes."""
@@ -99,7 +103,7 @@ class SimulatedSeconds:
         self._runtime, self._kept = runtime, kept
         semantics.on(network)
         self._settings: dict[Kind | None, list[Setting]] = {}
-        self._known: dict[StoredAlgorithm, dict[Fraction | int, tuple[Fraction, Setting]]] = {}
+        self._known: dict[StoredAlgorithm, dict[Fraction | int, list[_Timed]]] = {}
         self._work: dict[StoredAlgorithm, list[Workload]] = {}
         self._in_switches: dict[StoredAlgorithm, bool] = {}
 
@@ -117,8 +121,23 @@ class SimulatedSeconds:
         there are too many sends to list."""
         return tuple(seconds for seconds, _ in self.chosen(stored, sizes))
 
-    def chosen(self, stored: StoredAlgorithm, sizes: Sizes) -> list[tuple[Fraction, Setting]]:
+    def chosen(self, stored: StoredAlgorithm, sizes: Sizes) -> list[_Timed]:
         """For each size the seconds by the fastest protocol, and this protocol with its network."""
+        return [min(each, key=itemgetter(0)) for each in self._each(stored, sizes)]
+
+    def longer_in(self, protocol: str, stored: StoredAlgorithm, sizes: Sizes) -> list[Fraction]:
+        """For each size the seconds that a protocol takes longer than the fastest other one; a
+        second if only others can carry the algorithm, and less a second if only this one can."""
+        found = []
+        for each in self._each(stored, sizes):
+            own = [time for time, one in each if one.protocol.name == protocol]
+            others = [time for time, one in each if one.protocol.name != protocol]
+            least = min(own or others) + (not own)
+            found.append(least - min(others, default=least + 1))
+        return found
+
+    def _each(self, stored: StoredAlgorithm, sizes: Sizes) -> list[list[_Timed]]:
+        """For each size the seconds by every protocol and order, with its network."""
         if stored not in self._known and self._expected:
             report(len(self._known), self._expected, f"simulating {stored.where}")
         known = self._known.setdefault(stored, {})
@@ -133,8 +152,7 @@ class SimulatedSeconds:
             pairs = zip(settings, works, strict=True)
             times = [self._computed(stored, work, one.semantics, new) for one, work in pairs]
             for size, each in zip(new, zip(*times, strict=True), strict=True):
-                least = min(each)
-                known[size] = least, settings[each.index(least)]
+                known[size] = list(zip(each, settings, strict=True))
         return [known[size] for size in sizes]
 
     def settings(self, stored: StoredAlgorithm) -> list[Setting]:

@@ -213,7 +213,13 @@ def test_small_messages_have_files_of_their_own(points: list[StoredAlgorithm]) -
     ]
     assert len(made.files) == 4
     end, spy = least + 16, Spy(most=4, small=small)  # the times are known
-    export_plan(points, MODEL, spy.record(), {}, small=lambda _, size: size <= end)
+    export_plan(
+        points,
+        MODEL,
+        spy.record(),
+        {},
+        small=lambda _, sizes: [Fraction(size - end) for size in sizes],
+    )
     assert [(one.min_bytes, one.max_bytes) for one in spy.asked][1:3] == [
         (least, end),
         (end + 1, most),

@@ -150,28 +150,26 @@ def plan(
     given: dict[str, Any] = {"options": options or {}, "in_place": in_place}
     if how is Timing.ASYNCHRONOUS or runs.accuracy:
         times = SimulatedSeconds(network, semantics, len(algorithms) + len(rivals), runs)
-        try:
-            plan_sizes(algorithms, model, times, sizes)  # fills the cache of `times`
-        except UsageError as error:
-            hint = f"{argument('timing', 'lockstep')} plans without a simulation"
-            raise UsageError(f"{error}; {hint}") from error
     record = None if to is None else session.plugins.exporters[to]
-    won: list[StoredAlgorithm] = []
-    while rivals:
-        ranges = plan_sizes([*algorithms, *rivals], model, times).ranges
+    while True:
+        try:
+            ranges = plan_sizes([*algorithms, *rivals], model, times, sizes).ranges
+        except UsageError as error:
+            hint = f"; {argument('timing', 'lockstep')} plans without a simulation"
+            raise UsageError(f"{error}{hint * (times is not None)}") from error
         won = [one for one in rivals if any(one is each.algorithm for each in ranges)]
         refused = {id(one) for one, _ in carried(won, record, **given)[1]} if record else set()
         if not refused:
             break
-        rivals, won = [one for one in rivals if id(one) not in refused], []
+        rivals = [one for one in rivals if id(one) not in refused]
     algorithms = [*algorithms, *won]
     if record is not None:
         given |= {"skip_refused": skip_refused, "simulated": times, "sizes": sizes, "optional": won}
         given |= {"tolerance": share}
         if times is not None and len(runs.protocols) > 1:
-            measure, timed = message_of(one.instance for one in algorithms), times.chosen
-            given["small"] = lambda one, size: (
-                timed(one, [measure.node_bytes(max(1, size))])[0][1].protocol.name == PACKETS
+            measure, longer = message_of(one.instance for one in algorithms), times.longer_in
+            given["small"] = lambda one, some: longer(
+                PACKETS, one, [measure.node_bytes(max(1, size)) for size in some]
             )
         made = export_plan(algorithms, model, record, **given)
     chosen = made.plan if made else plan_sizes(algorithms, model, times, sizes, share)
