@@ -24,6 +24,7 @@ from syncoll.session.settings import Settings
 if TYPE_CHECKING:
     from syncoll import documents, ledger, searching, solving
     from syncoll.ledger.events import Log
+    from syncoll.model import Algorithm, Instance
     from syncoll.plugins.plugin_bounds import PluginBounds
     from syncoll.proofs.refute import Refuting
     from syncoll.store import Store
@@ -54,6 +55,7 @@ class Session(Names):
     ) -> None:
         super().__init__(tell, plugins)
         self.settings = settings or Settings()
+        self._constructed: dict[object, tuple[list[tuple[Instance, Algorithm]], str]] = {}
 
     def limited(self) -> AbstractContextManager[None]:
         """A context in which all processes together keep the limit of memory, as in a command."""
@@ -238,10 +240,15 @@ class Session(Names):
         found, reasons = {}, {}
         with self.limited():
             for name in tracked(chosen, lambda name: f"constructing {name}"):
-                options = hosts.resolve_options(seeds[name].options, {}, f"seed {name}")
-                seed = ChosenSeed(seeds[name], options, named=True)
-                limit = Deadline.after(max(0.0, min(seconds, until.left() / 2)))
-                made, why = constructed(seed, topology, collective, limit, self.tell)
+                key = name, topology, collective
+                if (done := self._constructed.get(key)) is None:
+                    options = hosts.resolve_options(seeds[name].options, {}, f"seed {name}")
+                    seed = ChosenSeed(seeds[name], options, named=True)
+                    limit = Deadline.after(max(0.0, min(seconds, until.left() / 2)))
+                    done = constructed(seed, topology, collective, limit, self.tell)
+                    if not limit.passed:
+                        self._constructed[key] = done
+                made, why = done
                 if made:
                     each = enumerate(made)
                     found[name] = [StoredAlgorithm(*one, f"{name}[{i}]") for i, one in each]

@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 import syncoll
+from syncoll import searching
 from syncoll.documents import schema
 from syncoll.units import format_size
 from syncoll.verbs.recommend.recommending import recommendation_for
@@ -288,3 +289,17 @@ def test_a_classic_of_least_costs_above_the_bound_is_not_optimal() -> None:
     assert (classic.steps, classic.bandwidth) == least
     assert found.optimal is None
     assert "proved optimal" not in str(found.page())
+
+
+def test_a_recommendation_constructs_each_classic_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, construct = list[str](), searching.constructed
+
+    def counting(seed: searching.ChosenSeed, *rest: Any) -> Any:
+        names.append(seed.record.name)
+        return construct(seed, *rest)
+
+    monkeypatch.setattr(searching, "constructed", counting)
+    how: dict[str, Any] = {"alpha": "1us", "beta": "25GB/s", "progress": "none"}
+    syncoll.recommend("ring(3)", "allgather", work=2, **how)
+    assert "ring" in names
+    assert len(names) == len(set(names))

@@ -84,10 +84,9 @@ def recommendation_for(
         model: alpha and beta.
     """
     record = None if to is None else session_of(frontier).plugins.exporters[to]
-    if record is not None:
-        runtime = runtime.named(options or {}, record.options)
     how: dict[str, Any] = {"progress": style_after(progress), "runtime": runtime}
     how["classics"] = not any(one.instance.reproducible for one in frontier.points)
+    how["collective"] = frontier.source  # the same one has its classics already
     compared = syncoll.simulate(frontier, sizes=sizes, **how, **model)
     counted: dict[str, tuple[str, ExportCounts | None]] = {}
 
