@@ -11,6 +11,7 @@ from typing import Any
 
 from syncoll import values
 from syncoll.errors import FileFormatError, UsageError
+from syncoll.plugins import ExporterRecord
 from syncoll.runtime import Kind
 from syncoll.simulating.runtimes import WIRE, Hop, Protocol, Reach, Runtime
 from syncoll.units import format_bandwidth, format_time, parse_bandwidth, parse_time
@@ -57,18 +58,26 @@ def runtime(name: str | Path | Runtime) -> Runtime:
 
 
 def given_runtime(
-    name: str | Path | Runtime | None, overhead: float | str | None = None, to: str | None = None
+    name: str | Path | Runtime | None,
+    overhead: float | str | None = None,
+    record: ExporterRecord | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> tuple[Runtime, Fraction]:
     """The runtime of an argument, and the seconds of a call in addition to its costs.
 
     Args:
-        name: None for the runtime of the format `to`, if it has its name, and else the wire.
+        name: None for the runtime with the name of the exporter, and else the wire.
         overhead: replaces the cost of a call of the runtime.
+        record: the exporter whose files have the runtime's protocols, if any.
+        options: of the exporter.
 
     Raises:
-        UsageError, FileFormatError: as `runtime`, and on an invalid overhead.
+        UsageError, FileFormatError: as `runtime` and `Runtime.written`, and on an invalid overhead.
     """
-    found = runtime(name or (to if to in RUNTIMES else WIRE.name))
+    usual = record.name if record is not None and record.name in RUNTIMES else WIRE.name
+    found = runtime(name or usual)
+    if record is not None:
+        found = found.written(options or {}, record.options)
     if overhead is None:
         return found, Fraction(0)
     free = tuple(replace(one, call=Fraction(0)) for one in found.protocols)

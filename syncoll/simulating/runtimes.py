@@ -12,6 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import chain
 
+from syncoll.errors import UsageError
 from syncoll.model import Counting
 from syncoll.planning import CostModel
 from syncoll.plugins import Option
@@ -20,6 +21,7 @@ from syncoll.simulating.boxes import between_boxes
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.units import format_time
+from syncoll.wording import argument
 
 
 class Reach(StrEnum):
@@ -46,6 +48,8 @@ _PLAIN = dict.fromkeys(Reach, Hop())
 
 PACKETS = "LL"
 """The protocol of packets that have flags among their data."""
+
+_SIGNALS = "Simple"
 
 
 @dataclass(frozen=True)
@@ -214,16 +218,27 @@ class Runtime:
             for one in self.settings(network, semantics)
         ]
 
-    def named(self, options: Mapping[str, object], known: Iterable[Option] = ()) -> "Runtime":
-        """The runtime with the protocol that options of an exporter name, or its `known` options by
-        default; itself without one."""
+    def written(self, options: Mapping[str, object], known: Iterable[Option] = ()) -> "Runtime":
+        """The runtime with the protocols of an exporter's files, by its options and the defaults of
+        its `known` ones; itself if they name none.  Raises `UsageError` if it has none of them."""
         options = {**{one.name: one.default for one in known}, **options}
-        packets = {"yes": PACKETS, "no": "Simple"}.get(str(options.get("packets")))
+        packets = {"yes": {PACKETS}, "no": {_SIGNALS}, "auto": {PACKETS, _SIGNALS}}
+        names = packets.get(str(options.get("packets")), set[str]())
         if options.get("channel") == "switch":  # switches send no packets
-            packets = "Simple"
-        name = options.get("proto", packets)
-        chosen = tuple(one for one in self.protocols if one.name == name)
-        return replace(self, protocols=chosen) if chosen else self
+            names = {_SIGNALS}
+        if "proto" in options:
+            names = {str(options["proto"])}
+        if not names or self.name == WIRE.name:
+            return self
+        chosen = tuple(one for one in self.protocols if one.name in names)
+        if not chosen:
+            own = ", ".join(one.name for one in self.protocols)
+            expected = " or ".join(sorted(names))
+            raise UsageError(
+                f"{argument('runtime')}: the exported files have the protocol {expected}, and "
+                f"{self.name} only {own}"
+            )
+        return replace(self, protocols=chosen)
 
 
 WIRE = Runtime("wire", "the network without a library", (Protocol("wire"),))

@@ -13,6 +13,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import schema
+from syncoll.errors import UsageError
 from syncoll.simulating import (
     Reach,
     floors_by_cuts,
@@ -174,10 +175,12 @@ def test_options_of_exports_name_the_protocol() -> None:
     for options, names in (
         ({"proto": "LL"}, ["LL"]),
         ({"packets": "no"}, ["Simple"]),
-        ({"packets": "auto"}, [one.name for one in both.protocols]),
-        ({"proto": "LL64"}, [one.name for one in both.protocols]),
+        ({"packets": "auto"}, ["LL", "Simple"]),  # plans have no LL128
+        ({}, [one.name for one in both.protocols]),
     ):
-        assert [one.name for one in both.named(options).protocols] == names
+        assert [one.name for one in both.written(options).protocols] == names
+    with pytest.raises(UsageError, match="have the protocol LL or Simple, and nccl only LL128"):
+        runtime("nccl:LL128").written({"packets": "auto"})
     box = syncoll.pareto("mi300x", "allgather", backend="bfb", progress="none")
     how: dict[str, Any] = {"runtime": "rccl", "to": "msccl-xml", "classics": False}
     planned = syncoll.plan(box, options={"proto": "LL"}, **how)
@@ -185,6 +188,8 @@ def test_options_of_exports_name_the_protocol() -> None:
     one = planned.best(1 << 28).algorithm
     assert planned.seconds(one, 1 << 28) == alone.seconds(one, 1 << 28)
     assert syncoll.plan(box, **how).runtime == runtime("rccl:Simple")
+    how |= {"to": "mscclpp", "runtime": "nccl"}
+    assert [one.name for one in syncoll.plan(box, **how).runtime.protocols] == ["LL", "Simple"]
 
 
 def test_times_of_a_frontier_have_the_runtime(

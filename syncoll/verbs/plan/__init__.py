@@ -128,9 +128,8 @@ def plan(
     frontier = frontier_of(source, "plan")
     session = session_of(frontier)
     network = given_network(frontier.topology, alpha, beta)
-    runs, call = given_runtime(runtime, overhead, to)
-    if to is not None:
-        runs = runs.named(options or {}, session.plugins.exporters[to].options)
+    record = None if to is None else session.plugins.exporters[to]
+    runs, call = given_runtime(runtime, overhead, record, options)
     semantics = Semantics(how, overhead=call)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     rivals: list[StoredAlgorithm] = []
@@ -150,7 +149,6 @@ def plan(
     given: dict[str, Any] = {"options": options or {}, "in_place": in_place}
     if how is Timing.ASYNCHRONOUS or runs.accuracy:
         times = SimulatedSeconds(network, semantics, len(algorithms) + len(rivals), runs)
-    record = None if to is None else session.plugins.exporters[to]
     while True:
         try:
             ranges = plan_sizes([*algorithms, *rivals], model, times, sizes).ranges

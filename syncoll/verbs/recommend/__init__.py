@@ -90,8 +90,8 @@ def recommend(
     >>> found.recommended[0].steps, found.optimal
     (1, 'all_pairs')
     """
-    require_possible(session_for(), to, output, options)
-    runs = given_runtime(runtime, to=to)[0]
+    record = require_possible(session_for(), to, output, options)
+    runs = given_runtime(runtime, record=record, options=options)[0]
     model: dict[str, Any] = {"alpha": alpha, "beta": beta}
     limits: dict[str, Any] = {"time_limit": time_limit, "work": work, "progress": progress}
     limits["runtime"] = runs

@@ -15,7 +15,7 @@ from syncoll.documents.record import written
 from syncoll.errors import UsageError
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.planning import carried
-from syncoll.plugins import resolve_options
+from syncoll.plugins import ExporterRecord, resolve_options
 from syncoll.runtime.plan_folder import FRONTIER
 from syncoll.session import Session
 from syncoll.simulating import runtime_record
@@ -42,14 +42,17 @@ def require_possible(
     to: str | None,
     output: str | Path | None,
     options: Mapping[str, object] | None = None,
-) -> None:
-    """Refuses a format or an option that does not exist, and an output that is no new folder."""
-    if to is not None:
+) -> ExporterRecord | None:
+    """The exporter of a format, if any.  Raises `SyncollError` if it or an option of it does not
+    exist, or the output is no new folder."""
+    record = None if to is None else session.plugins.exporters[to]
+    if record is not None:
         if output is None:
             raise UsageError(f"{argument('to', to)} needs {argument('output')}: name a new folder")
-        resolve_options(session.plugins.exporters[to].options, options or {}, f"exporter {to}")
+        resolve_options(record.options, options or {}, f"exporter {to}")
     if output is not None:
         require_new_folder(Path(output))
+    return record
 
 
 @dataclass(frozen=True, eq=False, repr=False)

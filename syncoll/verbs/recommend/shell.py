@@ -23,11 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     to, folder = arguments.to, arguments.output
     if to is None and (flags_given(arguments) or arguments.option or arguments.in_place):
         raise UsageError("options of exports need --to and -o")
-    require_possible(arguments.session, to, folder)
-    runtime = given_runtime(arguments.runtime, to=to)[0]
-    options = {}
-    if to is not None:
-        options = exporter_options(arguments, arguments.session.plugins.exporters[to])
+    record = require_possible(arguments.session, to, folder)
+    options = {} if record is None else exporter_options(arguments, record)
+    runtime = given_runtime(arguments.runtime, record=record, options=options)[0]
     if arguments.collective is not None:
         arguments.topology = arguments.source
         arguments.kinds = {name: name for name in ("topology", "collective")}
