@@ -14,7 +14,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll_mscclpp import RECORD
 from syncoll_mscclpp.reading import Grid, read_plan
-from tests.mscclpp.test_checker_mutations import mutants
+from tests.mscclpp.test_checker_mutations import some_mutants
 from tests.mscclpp.test_machines import export, grown
 
 RING = Topology.from_links("ring", 4, {(n, (n + d) % 4): 1 for n in range(4) for d in (1, 3)})
@@ -39,12 +39,12 @@ def test_verdicts_do_not_depend_on_the_grid(
 ) -> None:
     plan = export(grown(RING, kind, [7, 2]), 4, packets=packets)
     dice = random.Random(kind + packets)
-    tried = [plan, *dice.sample(list(mutants(plan)), 5)]
+    tried = [plan, *some_mutants(plan, 12, dice)]
     found = [verdict(one) for one in tried]
     monkeypatch.setattr("syncoll_mscclpp.checker.Grid", chunk_by_chunk)
     assert found == [verdict(one) for one in tried]
     assert found[0] == ""
-    assert Counter(map(bool, found))[True] > 2
+    assert Counter(map(bool, found))[True] > 6
 
 
 def test_pieces_are_few(plans: dict[str, Callable[..., dict[str, Any]]]) -> None:
