@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
@@ -10,7 +10,7 @@ from syncoll.errors import ExportError
 from syncoll.runtime import Buffer, LoweredAlgorithm
 from syncoll.runtime.places import Cut, Places
 from syncoll.wording import counted
-from syncoll_mscclpp.blocks import Block, Division
+from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.draft import Draft
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packets
@@ -145,8 +145,13 @@ def _divided(division: Division, drafted: Callable[[], Draft], moves: int) -> Pl
             if division.split(block, draft.steps_of(block)):
                 continue
             moves -= 1
-            if moves >= 0 and division.move(block[1], _lightest(division, blocks, script)):
-                break
+            if moves >= 0:
+                most = Counter[int]()
+                for one in blocks:
+                    most |= Counter({one[1]: len(script(one).operations)})
+                lightest = min(range(len(division.groups)), key=most.__getitem__)
+                if division.move(block[1], lightest):
+                    break
             error = _TooManyError(
                 f"rank {block[0]} needs more than {counted(division.most, 'thread block')}: "
                 f"one would have {excess}; take an algorithm with fewer chunks or steps, or allow "
@@ -168,16 +173,6 @@ def _divided(division: Division, drafted: Callable[[], Draft], moves: int) -> Pl
             RankPlan(draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank])
         )
     return PlanProgram(draft.places, tuple(ranks), draft.packets is not None)
-
-
-def _lightest(
-    division: Division, blocks: Iterable[Block], script: Callable[[Block], Script]
-) -> int:
-    """The group whose largest thread block has the fewest operations."""
-    most: Counter[int] = Counter()
-    for block in blocks:
-        most[block[1]] = max(most[block[1]], len(script(block).operations))
-    return min(range(len(division.groups)), key=lambda group: most[group])
 
 
 def _scratch(lowered: LoweredAlgorithm, events: Sequence[Event]) -> list[list[int]]:

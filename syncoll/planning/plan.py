@@ -41,10 +41,6 @@ from syncoll.runtime.layout import kind_of_tables
 PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
 """Sizes of messages that every plan has the fastest members for."""
 
-NEARLY = Fraction(1, 50)
-"""The share by which an algorithm of fewer chunks may be slower than the fastest.  Runtimes need
-thread blocks and messages for chunks, and simulated times do not count them."""
-
 _WORDS = {
     Kind.ALLGATHER: "the output of one node",
     Kind.REDUCESCATTER: "the input of one node",

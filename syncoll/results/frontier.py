@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from syncoll.results.family import Family, Part
 
 TOLERANCE = Fraction(1, 20)
-"""Share by which the R/C of a simple point may exceed the least one that is known for its S."""
+NEARLY = Fraction(1, 50)
+"""The share by which an algorithm of fewer chunks may cost more than the best one: of a frontier,
+which keeps the best one, too, and of the exports of a plan, which then lack it, so that messages
+take as much longer.  Runtimes need thread blocks for chunks, which simulated times do not count."""
 
 
 class Costs:

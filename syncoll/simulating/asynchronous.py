@@ -95,10 +95,7 @@ class _Run:
             starts = np.cumsum(counts[some]) - counts[some]
             needs = work.needs[ranges(first[some], counts[some])]
             there = np.maximum.reduceat(self.arrived[needs], starts, axis=0)
-            if len(some) == len(batch):
-                np.maximum(ready, there, out=ready)
-            else:
-                ready[some] = np.maximum(ready[some], there)
+            ready[some] = np.maximum(ready[some], there)
         depth = self.semantics.depth
         if depth is not None:
             place = work.place_on_connection[batch] - depth

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from syncoll.documents import recommendation as answers, simulation as records
 from syncoll.documents.plan import MessageRecord, RuntimeRecord
 from syncoll.documents.record import rounded, written
-from syncoll.planning import NEARLY
+from syncoll.results import NEARLY
 from syncoll.simulating.comparison import Comparison, Timed
 from syncoll.simulating.runtimes import Runtime
 from syncoll.version import __version__

@@ -13,6 +13,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -125,15 +126,14 @@ class SimulatedSeconds:
         """For each size the seconds by the fastest protocol, and this protocol with its network."""
         return [min(each, key=itemgetter(0)) for each in self._each(stored, sizes)]
 
-    def longer_in(self, protocol: str, stored: StoredAlgorithm, sizes: Sizes) -> list[Fraction]:
-        """For each size the seconds that a protocol takes longer than the fastest other one; a
-        second if only others can carry the algorithm, and less a second if only this one can."""
+    def longer_in(self, protocol: str, stored: StoredAlgorithm, sizes: Sizes) -> list[Any]:
+        """For each size the seconds that a protocol takes longer than the fastest other one;
+        infinite if only others can carry the algorithm, and negative if only this one can."""
         found = []
         for each in self._each(stored, sizes):
             own = [time for time, one in each if one.protocol.name == protocol]
             others = [time for time, one in each if one.protocol.name != protocol]
-            least = min(own or others) + (not own)
-            found.append(least - min(others, default=least + 1))
+            found.append(min(own, default=inf) - min(others, default=inf))
         return found
 
     def _each(self, stored: StoredAlgorithm, sizes: Sizes) -> list[list[_Timed]]:

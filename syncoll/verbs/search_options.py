@@ -55,8 +55,8 @@ class SearchOptions(SettingsOptions, total=False):
             denominator of the bound asks for it, and any C of a seed.
         max_messages: only points of at most this number of messages; sends of consecutive chunks
             over one link in one step are one.  None for no limit.
-        tolerance: for each S the simplest point is shown, too, of R/C greater by at most this share
-            than the least one found, such as ``2%``; None for 5%.
+        tolerance: share by which an algorithm of fewer chunks may cost more, such as ``2%``: for
+            each S the simplest such point is shown next to the one of least R/C; None for 5%.
         time_limit: of the whole command, such as ``30s`` or ``2min``, kept to a second or 5%; None
             for no limit, but for allreduce and other compositions passes of 1 min, 2 min and so
             on, until one gains less than 1%.

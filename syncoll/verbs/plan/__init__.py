@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from syncoll import values
     from syncoll.documents import StoredAlgorithm, require_new_folder
     from syncoll.planning import carried, export_plan, members_for
-    from syncoll.planning.plan import NEARLY, PLANNED_SIZES, CostModel, message_of, plan_sizes
+    from syncoll.planning.plan import PLANNED_SIZES, CostModel, message_of, plan_sizes
+    from syncoll.results import NEARLY
     from syncoll.simulating import PACKETS, Runtime, SimulatedSeconds, given_network, given_runtime
     from syncoll.simulating.semantics import Semantics, Timing
     from syncoll.verbs.frontier import Source, algorithms_of, frontier_of
@@ -109,9 +110,9 @@ def plan(
             some message.
         to: format of the exports, such as ``mscclpp`` or ``msccl-xml``; None for no exports.
         skip_refused: plan without the algorithms that the format cannot express.
-        tolerance: algorithms are left out, the ones of most chunks first, as long as messages take
-            longer by at most this share, seen at sizes a factor of 1.4 apart; None for 2 % with
-            exports, and else 0.
+        tolerance: share by which an algorithm of fewer chunks may take longer, such as ``1%``:
+            algorithms are left out, the ones of most chunks first, as long as no size exceeds it,
+            seen at sizes a factor of 1.4 apart; None for 2% with exports, and else 0.
         algorithms: verified algorithms to choose from, without others; None for the frontier's and
             classics.
 
