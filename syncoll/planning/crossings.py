@@ -82,13 +82,12 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
     def crossing(low: int, high: int) -> int:
         """The first size from which the fastest at `low` is slower than the fastest at `high`."""
         before, after = best[low], best[high]
+        own, other = (1, _SAME) if before < after else (_SAME, 1)
 
         def lead(sizes: Sequence[int]) -> list[Fraction]:
             """Positive if the later of the two is chosen."""
             both = zip(*(seconds(algorithms[i], sizes) for i in (before, after)), strict=True)
-            if before < after:
-                return [own - other * _SAME for own, other in both]
-            return [own * _SAME - other for own, other in both]
+            return [own * one - other * two for one, two in both]
 
         return first_led(low, high, lead)
 
@@ -121,11 +120,7 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
 
 
 def first_led(low: int, high: int, lead: Callable[[Sequence[int]], Sequence[Fraction]]) -> int:
-    """The first size above `low` with a positive `lead`, which `high` has and `low` has not.
-
-    >>> first_led(0, 1 << 20, lambda sizes: [Fraction(size - 1000) for size in sizes])
-    1001
-    """
+    """The first size above `low` with a positive `lead`, which `high` has and `low` has not."""
     leads = dict(zip((low, high), lead((low, high)), strict=True))
     while high - low > 1:
         root = low - (high - low) * leads[low] / (leads[high] - leads[low])

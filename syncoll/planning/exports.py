@@ -54,13 +54,8 @@ class PlannedExport:
             return None
         parts = [
             counted(number, noun)
-            for number, noun in (
-                (counts.thread_blocks, "thread block"),
-                (counts.channels, "channel"),
-                (counts.operations, "operation"),
-                (counts.messages, "message"),
-            )
-            if number is not None
+            for noun in ("thread block", "channel", "operation", "message")
+            if (number := getattr(counts, f"{noun.replace(' ', '_')}s")) is not None
         ]
         if counts.multiple_of > 1:
             parts.append(f"messages of a multiple of {counts.multiple_of} bytes")
