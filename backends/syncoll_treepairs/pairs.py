@@ -104,6 +104,7 @@ class PairFinder:
     Attributes:
         fixed: pairs whose core is all nodes; they need no trees.
         sums_wait: whether programs of sums are worth it and did not begin.
+        sums_left: turns with programs of sums without another gain.
     """
 
     def __init__(self, network: AllreduceNetwork, steps: int, random: np.random.Generator) -> None:
@@ -138,7 +139,7 @@ class PairFinder:
         shallow = steps <= 2 * int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
         self._sums: SumPrograms | None = None
         self.sums_wait = shallow and is_small(network.topology, steps)
-        self._sums_left, self._paid = 0, np.inf
+        self.sums_left, self._paid = 0, np.inf
 
     @property
     def feasible(self) -> bool:
@@ -161,16 +162,16 @@ class PairFinder:
                 if cost < pays[0] * (1 - TINY):
                     found.append((0, pair))
         self._turn += 1
-        if self._sums_left and shared[0]:
-            self._sums_left -= 1
+        if self.sums_left and shared[0]:
+            self.sums_left -= 1
             if pays[0] < self._paid * (1 - _TUNING.gain):
-                self._sums_left, self._paid = _FRUITLESS, float(pays[0])
+                self.sums_left, self._paid = _FRUITLESS, float(pays[0])
             found += self._summed(on_links, shared[0], pays[0], until)
         return found, np.array([least])
 
     def begin_sums(self) -> None:
         """Programs of sums begin."""
-        self.sums_wait, self._sums_left = False, _FRUITLESS
+        self.sums_wait, self.sums_left = False, _FRUITLESS
 
     def _summed(
         self, prices: Floats, shared: Sequence[Pair], pays: float, until: Deadline
@@ -319,6 +320,11 @@ class PairPacking(AllreducePacking):
     def sums_wait(self) -> bool:
         """See `PairFinder`."""
         return self._finder.sums_wait
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether it looks for sums and may find more."""
+        return self._finder.sums_left > 0 and not self.rested
 
     def begin_sums(self) -> None:
         """Looks for sums that meet on the way, too; that takes long."""

@@ -35,7 +35,7 @@ _SHARE, _LEAST_SECONDS = 0.2, 0.5
 the least, and the search for symmetry four times, since all else profits from it."""
 
 _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
-"""The part of the remaining time for small C, with a limit on C and without."""
+"""The part of the remaining time for small C, with a limit on C and without; the first for sums."""
 
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
@@ -158,6 +158,7 @@ class _Run:
         in_waves: int,
     ) -> None:
         self.network, self.turn, self.most_chunks = network, turn, most
+        self.limited = bool(turn.limits.max_chunks)
         self.collective, self.per, self.in_waves = collective, per, in_waves
         self.families: list[Family] = []
         self.any_tree: WavePacking | None = None
@@ -184,8 +185,7 @@ class _Run:
                 yield None
             yield from self._turn(steps) if steps else self._waves()
             if steps in self.packings:  # without a limit, few chunks come last
-                largest = not self.turn.limits.max_chunks
-                yield from self._deal_few(self.packings[steps], largest=largest)
+                yield from self._deal_few(self.packings[steps], largest=not self.limited)
         while any(
             small.open(packing, self._budgets(network))
             for packing, (network, small) in product(self.packings.values(), self.small.items())
@@ -223,9 +223,9 @@ class _Run:
 
     def _deal_few(self, packing: PairPacking, *, largest: bool = False) -> Proposals:
         """Improves solutions with small C, each once, modulo all groups or the largest one."""
-        if not packing.shared():
+        if not packing.shared() or (self.limited and self._sums):
             return
-        share = _FEW_SHARE if self.turn.limits.max_chunks else _ANY_SHARE
+        share = _FEW_SHARE if self.limited else _ANY_SHARE
         until = self.turn.part(share, _LEAST_SECONDS)
         every = islice(self.small.items(), 1 if largest else None)
         asked = [(*one, some) for one in every if (some := self._budgets(one[0]))]
@@ -256,6 +256,8 @@ class _Run:
         while steps <= self.most_steps and links * steps**2 <= MOST_ENDS:
             if steps >= 2 * self.least_steps:
                 yield from [s for s, p in self.packings.items() if p.sums_wait]
+                while self.limited and self._sums:
+                    yield from self._sums
             yield steps
             if not large and steps == self.least_steps and not self.grid.columns:
                 yield 0
@@ -272,6 +274,11 @@ class _Run:
             if not left:
                 return
             yield max(left, key=self._left)
+
+    @property
+    def _sums(self) -> list[int]:
+        """Each S whose packing has to look for sums, or finds more."""
+        return [s for s, p in self.packings.items() if p.feasible and (p.sums_wait or p.has_sums)]
 
     def _is_open(self, steps: int) -> bool:
         """Whether more time may improve a packing or its rounding."""
@@ -305,7 +312,8 @@ class _Run:
                 return
         elif packing.sums_wait:
             packing.begin_sums()
-        part = self.turn.part(_SHARE, _LEAST_SECONDS)
+        rested = packing.rested
+        part = self.turn.part(_FEW_SHARE if packing.has_sums else _SHARE, _LEAST_SECONDS)
         while not packing.rested and not part.passed:
             packing.improve(self.turn.until)
         known = self._known(steps)
@@ -314,11 +322,16 @@ class _Run:
         rounds = ROUNDS_OF_STEP // 2 * (4 + steps)
         most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
-        dealt = deal(packing, most, known, self.turn.until.sooner(3 * _LEAST_SECONDS))
+        dealt = None
+        if not (rested and self.limited):  # the same columns were dealt before
+            many = self.most_chunks // self.network.least_chunks >= _MANY
+            thorough = self.limited and many and not packing.sums_wait
+            until = self.turn.until.sooner((8 if thorough else 3) * _LEAST_SECONDS)
+            dealt = deal(packing, most, known, until, thorough=thorough)
         if dealt is not None:
             yield self._proposal(dealt, steps)
         units = (most if dealt is None else dealt.chunks) // self.network.least_chunks
-        if self.turn.limits.max_chunks and units * self.network.times <= _LOWERED:
+        if self.limited and units * self.network.times <= _LOWERED:
             few, known = self._few_chunks(self.network, packing), self._known(steps)
             if dealt is not None:
                 few.know(units, dealt.columns)

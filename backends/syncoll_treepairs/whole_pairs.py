@@ -45,9 +45,15 @@ def pair_choice(packing: AllreducePacking, count: int | None = None) -> ColumnCh
 
 
 def deal(
-    packing: AllreducePacking, most_chunks: int, below: Fraction | None, until: Deadline
+    packing: AllreducePacking,
+    most_chunks: int,
+    below: Fraction | None,
+    until: Deadline,
+    *,
+    thorough: bool = False,
 ) -> DealtChunks[Pair] | None:
-    """The best rounding found, for a few numbers of chunks; None if none costs less."""
+    """The best rounding found, for a few numbers of chunks; None if none costs less.  A `thorough`
+    one is for two of them, first with whole rounds of the slowest bound."""
     order, stride = packing.network.order, packing.network.times
     choice = pair_choice(packing, 1)
     most = max(stride, min(most_chunks // order, MOST_TRIED))
@@ -66,12 +72,15 @@ def deal(
     candidates = [t for t in near if losses[t] <= best_promise][:1]
     candidates += [t for t, cost in promised.items() if cost <= best_promise * NEAR_PROMISE][:1]
     candidates += [min(promised, key=lambda t: promised[t]), *near]
+    if thorough:  # one round more matters least for the largest
+        candidates = [max(promised), *near[:1]]
     best: DealtChunks[Pair] | None = None
     for i, times in enumerate(dict.fromkeys(candidates)):
-        numbers = choice.rounded(times)
-        if choice.rounds(numbers) > least(times):
-            part = until.share(1 / (len(candidates) - i))
-            numbers = choice.solved(numbers, part.left())
+        numbers, part = choice.rounded(times), until.share(1 / (len(candidates) - i))
+        for whole in dict.fromkeys((choice.slowest if thorough else 1, 1)):
+            if choice.rounds(numbers) > least(times):
+                seconds = part.left() * (2 / 3 if whole > 1 else 1)
+                numbers = choice.solved(numbers, seconds, whole=whole)
         numbers, units = choice.coarsened(numbers, times // stride)
         dealt = choice.dealt(numbers, order * stride * units)
         if best is None or (dealt.bandwidth, dealt.chunks) < (best.bandwidth, best.chunks):

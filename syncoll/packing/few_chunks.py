@@ -114,7 +114,6 @@ class FewChunks(Generic[C]):
             np.array([getattr(rate, part) for rate in choice.rates], dtype=np.int64)[:, None]
             for part in ("numerator", "denominator")
         )
-        self._slowest = int((-(-self._denominator // self._numerator)).max())
         self._random = np.random.default_rng(len(choice.columns))
         self._best: dict[int, _Solution[C]] = {}
         self._failures: dict[int, int] = {}
@@ -152,8 +151,7 @@ class FewChunks(Generic[C]):
         best, failures = self.found[units], self._failures.get(units, 0)
         begun = self._unfinished.pop(units, None)
         if begun is None:
-            # A part of its round helps the slowest bound nothing.
-            whole = int(self._random.choice([1, self._slowest]))
+            whole = int(self._random.choice([1, self._choice.slowest]))
             rounds = self._squeezed(units) if failures else self._chosen(units, whole)
             begun = self._fitting(units, rounds, best - 1, whole)
             next(begun)

@@ -17,6 +17,10 @@ _SIMPLE = 1.02
 """A number of chunks within this factor of the packing's R/C is not improved, and larger ones are
 not needed."""
 
+_LONG_SECONDS = 1.0
+"""A number of units has another search in a turn that has this time left.  Row mi250(boxes=1)
+allgather of benchmarks/results/deployable.md."""
+
 _LEAST_ROOM, _MOST_ROOM = 1.01, 1.05
 """Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
 
@@ -81,7 +85,7 @@ class SmallBudgets(Generic[C]):
     def improved(
         self, packing: Packing[C], budgets: Sequence[int], until: Deadline
     ) -> Iterator[DealtChunks[C]]:
-        """Improves each open number of units once; yields solutions that are the best so far."""
+        """Improves open numbers of units, large ones longest; yields solutions, the best so far."""
         steps = packing.steps
         numbers = self.open(packing, budgets)
         for left, units in zip(range(len(numbers), 0, -1), numbers, strict=True):
@@ -94,7 +98,10 @@ class SmallBudgets(Generic[C]):
                 if fewer < steps and units in other.found:
                     few.know(units, other.dealt(units).columns)
             known = self.least(steps, units * self._each)
-            few.improve(units, until.share(1 / left))
+            part = until.share(1 / sum(left / n for n in range(1, left + 1)))
+            few.improve(units, part)
+            while few.is_open(units) and part.left() > _LONG_SECONDS:
+                few.improve(units, part)
             dealt = few.dealt(units)
             if known is None or dealt.bandwidth < known:
                 self.note(steps, dealt)

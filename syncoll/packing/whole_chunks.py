@@ -149,6 +149,11 @@ class ColumnChoice(Generic[C]):
             np.rint(np.stack([master.loads[i] for i in order])).astype(np.int64),
         )
 
+    @property
+    def slowest(self) -> int:
+        """Rounds of a chunk on the slowest bound, which a part of them helps nothing."""
+        return max(ceil(1 / rate) for rate in self.rates)
+
     def rounded(self, units: int) -> Ints:
         """The shares as whole numbers of chunks, ``[T]``."""
         ends = np.cumsum(self.sizes)[:-1]
@@ -202,7 +207,9 @@ class ColumnChoice(Generic[C]):
                 return numbers // factor, units // factor
         return numbers, units
 
-    def solved(self, numbers: Ints, seconds: float, costs: Sequence[int] | None = None) -> Ints:
+    def solved(
+        self, numbers: Ints, seconds: float, costs: Sequence[int] | None = None, whole: int = 1
+    ) -> Ints:
         """Numbers with the same sums by CP-SAT; the given ones if it finds none better in time.
 
         Args:
@@ -210,6 +217,7 @@ class ColumnChoice(Generic[C]):
             seconds: time limit.
             costs: ``[T]``, of a chunk on each column, to choose between numbers of equal rounds;
                 None if only rounds count, and a slight excess does not matter.
+            whole: the rounds of each step are a multiple of it; a program of fewer values.
         """
         from ortools.sat.python import cp_model
 
@@ -219,9 +227,9 @@ class ColumnChoice(Generic[C]):
         variables: list[cp_model.IntVar] = []
         loads = iter(self.loads)
         for near in np.split(numbers, np.cumsum(self.sizes)[:-1]):
-            whole = int(near.sum())
-            own = [model.new_int_var(0, whole, "") for _ in near]
-            model.add(sum(own) == whole)
+            count = int(near.sum())
+            own = [model.new_int_var(0, count, "") for _ in near]
+            model.add(sum(own) == count)
             for variable, number in zip(own, near.tolist(), strict=True):
                 model.add_hint(variable, number)
                 load = next(loads)
@@ -232,19 +240,22 @@ class ColumnChoice(Generic[C]):
         for (bound, step), parts in sorted(terms.items(), key=itemgetter(0)):
             total = sum(times * variable for times, variable in parts)
             rate = self.rates[bound]
-            model.add(rate.denominator * total <= rate.numerator * rounds[step])
-        model.add(sum(rounds) <= most)
+            model.add(rate.denominator * total <= rate.numerator * whole * rounds[step])
+        if whole == 1:
+            model.add(sum(rounds) <= most)
         extra = [cost * variable for cost, variable in zip(costs or [], variables, strict=False)]
         scale = 1 + max(costs or [0]) * int(numbers.sum())
         model.minimize(scale * sum(rounds) + sum(extra))
         solver = cp_model.CpSolver()
         limit_cp_sat(solver.parameters, max(0.05, seconds))
+        solver.parameters.interleave_search = whole > 1
         solver.parameters.relative_gap_limit = 0.001 if costs is None else 0.0
         status = solver.solve(model)
         took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return numbers
-        return np.array([solver.value(variable) for variable in variables], dtype=np.int64)
+        found = np.array([solver.value(variable) for variable in variables], dtype=np.int64)
+        return found if whole == 1 or self.rounds(found) < most else numbers
 
 
 def promising(
