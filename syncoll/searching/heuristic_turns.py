@@ -56,7 +56,7 @@ class HeuristicTurns:
     ) -> None:
         self.seeds, self._request, self._deadline = seeds, request, deadline
         self._alone, self._proving, self._asked = alone, proving, asked
-        self._shares = shares_of(request.topology)
+        self._shares = shares_of(request)
         self._claims = deadline.before(min(SHORT_SECONDS, deadline.left() * self._shares.claims))
         self._asked_before, self._round_seconds = 0.0, LONG_SECONDS
         self.exhausted = self.waited = False

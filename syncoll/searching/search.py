@@ -59,7 +59,7 @@ class Search:
     ) -> None:
         self.ledger, self.answers, self.seeds, self.deadline = ledger, answers, seeds, deadline
         topology = ledger.request.topology
-        self.size, self.shares = size_of(topology), shares_of(topology)
+        self.size, self.shares = size_of(topology), shares_of(ledger.request)
         self.alone, self.small = answers.solver is None, self.size <= Size.SMALL
         self.proving = proving or self.small
         self.agenda = Agenda(ledger, deadline, answers.begin, answers.cancel_all, answers.lost)
@@ -141,7 +141,8 @@ class Search:
         of_seeds = partial(Work, SEEDS, lists=True, quiet=True, enough=enough)
         rows = [self.background_row(turns, lists=True)]
         # On a small network a solver may be as fast, once seeds have had their time.
-        first = turns.arrivals if begun and self.small and not self.alone else turns.first
+        had = begun and not (self.shares.seeds_go_on or self.alone)
+        first = turns.arrivals if had else turns.first
         # Points of sub-networks may already meet all bounds.
         rows.append(of_seeds(first, lambda: not ledger.points or wanted()))
         if not self.small:  # claims rest on this bound, so it must come early

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.deadline import Deadline
-from syncoll.ledger.request import is_small
+from syncoll.ledger.request import SearchRequest, is_small
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import FreeGroup, free_symmetry
 
@@ -69,6 +69,10 @@ class Shares:
     other_ways_near: float = 0.1
     # The claims about compositions, before the solver is asked for better algorithms.
     claims_of_parts: float = 0.3
+    # The same machine in whole rounds, or without some links.
+    other_machine: float = 0.2
+    # Whether seeds of a composition go on before a solver is asked for the whole.
+    seeds_go_on: bool = True
     # The terms of a sum: a short turn for a first point, and a long one.
     terms: tuple[float, float] = (0.15, 0.5)
 
@@ -81,16 +85,26 @@ _SMALL = Shares(
     parts=0.4,
     parts_far=0.4,
     other_ways_near=0.25,
+    seeds_go_on=False,
 )
 """On a small network a solver is often as fast as a seed."""
 
+_SMALL_IN_GRAINS = Shares(
+    whole=0.75, first_bound=0.05, parts=0.5, parts_far=0.5, claims_of_parts=0.1, other_machine=0.1
+)
+"""Compositions of few chunks in parts of rounds: a solver has many R to decide, and seeds
+seldom end early.  Row mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
 
-def shares_of(topology: Topology) -> Shares:
-    """The shares for a search on a network."""
-    return _SMALL if is_small(topology) else Shares()
+
+def shares_of(request: SearchRequest) -> Shares:
+    """The shares for a search."""
+    if not is_small(request.topology):
+        return Shares()
+    composes = request.collective.combining or request.is_part
+    return _SMALL_IN_GRAINS if composes and request.grains > 1 and request.max_chunks else _SMALL
 
 
 def found_group(topology: Topology, table: RelationTable, until: Deadline) -> FreeGroup:
     """The largest free group that is found in an engine's share of its time for groups."""
-    own = until.share(shares_of(topology).group)
+    own = until.share(Shares.group)
     return free_symmetry(topology, table, own, thorough=True)

@@ -37,8 +37,8 @@ from syncoll.searching.sum_search import choices
 from syncoll.symmetry.subnetwork import symmetric_subnetwork
 from syncoll.trust import require_valid
 
-_SHARE_OF_GROUPS, _SHARE_OF_ONE = 0.4, 0.2
-"""Shares of the remaining time: of all groups together, and of one other machine."""
+_SHARE_OF_GROUPS = 0.4
+"""Share of the remaining time of all groups together."""
 
 _MANY_ROUNDS = 1000
 """Bound on R/C from which parts of rounds gain nothing."""
@@ -82,7 +82,8 @@ class SubnetworkSearch:
             self._name = "sub-network"
             part = symmetric_subnetwork(topology, collective)
             self._groups = [] if part is None else [_Group(part, whole)]
-        return [Work(self._name, self.run, share=_SHARE_OF_ONE)] if self._groups else []
+        share = self._search.shares.other_machine
+        return [Work(self._name, self.run, share=share)] if self._groups else []
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Verified points of the whole; none if a group has no points."""
