@@ -253,5 +253,6 @@ def _simulator(semantics: Semantics) -> Callable[..., Movements]:
 
 def _totals(moved: Movements, semantics: Semantics) -> list[Fraction]:
     late = max((float(one.seconds) for one in semantics.late), default=0.0)
-    ends = np.maximum(moved.arrived.max(axis=1, initial=0.0), late)
-    return [Fraction(end) + semantics.overhead for end in ends.tolist()]
+    # One size after the other is faster than all along the axis of short rows.
+    ends = (max(float(one.max(initial=0.0)), late) for one in moved.arrived)
+    return [Fraction(end) + semantics.overhead for end in ends]
