@@ -308,7 +308,8 @@ class PairPacking(AllreducePacking):
     """Fractional packings of pairs of trees in S steps; `pairs` are the first columns."""
 
     def __init__(self, network: AllreduceNetwork, steps: int, pairs: Iterable[Pair] = ()) -> None:
-        finder = PairFinder(network, steps, np.random.default_rng(steps))
+        self._random = np.random.default_rng(steps)
+        finder = PairFinder(network, steps, self._random)
         super().__init__(network, steps, finder, _TUNING)
         self._finder = finder
         for pair in (*finder.fixed, *pairs):

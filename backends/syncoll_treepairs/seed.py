@@ -40,8 +40,9 @@ _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
 
-_LOWERED = 8
-"""Most pairs in each orbit that are replaced by programs when they are dealt; limits work."""
+_ENRICHED, _LOWERED = 40, 8
+"""Turns that look for pairs near the last prices, with few pairs in each orbit; and most pairs in
+each orbit that are replaced by programs when they are dealt; limits work."""
 
 _MANY = 16
 """Number of pairs in each orbit of a group beyond which no smaller group is tried; limits work."""
@@ -184,7 +185,9 @@ class _Run:
             if self.turn.is_over:
                 yield None
             yield from self._turn(steps) if steps else self._waves()
-            if steps in self.packings:  # without a limit, few chunks come last
+            # Few chunks come last without a limit, and on large machines with steps for trees.
+            small = self.network.num_nodes < _LARGE or steps < 2 * self.least_steps
+            if small and steps in self.packings:
                 yield from self._deal_few(self.packings[steps], largest=not self.limited)
         while any(
             small.open(packing, self._budgets(network))
@@ -319,12 +322,14 @@ class _Run:
         known = self._known(steps)
         if not packing.shared() or (known is not None and packing.value >= known):
             return
+        many = self.most_chunks // self.network.least_chunks >= _MANY
+        if self.limited and not many:
+            packing.enrich(_ENRICHED, part)
         rounds = ROUNDS_OF_STEP // 2 * (4 + steps)
         most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
         dealt = None
-        if not (rested and self.limited):  # the same columns were dealt before
-            many = self.most_chunks // self.network.least_chunks >= _MANY
+        if not (rested and self.limited and many):  # the same columns were dealt before
             thorough = self.limited and many and not packing.sums_wait
             until = self.turn.until.sooner((8 if thorough else 3) * _LEAST_SECONDS)
             dealt = deal(packing, most, known, until, thorough=thorough)
@@ -335,7 +340,7 @@ class _Run:
             few, known = self._few_chunks(self.network, packing), self._known(steps)
             if dealt is not None:
                 few.know(units, dealt.columns)
-            few.lower(units, self.turn.until.sooner(2 * _LEAST_SECONDS))
+            few.lower(units, self.turn.until.sooner(4 * _LEAST_SECONDS))
             lowered = few.dealt(units)
             if known is None or lowered.bandwidth < known:
                 yield self._proposal(lowered, steps)

@@ -34,6 +34,10 @@ class Column(Protocol):
         """``[K]``, the step of each send."""
 
 
+_NOISE = 0.5
+"""Prices are raised at random by this share at most, to find trees that are cheap nearby.  Row
+mesh(8,8) of benchmarks/results/scale.md."""
+
 C = TypeVar("C", bound=Column)
 
 
@@ -101,6 +105,8 @@ class Packing(Generic[C]):
         rested: whether no cheaper column is found any more.
         feasible: whether every demand has a column.
     """
+
+    _random: np.random.Generator
 
     def __init__(
         self,
@@ -175,6 +181,18 @@ class Packing(Generic[C]):
         kept = self._tuning.kept if added else 0.0
         self._is_smoothed = kept > 0
         self._prices = kept * self._prices + (1 - kept) * fresh
+
+    def enrich(self, times: int, until: Deadline) -> None:
+        """Adds columns that are cheap under prices near the last ones, for rounding."""
+        for _ in range(times):
+            if until.passed:
+                break
+            noise = 1 + _NOISE * self._random.random(self._prices.shape)
+            none = np.full(len(self.master.counts), np.inf)
+            found, _ = self.oracle.cheap(self._prices * noise, none, self._in_use(), until)
+            for demand, column in found:
+                self.add(demand, column)
+        self.master.solve(until.left())
 
     def shared(self) -> list[tuple[int, float]]:
         """Positions of the columns with a share, the largest first."""

@@ -42,7 +42,7 @@ benchmarks/results/deployable.md."""
 _SECONDS = 0.1
 """Time limit of a repair."""
 
-_LOWERED_SECONDS, _FRUITLESS_LOWERED = 1.0, 4
+_LOWERED_SECONDS, _FRUITLESS_LOWERED = 0.3, 8
 """Time limit of a program that chooses the rounds of all steps, too, and the number of these
 without a gain after which no more are solved.  Row dgx_h100(boxes=4) allreduce of
 benchmarks/results/deployable.md."""
@@ -169,7 +169,8 @@ class FewChunks(Generic[C]):
             self._begin(units, until)
         now, fruitless = self._best[units].copied(), 0
         while fruitless < _FRUITLESS_LOWERED:
-            which = self._random.permutation(len(now.columns))[:_FIRST].tolist()
+            order = self._random.permutation(len(now.columns))
+            which = order[: self._random.integers(_FIRST) + 1].tolist()
             others, best = now.load - now.loads[which].sum(axis=0), self.found[units]
             demands, known = ([some[i] for i in which] for some in (now.demands, now.columns))
             columns = self._repair.cheaper(demands, known, others, _LOWERED_SECONDS)

@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import Floats
-from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.pricing import TreePricing
 from syncoll.packing.problem import PackingProblem
@@ -18,10 +17,6 @@ from syncoll.packing.trees import TimedTree
 
 _TUNING = Tuning(kept=0.7, gain=5e-4, patience=40)
 """Chosen by row torus(8,8) allgather of benchmarks/results/scale.md."""
-
-_NOISE = 0.5
-"""Prices are raised at random by this share at most, to find trees that are cheap nearby.  Row
-mesh(8,8) of benchmarks/results/scale.md."""
 
 
 class TimedPacking(Packing[TimedTree]):
@@ -63,18 +58,6 @@ class TimedPacking(Packing[TimedTree]):
                 self._pricing.know(demand, tree)
                 if tree.length <= steps:
                     self.add(demand, tree)
-
-    def enrich(self, times: int, until: Deadline) -> None:
-        """Adds trees that are cheap under prices near the last ones, for rounding."""
-        for _ in range(times):
-            if until.passed:
-                break
-            noise = 1 + _NOISE * self._random.random(self._prices.shape)
-            none = np.full(len(self.master.counts), np.inf)
-            found, _ = self._pricing.cheap(self._prices * noise, none, self._in_use(), until)
-            for demand, tree in found:
-                self.add(demand, tree)
-        self.master.solve(until.left())
 
     def trees_of_use(self, most: int) -> list[list[TimedTree]]:
         """The trees of `of_use`."""

@@ -153,3 +153,13 @@ def test_rounds_of_steps_are_whole_on_the_slowest_bound() -> None:
     begun = choice.rounded(4)
     assert choice.rounds(begun) == 6
     assert choice.solved(begun, 1.0, whole=3).tolist() == [1, 3]
+
+
+def test_a_packing_at_rest_finds_more_columns_near_its_prices() -> None:
+    packing = TimedPacking(problem(uneven()), 4)
+    while not packing.rested:
+        packing.improve(NEVER.sooner(10.0))
+    before, value = len(packing.columns), packing.value
+    packing.enrich(10, NEVER)
+    assert len(packing.columns) > before
+    assert packing.value <= value * (1 + 1e-9)
