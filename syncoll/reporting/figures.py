@@ -66,11 +66,9 @@ def _times(figure: "Figure", subject: Subject, times: Times) -> None:
         sizes = simulated.sizes
     classics = 0
     # Solid lines in the order of steps; classics are dashed, each in its own way.
-    for i, one in enumerate(times.compared(subject)):
-        lengths = [times.message.node_bytes(Fraction(size)) for size in sizes]
-        values = [float(one.seconds(times.model, length)) for length in lengths]
-        if simulated is not None:
-            values = list([*simulated.entries, *simulated.rivals][i])
+    lengths = [times.message.node_bytes(Fraction(size)) for size in sizes]
+    for i, one in enumerate([*times.algorithms, *times.rivals]):
+        values = one.simulated or [one.seconds(times.model, length) for length in lengths]
         style: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "linewidth": 1.6}
         if one.classic:
             dashes = (5 - classics % 4, 1.5 + classics // 4)

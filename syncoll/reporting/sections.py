@@ -61,7 +61,7 @@ def _answer(subject: Subject, times: Times) -> Markup:
         return Markup("")
     rows = []
     for size in SHOWN_SIZES:
-        ranked = times.seconds(subject, size)
+        ranked = times.seconds(size)
         seconds, best = next(pair for pair in ranked if not pair[1].classic)
         classic = next((pair for pair in ranked if pair[1].classic), None)
         floors = () if times.simulated is None else times.simulated.floors

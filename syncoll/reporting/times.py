@@ -1,8 +1,9 @@
 """Times for each message size, and the assumptions behind them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from syncoll import values
@@ -27,28 +28,27 @@ MESSAGES = tuple(1 << power for power in range(10, 31))
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """A classic, such as ``ring``, in its fastest form for each size, or a pipeline in some of
-    them."""
+    """An algorithm of a report, a classic, such as ``ring``, in its fastest form for each size, or
+    a pipeline in some of them; without seconds if nothing is simulated."""
 
     name: str
-    forms: tuple[StoredAlgorithm, ...]
-    classic: bool
+    forms: tuple[Timed, ...]
 
-    def seconds(self, model: CostModel, size: Fraction) -> Fraction:
+    @property
+    def classic(self) -> bool:
+        """Whether it is a classic."""
+        return bool(self.forms[0].classic)
+
+    @cached_property
+    def simulated(self) -> tuple[float, ...]:
+        """Seconds at the sizes of the comparison, if any."""
+        each = zip(*(one.seconds for one in self.forms), strict=True)
+        return tuple(float(min(seconds)) for seconds in each)
+
+    def seconds(self, model: CostModel, size: Fraction) -> float:
         """By the formula, for L bytes of one node's data."""
-        return min(model.seconds(one.steps, one.bandwidth, size) for one in self.forms)
-
-
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """Simulated times in seconds at some sizes of messages, of the entries of a report and of
-    rivals.  A floor is a lower bound for each size on the time of every algorithm; empty if
-    unknown."""
-
-    sizes: tuple[int, ...]
-    entries: tuple[tuple[float, ...], ...]
-    rivals: tuple[tuple[float, ...], ...]
-    floors: tuple[float, ...]
+        every = (one.algorithm for one in self.forms)
+        return float(min(model.seconds(one.steps, one.bandwidth, size) for one in every))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +58,20 @@ class Times:
     Args:
         alpha_from: the origin of alpha: "given", "as the machine is described" or "assumed".
         beta_from: the same of beta.
+        algorithms: of the report, in its order.
         rivals: pipelines, then classics that run on this machine.
         simulated: None without simulation.
         left_out: omissions, with the reasons.
-        runtime: whose costs simulated times have.
     """
 
     model: CostModel
     alpha_from: str
     beta_from: str
     message: MessageMeasure
-    rivals: tuple[Rival, ...] = ()
-    simulated: Simulated | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    runtime: Runtime = WIRE
+    algorithms: tuple[Rival, ...]
+    rivals: tuple[Rival, ...]
+    simulated: Comparison | None
+    left_out: Mapping[str, str]
 
     @classmethod
     def of(
@@ -85,30 +85,27 @@ class Times:
     ) -> "Times":
         """By the formula, and by the simulator where a comparison with classics is given: of the
         subject's algorithms in their order, then members of pipelines."""
-        message = message_of(one.instance for one in subject.stored)
-        how = (model, alpha_from, beta_from, message)
-        if compared is None:
-            return cls(*how, left_out=dict(left_out or {}))
-        count = len(subject.entries)
-        rows = [_floats(one.seconds) for one in compared.algorithms[:count]]
+        message, stored = message_of(one.instance for one in subject.stored), subject.stored
+        timed = [Timed(one, ()) for one in stored] if compared is None else compared.algorithms
+        own = [
+            Rival(f"S = {one.steps}, R/C = {short_fraction(one.bandwidth)}", (each,))
+            for one, each in zip(stored, timed, strict=False)
+        ]
         forms: dict[tuple[str, bool], list[Timed]] = {}
-        for one in compared.algorithms[count:]:
+        for one in timed[len(stored) :]:
             number = one.name.partition("[")[2].partition("]")[0]  # of families[0].member(5)
             name = "pipeline" if number == "0" else f"pipeline {number}"
             forms.setdefault((name, False), []).append(one)
-        for one in compared.classics:
+        for one in () if compared is None else compared.classics:
             forms.setdefault((one.classic, True), []).append(one)
-        rivals = [
-            Rival(name, tuple(one.algorithm for one in each), classic)
-            for (name, classic), each in forms.items()
-        ]
-        fastest = [
-            _floats([min(times) for times in zip(*(one.seconds for one in each), strict=True)])
-            for each in forms.values()
-        ]
-        simulated = Simulated(compared.sizes, tuple(rows), tuple(fastest), compared.floors)
-        left_out = dict(compared.left_out)
-        return cls(*how, tuple(rivals), simulated, left_out, compared.runtime)
+        rivals = (Rival(name, tuple(each)) for (name, _), each in forms.items())
+        how = model, alpha_from, beta_from, message
+        return cls(*how, tuple(own), tuple(rivals), compared, left_out or {})
+
+    @property
+    def runtime(self) -> Runtime:
+        """Whose costs simulated times have."""
+        return WIRE if self.simulated is None else self.simulated.runtime
 
     @property
     def words(self) -> str:
@@ -118,25 +115,25 @@ class Times:
             f"chunk per round carries {format_bandwidth(self.model.bandwidth)} ({self.beta_from})"
         )
 
-    def compared(self, subject: Subject) -> list[Rival]:
-        """The algorithms of the report, then the rivals, as `simulated` has them."""
-        named = [(f"S = {x.steps}, R/C = {short_fraction(x.bandwidth)}", x) for x in subject.stored]
-        return [*(Rival(name, (one,), False) for name, one in named), *self.rivals]
-
-    def seconds(self, subject: Subject, message: int) -> list[tuple[float, Rival]]:
+    def seconds(self, message: int) -> list[tuple[float, Rival]]:
         """The time of each one compared, simulated if the network is known; the fastest first."""
-        every = self.compared(subject)
+        every = [*self.algorithms, *self.rivals]
         if self.simulated is None:
             length = self.message.node_bytes(message)
-            found = [float(one.seconds(self.model, length)) for one in every]
+            found = [one.seconds(self.model, length) for one in every]
         else:
             at = self.simulated.sizes.index(message)
-            found = [row[at] for row in (*self.simulated.entries, *self.simulated.rivals)]
+            found = [one.simulated[at] for one in every]
         return sorted(zip(found, every, strict=True), key=lambda pair: pair[0])
 
     def entry(self) -> dict[str, Any]:
         """For the page; times are in seconds, bandwidths in bytes per second."""
-        simulated = None if self.simulated is None else vars(self.simulated)
+        simulated = self.simulated and {
+            "sizes": self.simulated.sizes,
+            "entries": [one.simulated for one in self.algorithms],
+            "rivals": [one.simulated for one in self.rivals],
+            "floors": self.simulated.floors,
+        }
         return {
             "alpha": float(self.model.alpha),
             "bandwidth": float(self.model.bandwidth),
@@ -148,7 +145,7 @@ class Times:
                 {
                     "name": one.name,
                     "classic": one.classic,
-                    "forms": [(form.steps, str(form.bandwidth)) for form in one.forms],
+                    "forms": [(x.algorithm.steps, str(x.algorithm.bandwidth)) for x in one.forms],
                 }
                 for one in self.rivals
             ],
@@ -186,11 +183,7 @@ def times_of(
         compared = with_floors(compared, subject.frontier)
     except UsageError as error:
         return Times.of(subject, *how, left_out={"simulated times": str(error)})
-    return Times.of(subject, *how, compared)
-
-
-def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:
-    return tuple(map(float, seconds))
+    return Times.of(subject, *how, compared, compared.left_out)
 
 
 DESCRIBED = "as the machine is described"

@@ -237,7 +237,7 @@ def test_machines_with_latencies_say_alpha(tmp_path: Path) -> None:
     assert (times.model.alpha, times.model.bandwidth) == (Fraction(2, 10**6), 25 * 10**9)
     assert times.simulated is not None
     assert times.simulated.sizes[0] == 1024  # the message: of an allgather the output
-    assert times.simulated.entries[0][0] == pytest.approx(2e-6 + 1024 / 3 / 25e9)
+    assert times.algorithms[0].simulated[0] == pytest.approx(2e-6 + 1024 / 3 / 25e9)
     assert found.report(alpha="1us", classics=False).times.alpha_from == "given"
 
 
