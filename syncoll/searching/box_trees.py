@@ -10,7 +10,6 @@ their sums: that takes fewer hops.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from math import lcm
@@ -44,24 +43,15 @@ Sends = list[tuple[int, int, int]]
 """Source, destination and step."""
 
 
-@dataclass(frozen=True)
-class Grown:
-    """Trees that grow by arrival time for a size, in L bytes of a node's data.
-
-    Args:
-        parts: C is this multiple of the fewest chunks.
-    """
-
-    setting: Setting
-    size: Fraction
-    parts: int
-
-
 def box_algorithms(
-    collective: Collective, network: PhysicalNetwork, how: Grown | None = None
+    collective: Collective,
+    network: PhysicalNetwork,
+    grows: tuple[Setting, Fraction] | None = None,
+    parts: int = 1,
 ) -> Iterator[StoredAlgorithm]:
-    """The verified algorithms in stages; none if boxes differ in size, or links are missing.  By
-    default trees have the fewest hops."""
+    """The verified algorithms in stages, of `parts` times the fewest chunks; none if boxes differ
+    in size, or links are missing.  Trees have the fewest hops, or grow by arrival time for L bytes
+    of a node's data."""
     topology, apart = network.topology, between_boxes(network)
     cluster = connected_by(topology, ~np.array(apart, dtype=bool))
     boxes = [np.flatnonzero(cluster == box).tolist() for box in np.unique(cluster).tolist()]
@@ -70,15 +60,12 @@ def box_algorithms(
         cards = set().union(*(own for own, far in zip(lanes, apart, strict=True) if far))
         outer = {i for i, own in enumerate(lanes) if own & cards}
         trees: Trees = partial(_of_few_hops, network, outer)
-        if how is not None:
+        if grows is not None:
             least = collective.least_chunks(topology.num_nodes) or 1
-            data = how.size / least * len(collective.tabulate(topology.num_nodes, least))
-            trees = partial(_by_arrival, topology, cluster, how, data / len(boxes[0]), outer)
-        known, made = (
-            list[Algorithm](),
-            partial(_staged, boxes, cache(trees), how.parts if how else 1),
-        )
-        for one in (how and [*made(collective, topology)]) or derived(collective, topology, made):
+            data = grows[1] / least * len(collective.tabulate(topology.num_nodes, least))
+            trees = partial(_by_arrival, topology, cluster, grows[0], data / len(boxes[0]), outer)
+        known, made = list[Algorithm](), partial(_staged, boxes, cache(trees), parts)
+        for one in (grows and [*made(collective, topology)]) or derived(collective, topology, made):
             if one.algorithm not in known:
                 known.append(one.algorithm)
                 yield one
@@ -107,14 +94,17 @@ def _of_few_hops(network: PhysicalNetwork, outer: Container[int], _: int) -> dic
 
 
 def _by_arrival(
-    topology: Topology, cluster: Ints, how: Grown, data: Fraction, outer: Container[int], count: int
+    topology: Topology,
+    cluster: Ints,
+    setting: Setting,
+    data: Fraction,
+    outer: Container[int],
+    count: int,
 ) -> dict[int, list[Tree]]:
     """Trees by which all nodes spread some bytes within their boxes at once."""
     nodes, trees = topology.num_nodes, defaultdict[int, list[Tree]](list)
     count = max(1, min(count, _MOST_CELLS // int((cluster[:, None] == cluster).sum())))
-    for chunk, links in enumerate(
-        grown(topology, cluster, count, how.setting, data / count, outer)
-    ):
+    for chunk, links in enumerate(grown(topology, cluster, count, setting, data / count, outer)):
         tree = {chunk % nodes: (chunk % nodes, 0)}
         for a, b in links:
             tree[b] = a, tree[a][1] + 1

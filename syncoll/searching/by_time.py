@@ -22,7 +22,7 @@ from syncoll.model import Collective, OrbitAlgorithm, Topology, refine
 from syncoll.planning import members_for, message_of, message_of_collective
 from syncoll.results import Frontier, Part
 from syncoll.searching.arrival_trees import all_by_arrival
-from syncoll.searching.box_trees import Grown, box_algorithms
+from syncoll.searching.box_trees import box_algorithms
 from syncoll.simulating import WIRE, PhysicalNetwork, Runtime, Semantics, SimulatedSeconds
 from syncoll.simulating.dispatch import dispatched
 from syncoll.simulating.network import given_network
@@ -246,7 +246,7 @@ class _Race:
         for parts in tried:
             made = [*all_by_arrival(collective, parts, setting, size)] if in_all else []
             for one in settings.values():
-                made += box_algorithms(collective, self._network, Grown(one, size, parts))
+                made += box_algorithms(collective, self._network, (one, size), parts)
             fits = (one for one in made if parts == 1 or size >= one.chunks * _LEAST_BYTES)
             times = [(self.enter(one)[number], one.where) for one in fits]
             least = min(times, default=(inf, ""))[0]

@@ -20,7 +20,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import refine
 from syncoll.searching.arrival_trees import all_by_arrival, by_arrival
-from syncoll.searching.box_trees import Grown, box_algorithms
+from syncoll.searching.box_trees import box_algorithms
 from syncoll.searching.by_time import TimeGoal, timed
 from syncoll.session import Session, Settings
 from syncoll.simulating import (
@@ -231,8 +231,8 @@ def test_trees_in_boxes_grow_by_arrival_time() -> None:
     times = SimulatedSeconds(network, Semantics())
     collective = session.collective("allreduce")
     few, many = (
-        next(one for one in box_algorithms(collective, network, how) if one.where == "boxes[1]")
-        for how in (Grown(setting, Fraction(1), 1), Grown(setting, size, 4))
+        next(one for one in box_algorithms(collective, network, *how) if one.where == "boxes[1]")
+        for how in (((setting, Fraction(1)), 1), ((setting, size), 4))
     )
     assert (few.chunks, many.chunks) == (16, 64)
     assert times(many, [size])[0] < 0.6 * times(few, [size])[0]
