@@ -40,12 +40,11 @@ _Work = dict[Feature, int]
 
 @dataclass(frozen=True)
 class Stage:
-    """One lowering of a chain, as it ran; `summary`: the lowering's, one line."""
+    """The formula after the encoding, or after a lowering, of this name and summary."""
 
     name: str
     summary: str
-    before: FormulaSize
-    after: FormulaSize
+    size: FormulaSize
     seconds: float
 
 
@@ -156,9 +155,9 @@ def lower(
             go_on()
             applied = lowering.apply(formula)
         seconds = time.perf_counter() - start
-        before, formula, size = size, applied.formula, applied.formula.size()
+        formula, size = applied.formula, applied.formula.size()
         inverses.append(applied.inverse)
-        stages.append(Stage(lowering.name, lowering.summary, before, size, seconds))
+        stages.append(Stage(lowering.name, lowering.summary, size, seconds))
     assert size.features <= features, f"the chain left {_listed(size.features - features)}"
     if stages and len(hint):  # Booleans keep their ids
         formula = formula.with_hint(hint)

@@ -13,8 +13,9 @@ from syncoll.session.settings import SolverOptions
 from syncoll.verbs.asking import What, Where, session_for, verb
 
 if TYPE_CHECKING:
+    from syncoll.lowerings.chain import Stage
     from syncoll.searching import decided_as
-    from syncoll.verbs.explain.result import ExplainedStage, ExplanationResult
+    from syncoll.verbs.explain.result import ExplanationResult
 
 
 @verb
@@ -39,12 +40,8 @@ def explain(
     with session.limited(), session.solver() as solver:
         prepared = solver.prepare(asked)
         encoding, backend = solver.encoding_for(asked), prepared.backend
-    first = ExplainedStage(
-        f"encoding {encoding.name}", encoding.summary, prepared.size, prepared.seconds["encode"]
-    )
-    lowered = (
-        ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.lowered.stages
-    )
+    seconds = prepared.seconds["encode"]
+    first = Stage(f"encoding {encoding.name}", encoding.summary, prepared.size, seconds)
     can, should = (ask(prepared.lowered_size) for ask in (backend.can_run, backend.should_run))
     return ExplanationResult(
         instance,
@@ -53,6 +50,6 @@ def explain(
         backend.name,
         backend.summary,
         tuple(sorted(backend.features)),
-        (first, *lowered),
+        (first, *prepared.lowered.stages),
         (("can_run", can.ok, can.reason), ("should_run", should.ok, should.reason)),
     )

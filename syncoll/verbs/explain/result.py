@@ -1,9 +1,9 @@
 """The formula of an instance and its lowerings."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from syncoll.formula import FormulaSize
+from syncoll.lowerings.chain import Stage
 from syncoll.model import Instance
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.values import picked
@@ -14,15 +14,6 @@ _SIZE = "variables constraints booleans integers clauses cardinalities linears d
 
 _HEADS = "Booleans integers clauses cardinality linear difference literals"
 """Of the columns with all but the first two of these numbers."""
-
-
-class ExplainedStage(NamedTuple):
-    """The formula after the encoding, or after a lowering, of this name."""
-
-    name: str
-    summary: str
-    size: FormulaSize
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +36,7 @@ class ExplanationResult(Result):
     backend: str
     summary: str
     features: tuple[str, ...]
-    stages: tuple[ExplainedStage, ...]
+    stages: tuple[Stage, ...]
     answers: tuple[tuple[str, bool, str], ...]
 
     @paged
