@@ -9,9 +9,8 @@ import gzip
 import hashlib
 import re
 import tempfile
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from syncoll.deadline import Deadline
@@ -54,18 +53,12 @@ class Refuting:
         reason: why there is no file, or why its proof is unchecked; may be empty.
         reused: whether the file was there before.
         checked: whether its proof was checked before it was written.
-        seconds: time by phase: ``encode``, ``solve``, ``check``, ``write``.
-        proof_bytes: size of the proof in the file, unzipped.
-        solver_proof_bytes: size of the solver's proof.
     """
 
     file: Path | None
     reason: str = ""
     reused: bool = False
     checked: bool = False
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    proof_bytes: int = 0
-    solver_proof_bytes: int = 0
 
 
 def refute_with_proof(
@@ -120,7 +113,7 @@ def refute_with_proof(
             raise PluginError(f"backend {prover.name} cannot run here: {answer.reason}")
     own_options = resolve_options(prover.options, backend_options or {}, f"backend {prover.name}")
     stopped = should_stop or (lambda: False)
-    began, until = time.perf_counter(), Deadline.after(seconds)
+    until = Deadline.after(seconds)
 
     record = choose_encoding(manager, encoding or AUTO, combining=instance.combining)
     name = record.name
@@ -134,14 +127,12 @@ def refute_with_proof(
         clauses = to_clauses(manager, instance, name, options)
     except (FormulaTooLargeError, MemoryError) as error:
         return Refuting(None, str(error) or "no memory was left for the formula")
-    spent = {"encode": time.perf_counter() - began}
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as own:
             traced = Path(own).resolve() / "proof"
             limits = Limits(until.seconds, memory_bytes, seed=seed, proof=traced)
-            solved_from = time.perf_counter()
             most = min(largest_proof, LARGEST_PROOF)
             try:
                 with SolverProcess(prover) as process:
@@ -152,51 +143,37 @@ def refute_with_proof(
                         should_stop=lambda: _size(traced) > most or stopped(),
                     )
             except PluginError as error:  # the answer stands without a proof
-                return Refuting(None, str(error), seconds=spent)
-            spent["solve"] = time.perf_counter() - solved_from
-            size = _size(traced)
+                return Refuting(None, str(error))
             if outcome.verdict is Verdict.SAT:
                 raise BackendError(
                     f"backend {prover.name} found a model of a formula that was refuted: one of "
                     "the two is wrong"
                 )
-            if size > most:
+            if _size(traced) > most:
                 reason = f"the proof grew larger than {most >> 20} MiB"
-                return Refuting(None, reason, seconds=spent, solver_proof_bytes=size)
+                return Refuting(None, reason)
             if outcome.verdict is Verdict.UNKNOWN:
                 why = f": {outcome.message}" if outcome.message else ""
-                return Refuting(
-                    None, f"backend {prover.name} stopped ({outcome.reason}{why})", seconds=spent
-                )
+                reason = f"backend {prover.name} stopped ({outcome.reason}{why})"
+                return Refuting(None, reason)
             if outcome.proof is None:
                 reason = f"backend {prover.name} wrote no proof, though its record says it does"
-                return Refuting(None, reason, seconds=spent)
-            checked_from = time.perf_counter()
+                return Refuting(None, reason)
             proof, reason = _checked(
                 clauses, traced, lambda: until.passed or stopped(), prover.name
             )
-            spent["check"] = time.perf_counter() - checked_from
             if reason and stopped():
-                return Refuting(None, "stopped on request", seconds=spent)
-            written_from = time.perf_counter()
+                return Refuting(None, "stopped on request")
             parts = [f"backend {prover.name}", prover.installed().reason]
             parts += [f"{name}={value}" for name, value in own_options.items()]
             described = ", ".join(part for part in (*parts, outcome.message) if part)
             _write(instance, clauses, described, proof, target, base)
-            spent["write"] = time.perf_counter() - written_from
     except OSError as error:
         raise UsageError(f"cannot write into {folder}: {error.strerror or error}") from error
     finally:
         for path in new:  # empty folders
             remove_empty(path)
-    return Refuting(
-        target,
-        reason,
-        checked=not reason,
-        seconds=spent,
-        proof_bytes=len(proof),
-        solver_proof_bytes=size,
-    )
+    return Refuting(target, reason, checked=not reason)
 
 
 def _checked(
