@@ -160,6 +160,7 @@ class _Run:
     ) -> None:
         self.network, self.turn, self.most_chunks = network, turn, most
         self.limited = bool(turn.limits.max_chunks)
+        self.many = self.limited and most // network.least_chunks >= _MANY
         self.collective, self.per, self.in_waves = collective, per, in_waves
         self.families: list[Family] = []
         self.any_tree: WavePacking | None = None
@@ -171,6 +172,7 @@ class _Run:
         self.best: dict[int, Fraction] = {}  # R per chunk of the collective
         self.small = dict(self._small_budgets(turn.until))
         self._dealt: dict[int, int] = {}
+        self._all_dealt: set[int] = set()
         self.grid = WavePacking(network, None)
         self.grid.pack_combs(turn.until)
 
@@ -226,7 +228,7 @@ class _Run:
 
     def _deal_few(self, packing: PairPacking, *, largest: bool = False) -> Proposals:
         """Improves solutions with small C, each once, modulo all groups or the largest one."""
-        if not packing.shared() or (self.limited and self._sums):
+        if not packing.shared() or (self.many and self._sums):
             return
         share = _FEW_SHARE if self.limited else _ANY_SHARE
         until = self.turn.part(share, _LEAST_SECONDS)
@@ -258,8 +260,8 @@ class _Run:
         links = len(self.network.topology.links)
         while steps <= self.most_steps and links * steps**2 <= MOST_ENDS:
             if steps >= 2 * self.least_steps:
-                yield from [s for s, p in self.packings.items() if p.sums_wait]
-                while self.limited and self._sums:
+                yield from [s for s, p in self.packings.items() if p.feasible and p.sums_wait]
+                while self.many and self._sums:
                     yield from self._sums
             yield steps
             if not large and steps == self.least_steps and not self.grid.columns:
@@ -322,17 +324,18 @@ class _Run:
         known = self._known(steps)
         if not packing.shared() or (known is not None and packing.value >= known):
             return
-        many = self.most_chunks // self.network.least_chunks >= _MANY
-        if self.limited and not many:
+        if self.limited and not self.many and self.network.num_nodes >= _LARGE:
             packing.enrich(_ENRICHED, part)
         rounds = ROUNDS_OF_STEP // 2 * (4 + steps)
         most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
         dealt = None
-        if not (rested and self.limited and many):  # the same columns were dealt before
-            thorough = self.limited and many and not packing.sums_wait
+        if not (rested and steps in self._all_dealt):  # the same columns were dealt before
+            thorough = self.many and not packing.sums_wait
             until = self.turn.until.sooner((8 if thorough else 3) * _LEAST_SECONDS)
             dealt = deal(packing, most, known, until, thorough=thorough)
+            if self.many and packing.rested and not self.turn.until.passed:
+                self._all_dealt.add(steps)
         if dealt is not None:
             yield self._proposal(dealt, steps)
         units = (most if dealt is None else dealt.chunks) // self.network.least_chunks

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from syncoll.proofs.refute import Refuting
     from syncoll.store import Store
 
+_KEPT_CLASSICS = 64
+"""Most classics that are kept with their algorithms; limits memory."""
+
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless a limit for each point says otherwise."""
 
@@ -247,6 +250,8 @@ class Session(Names):
                     limit = Deadline.after(max(0.0, min(seconds, until.left() / 2)))
                     done = constructed(seed, topology, collective, limit, self.tell)
                     if not limit.passed:
+                        while len(self._constructed) >= _KEPT_CLASSICS:
+                            del self._constructed[next(iter(self._constructed))]
                         self._constructed[key] = done
                 made, why = done
                 if made:

@@ -18,7 +18,7 @@ from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
-from syncoll.packing.whole_chunks import ColumnChoice, column_choice, rounds_of
+from syncoll.packing.whole_chunks import column_choice, rounds_of
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
@@ -143,16 +143,6 @@ def test_constructing_a_program_counts_as_work(
     room = np.ones((len(question.exact_rate), 2), dtype=np.int64)
     TreeRepair(question, 2).fitted([0], known, room, room, 1.0)
     assert counted_work() - began >= 8
-
-
-def test_rounds_of_steps_are_whole_on_the_slowest_bound() -> None:
-    """Four chunks on a link of a third of a chunk per round and one of a chunk, in one step."""
-    rates, loads = [Fraction(1, 3), Fraction(1)], np.array([[[1], [0]], [[0], [1]]])
-    choice = ColumnChoice(rates, [1], [2], ["slow", "fast"], np.array([0.5, 0.5]), loads)  # type: ignore[type-var]
-    assert choice.slowest == 3
-    begun = choice.rounded(4)
-    assert choice.rounds(begun) == 6
-    assert choice.solved(begun, 1.0, whole=3).tolist() == [1, 3]
 
 
 def test_a_packing_at_rest_finds_more_columns_near_its_prices() -> None:
