@@ -158,7 +158,8 @@ def supervised(
     """
     require_memory(job)
     ranks = job.work[0].instance.topology.num_nodes
-    with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as place:
+    # Ranks that are ending may still write.
+    with tempfile.TemporaryDirectory(prefix="syncoll-mpi-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
         what = job, ranks, LivingProcess.this(), seconds, *more
         (folder / JOB).write_bytes(pickle.dumps(what))

@@ -61,7 +61,11 @@ def seconds_by_verb(
             for size in SIZES
         ],
         "report": [
-            {f"points[{i}]": row[shown.sizes.index(size)] for i, row in enumerate(shown.entries)}
+            {
+                one.name: float(one.seconds[shown.sizes.index(size)])
+                for one in shown.algorithms
+                if one.name.startswith("points")
+            }
             for size in SIZES
         ],
         "recommend": [
