@@ -35,7 +35,7 @@ _SHARE, _LEAST_SECONDS = 0.2, 0.5
 the least, and the search for symmetry four times, since all else profits from it."""
 
 _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
-"""The part of the remaining time for small C, with a limit on C and without; the first for sums."""
+"""The part of the remaining time for small C: with a limit on C, as for sums; and without."""
 
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
@@ -187,7 +187,7 @@ class _Run:
             if self.turn.is_over:
                 yield None
             yield from self._turn(steps) if steps else self._waves()
-            # Few chunks come last without a limit, and on large machines with steps for trees.
+            # On large machines, small C come last from twice the fewest steps on.
             small = self.network.num_nodes < _LARGE or steps < 2 * self.least_steps
             if small and steps in self.packings:
                 yield from self._deal_few(self.packings[steps], largest=not self.limited)

@@ -188,8 +188,8 @@ class Packing(Generic[C]):
             if until.passed:
                 break
             noise = 1 + _NOISE * self._random.random(self._prices.shape)
-            none = np.full(len(self.master.counts), np.inf)
-            found, _ = self.oracle.cheap(self._prices * noise, none, self._in_use(), until)
+            pays = np.full(len(self.master.counts), np.inf)
+            found, _ = self.oracle.cheap(self._prices * noise, pays, self._in_use(), until)
             for demand, column in found:
                 self.add(demand, column)
         self.master.solve(until.left())

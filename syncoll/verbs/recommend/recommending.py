@@ -86,7 +86,7 @@ def recommendation_for(
     record = None if to is None else session_of(frontier).plugins.exporters[to]
     how: dict[str, Any] = {"progress": style_after(progress), "runtime": runtime}
     how["classics"] = not any(one.instance.reproducible for one in frontier.points)
-    how["collective"] = frontier.source  # the same one has its classics already
+    how["collective"] = frontier.source  # so that its classics are constructed once
     compared = syncoll.simulate(frontier, sizes=sizes, **how, **model)
     counted: dict[str, tuple[str, ExportCounts | None]] = {}
 
