@@ -251,7 +251,7 @@ def _parts(
     chosen: _Chosen, counts: ExportCounts | None, small: _Small | None
 ) -> list[tuple[_Chosen, int | None]]:
     """A range, divided if small messages in it have a file of their own; each with the largest
-    small message, if the format has a protocol for them.  It counts as the fastest up to one size."""
+    small message, if the format has a protocol for them: the fastest up to one size."""
     one, least, most = chosen
     if counts is None or not counts.small:
         return [(chosen, None)]
