@@ -13,4 +13,3 @@ RECORD = SeedRecord(
     fits="syncoll_bfb.seed:BreadthFirstSeed.fits",
     first_seconds=0.01,
 )
-RECORDS = (RECORD,)

@@ -29,4 +29,3 @@ RECORD = BackendRecord(
     counts_work=True,
     rank=Rank(moving=20, combining=10),
 )
-RECORDS = (RECORD,)

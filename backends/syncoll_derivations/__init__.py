@@ -22,4 +22,3 @@ RECORD = SeedRecord(
     counts_copies=False,
     reproducible=True,
 )
-RECORDS = (RECORD,)

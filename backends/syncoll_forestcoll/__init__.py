@@ -25,4 +25,3 @@ RECORD = SeedRecord(
     first_seconds=0.3,
     counts_copies=True,
 )
-RECORDS = (RECORD,)

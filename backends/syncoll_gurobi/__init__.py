@@ -65,4 +65,3 @@ RECORD = BackendRecord(
     ),
     counts_work=True,
 )
-RECORDS = (RECORD,)

@@ -28,4 +28,3 @@ RECORD = BackendRecord(
     ),
     rank=Rank(moving=1, combining=1, spare=True),
 )
-RECORDS = (RECORD,)

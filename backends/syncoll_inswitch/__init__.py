@@ -25,4 +25,3 @@ RECORD = SeedRecord(
     resumes=True,
     counts_copies=True,
 )
-RECORDS = (RECORD,)

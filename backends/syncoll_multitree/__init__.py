@@ -39,4 +39,3 @@ RECORD = SeedRecord(
     fits="syncoll_multitree.seed:MultiTreeSeed.fits",
     first_seconds=0.02,
 )
-RECORDS = (RECORD,)

@@ -27,4 +27,3 @@ RECORD = SeedRecord(
     first_seconds=0.5,
     resumes=True,
 )
-RECORDS = (RECORD,)

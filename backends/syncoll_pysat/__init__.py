@@ -37,4 +37,3 @@ RECORD = BackendRecord(
     rank=Rank(moving=10, combining=20),
     writes_proofs=True,
 )
-RECORDS = (RECORD,)

@@ -23,4 +23,3 @@ RECORD = SeedRecord(
     weight=4.0,
     resumes=True,
 )
-RECORDS = (RECORD,)

@@ -20,4 +20,3 @@ RECORD = SeedRecord(
     weight=12.0,
     resumes=True,
 )
-RECORDS = (RECORD,)

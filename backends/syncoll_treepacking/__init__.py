@@ -17,4 +17,3 @@ RECORD = SeedRecord(
     fits="syncoll_treepacking.seed:TreePackingSeed.fits",
     by_default=False,  # slower than other seeds, and seldom better; see benchmarks/seeds.py
 )
-RECORDS = (RECORD,)

@@ -35,4 +35,3 @@ RECORD = BackendRecord(
     counts_work=True,
     rank=Rank(moving=2, combining=2, spare=True),
 )
-RECORDS = (RECORD,)

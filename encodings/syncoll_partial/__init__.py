@@ -10,4 +10,3 @@ RECORD = EncodingRecord(
     combining=True,
     counts_copies=True,
 )
-RECORDS = (RECORD,)

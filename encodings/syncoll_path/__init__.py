@@ -9,4 +9,3 @@ RECORD = EncodingRecord(
     rank=10,
     options=(ORDERED_CHUNKS,),
 )
-RECORDS = (RECORD,)

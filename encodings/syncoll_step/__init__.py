@@ -10,4 +10,3 @@ RECORD = EncodingRecord(
     counts_copies=True,
     options=(ORDERED_CHUNKS,),
 )
-RECORDS = (RECORD,)

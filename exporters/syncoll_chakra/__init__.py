@@ -33,4 +33,3 @@ RECORD = ExporterRecord(
     installed=lambda: installed_distribution("protobuf", "google.protobuf"),
     recognises=_recognises,
 )
-RECORDS = (RECORD,)

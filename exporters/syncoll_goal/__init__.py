@@ -33,4 +33,3 @@ RECORD = ExporterRecord(
     options=OPTIONS,
     recognises=lambda path, head: path.suffix == ".goal" and b"num_ranks" in head,
 )
-RECORDS = (RECORD,)

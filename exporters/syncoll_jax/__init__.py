@@ -10,4 +10,3 @@ RECORD = ExporterRecord(
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-jax " in head,
     runs="syncoll_jax.ranks:start",
 )
-RECORDS = (RECORD,)

@@ -9,4 +9,3 @@ RECORD = ExporterRecord(
     load_checker="syncoll_mpi_c.checker:CHECKER",
     recognises=lambda path, head: path.suffix == ".c" and b"syncoll-mpi-c " in head,
 )
-RECORDS = (RECORD,)

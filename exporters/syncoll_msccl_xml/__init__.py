@@ -64,4 +64,3 @@ RECORD = ExporterRecord(
     # Accepts first lines that the runtimes refuse, so that the checker can report them.
     recognises=lambda _path, head: _START.match(head) is not None,
 )
-RECORDS = (RECORD,)

@@ -57,4 +57,3 @@ RECORD = ExporterRecord(
     options=OPTIONS,
     recognises=_recognises,
 )
-RECORDS = (RECORD,)

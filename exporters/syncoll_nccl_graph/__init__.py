@@ -22,4 +22,3 @@ RECORD = ExporterRecord(
     recognises=lambda _path, head: _START.match(head) is not None,
     replayed=True,
 )
-RECORDS = (RECORD,)

@@ -42,4 +42,3 @@ RECORD = ExporterRecord(
     load_checker="syncoll_sends.checker:CsvChecker",
     recognises=_is_csv,
 )
-RECORDS = (RECORD,)

@@ -32,4 +32,3 @@ RECORD = ExporterRecord(
     folder=True,
     recognises=lambda path, head: path.suffix == ".c" and b"syncoll-simgrid " in head,
 )
-RECORDS = (RECORD,)

@@ -10,4 +10,3 @@ RECORD = ExporterRecord(
     recognises=lambda path, head: path.suffix == ".py" and b"syncoll-torch " in head,
     runs="syncoll_torch.ranks:start",
 )
-RECORDS = (RECORD,)

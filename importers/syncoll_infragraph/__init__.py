@@ -21,4 +21,3 @@ RECORD = ImporterRecord(
         Option("lanes", 16, "lanes of a link whose speed is in GT/s", low=1, high=32),
     ),
 )
-RECORDS = (RECORD,)

@@ -18,4 +18,3 @@ RECORD = ImporterRecord(
         *CLUSTER_OPTIONS,
     ),
 )
-RECORDS = (RECORD,)

@@ -13,4 +13,3 @@ RECORD = ImporterRecord(
     load="syncoll_msccl_topology.importer:MscclTopologyImporter",
     recognises=lambda text: _TYPE.search(text) is not None,
 )
-RECORDS = (RECORD,)

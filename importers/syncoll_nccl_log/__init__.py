@@ -16,4 +16,3 @@ RECORD = ImporterRecord(
     recognises=lambda text: _SYSTEM.search(text, 0, 2_000_000) is not None,
     options=(NETWORK_OPTION, *CLUSTER_OPTIONS),
 )
-RECORDS = (RECORD,)

@@ -37,4 +37,3 @@ RECORD = ImporterRecord(
         *CLUSTER_OPTIONS,
     ),
 )
-RECORDS = (RECORD,)

@@ -13,4 +13,3 @@ RECORD = SpecLibraryRecord(
     summary="the SCCL paper's collectives, and common machines and networks",
     folder=Path(__file__).parent,
 )
-RECORDS = (RECORD,)

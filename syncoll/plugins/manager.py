@@ -1,8 +1,8 @@
 """The plugin manager: finds plugins, keeps the errors of broken ones, hands out records by name.
 
 A plugin is a module, named under the entry point group ``syncoll``, that implements hooks of
-pluggy.  A list ``RECORDS`` in it is short for the hook `syncoll_records`.  Stock pluggy
-ends discovery at one failed import, and does not compare names of records.  Here
+pluggy.  A list ``RECORDS`` in it, or a single ``RECORD``, is short for the hook `syncoll_records`.
+Stock pluggy ends discovery at one failed import, and does not compare names of records.  Here
 
 * a broken plugin (a failed import, an exit or exception in a hook, a misspelt hook, a wrong record)
   is set aside with its error, and the others keep working;
@@ -119,7 +119,7 @@ class PluginManager:
 
         Args:
             plugin: a module or any object with records in its ``RECORDS``, or with functions or
-                methods that are marked with `hookimpl`.
+                methods that are marked with `hookimpl`, or with a ``RECORD``.
             name: the plugin's name, for messages.
 
         Raises:
@@ -182,7 +182,7 @@ class PluginManager:
         self._pluggy.unregister(name=name)
 
     def _call_hooks(self, plugin: object, name: str, result: list[Record]) -> None:
-        """Adds the records that the hooks of a plugin without ``RECORDS`` return."""
+        """Adds the records that the hooks of a plugin without ``RECORDS`` return, or its one."""
         self._pluggy.register(plugin, name)
         callers = self._pluggy.get_hookcallers(plugin) or []
         for caller in callers:
@@ -192,7 +192,9 @@ class PluginManager:
                     f"plugin {name} implements {caller.name}, which is not a hook"
                     f"{did_you_mean(caller.name, known)}; the hooks are: {', '.join(known)}"
                 )
-        if not callers:
+        if not callers and hasattr(plugin, "RECORD"):
+            self._check("RECORD", name, [plugin.RECORD], self._kinds, result)
+        elif not callers:
             raise PluginError(
                 f"plugin {name} has no records; its entry point must lead to a module with a "
                 "list `RECORDS`, such as RECORDS = [SeedRecord(...)]"

@@ -124,8 +124,10 @@ class TestDiscovery:
             assert provenance.plugin == record.name
         assert not [broken for broken in manager.broken if broken.plugin in manager.backends]
 
-    def test_a_foreign_plugin_is_found(self, install: Installer) -> None:
-        install("stranger-dist", "stranger_plugin", good("stranger"))
+    @pytest.mark.parametrize("last", ["RECORDS = [RECORD]", ""])
+    def test_a_foreign_plugin_is_found(self, install: Installer, last: str) -> None:
+        text = good("stranger").replace("RECORDS = [RECORD]", last)
+        install("stranger-dist", "stranger_plugin", text)
         manager = PluginManager.discover()
         record = manager.backends["stranger"]
         assert str(manager.provenance(record)) == "plugin stranger_plugin (stranger-dist 1.2)"
