@@ -141,11 +141,6 @@ class Program:
     counters: Sequence[str] = ()
     barriers: Sequence[str] = ()
 
-    @property
-    def num_instructions(self) -> int:
-        """Of all threads together; checkers of other plugins report it."""
-        return sum(len(thread.instructions) for thread in self.threads)
-
     def places(self) -> Iterator[tuple[Place, Instruction]]:
         """All instructions with their places, thread by thread."""
         for t, thread in enumerate(self.threads):

@@ -81,11 +81,6 @@ class Template:
     enforced: Bools
 
     @property
-    def num_clauses(self) -> int:
-        """Number of clauses."""
-        return len(self.enforced)
-
-    @property
     def cost(self) -> int:
         """Measure for the choice among encodings: literals and new variables."""
         return len(self.literals) + self.num_auxiliary

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.certificates import RoundsBound
-from syncoll.errors import OutOfTimeError, UsageError
+from syncoll.errors import OutOfTimeError
 from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
 from syncoll.results.frontier import Frontier, OpenClaim
@@ -58,19 +58,6 @@ class LowerBounds:
     def bandwidth(self) -> Fraction:
         """The lower bound on R/C with any number of steps."""
         return self.any_steps.rounds / self.chunks
-
-    def bandwidth_in(self, steps: int) -> Fraction:
-        """The lower bound on R/C with at most S steps; beyond `max_steps` as for any number.
-
-        Raises:
-            UsageError: if no algorithm has this number of steps.
-        """
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < self.steps:
-            raise UsageError(
-                f"steps is {steps!r}; expected a whole number of at least {self.steps}: "
-                f"{self.collective} on {self.topology.name} needs {self.steps}"
-            )
-        return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 
     def frontier(self) -> Frontier:
         """The bounds as a frontier without points, with all costs above them open.
