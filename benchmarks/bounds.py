@@ -68,13 +68,14 @@ def relaxations(topology: Topology, collective: Collective, steps: int | None, m
             row([*cells, "no optimum", kind, len(program.costs), len(smaller.costs), *seconds,
                  "-", "-"])  # fmt: skip
             continue
-        proof = relaxation.solve(60)
+        found = relaxation.solve(60)
         whole = time.perf_counter() - solved
-        assert proof is not None
+        assert found is not None
+        _, certificate, proved = found
         seconds = [f"{s:.3f}" for s in (built - began, reduced - built, solved - reduced)]
         seconds.append(f"{max(0.0, whole - (solved - began)):.3f}")
-        row([*cells, proof.proved / chunks, kind, len(program.costs), len(smaller.costs), *seconds,
-             "-" if steps is not None else cut(topology, needs, proof.proved, proof.certificate)
+        row([*cells, proved / chunks, kind, len(program.costs), len(smaller.costs), *seconds,
+             "-" if steps is not None else cut(topology, needs, proved, certificate)
              ])  # fmt: skip
 
 

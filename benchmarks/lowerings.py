@@ -59,7 +59,7 @@ def capacities(links: int, steps: int, chunks: int, b: int, rounds: int) -> Form
 
 
 def figures(template: Template) -> str:
-    return f"{template.num_clauses:9,}{template.num_auxiliary:9,}{len(template.literals):10,}"
+    return f"{len(template.enforced):9,}{template.num_auxiliary:9,}{len(template.literals):10,}"
 
 
 def print_rows() -> None:

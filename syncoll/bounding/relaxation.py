@@ -227,9 +227,9 @@ class Relaxation:
 
     def solve(
         self, seconds: float | None = None, most_columns: int | None = None, at_least: float = -1.0
-    ) -> "SolvedRelaxation | None":
-        """The optimum in floating point, and prices for about that bound; None if it was given up,
-        or no optimum was found in time.
+    ) -> tuple[float, Priced, Fraction] | None:
+        """The optimum in floating point, prices, and the bound by their exact check, which alone
+        counts; None if it was given up, or no optimum was found in time.
         Raises `OutOfTimeError` if the time ends before the solver has the program.
 
         Args:
@@ -243,7 +243,7 @@ class Relaxation:
             return None
         if optimum.value <= at_least * (1 + NEAR) + 1e-12:
             nothing = Priced(self.network.steps, {}, Ways(()))
-            return SolvedRelaxation(optimum.value, nothing, Fraction(0))
+            return optimum.value, nothing, Fraction(0)
         found = rationalise(
             optimum.row_duals,
             optimum.value,
@@ -252,19 +252,4 @@ class Relaxation:
             deadline,
         )
         assert found is not None
-        return SolvedRelaxation(optimum.value, found[1], found[0])
-
-
-@dataclass(frozen=True)
-class SolvedRelaxation:
-    """The bound of a relaxation.
-
-    Args:
-        value: the optimum of the linear program, a float.
-        certificate: prices.
-        proved: the bound by the exact check of the certificate; only this counts.
-    """
-
-    value: float
-    certificate: Priced
-    proved: Fraction
+        return optimum.value, found[1], found[0]

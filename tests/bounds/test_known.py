@@ -89,7 +89,7 @@ def test_the_bound_is_the_optimum_of_the_best_relaxation(
     for kind in RelaxationKind:
         solved = Relaxation(network, needs, kind).solve()
         assert solved is not None
-        value, certificate = solved.value, solved.certificate
+        value, certificate, _ = solved
         exact = Fraction(value).limit_denominator(5000)
         assert abs(float(exact) - value) < 1e-9
         assert certificate.check(topology, needs) == exact
