@@ -19,7 +19,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ from syncoll.lowerings import lower
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import Options, PluginManager, resolve_options
 from syncoll.results import Frontier, Refuted, refuted_instance
-from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
+from syncoll.trust.drat import ProofCheck, check_rup
 from syncoll.trust.same_problem import require_same_instance, require_same_topology
 from syncoll.version import __version__
 from syncoll.wording import argument, counted
@@ -206,7 +206,6 @@ def check_refutation(
     topology: Topology | None = None,
     collective: Collective | None = None,
     hints: bool = False,
-    should_stop: Callable[[], bool] | None = None,
 ) -> CheckedRefutation:
     """Reads ``NAME.refutation.json`` and checks the proof in the same folder; needs no solver.
 
@@ -214,13 +213,12 @@ def check_refutation(
         topology: the expected topology; None for any.
         collective: the expected collective; None for any.
         hints: whether to collect hints for `syncoll.trust.drat.lrat`.
-        should_stop: polled; True ends the check.
 
     Raises:
         FileFormatError: if a file cannot be read, or is no refutation.
         PluginError: if the encoding is not installed.
         VerificationError: if the files do not belong together, are about another topology or
-            collective, or the proof does not prove the claim; also if the check was stopped.
+            collective, or the proof does not prove the claim.
     """
     kind, entries, record = read_document(path)
     if kind != "refutation":
@@ -250,11 +248,8 @@ def check_refutation(
     except SyncollError as error:
         raise type(error)(f"{path}: {error}") from error
     lines = proof.decode("latin-1").splitlines()
-    about = clauses.num_variables, clauses.clauses, lines
-    check = check_rup(*about, hints=hints, should_stop=should_stop)
+    check = check_rup(clauses.num_variables, clauses.clauses, lines, hints=hints)
     name = path.parent / record.proof.file
-    if check.verdict is ProofVerdict.STOPPED:
-        raise VerificationError(f"{name}: the check was stopped without a result")
     if not check.proved:
         where = f"{name}:{check.line}" if check.line is not None else str(name)
         raise VerificationError(f"{where}: not a proof: {check.message}")

@@ -9,7 +9,7 @@ import gzip
 import hashlib
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,13 +68,10 @@ def refute_with_proof(
     *,
     encoding: str | None = None,
     encoding_options: Mapping[str, object] | None = None,
-    backend: str | None = None,
-    backend_options: Mapping[str, object] | None = None,
     seconds: float | None = None,
     memory_bytes: int | None = None,
     largest_proof: int = 128 << 20,
     seed: int = 0,
-    should_stop: Callable[[], bool] | None = None,
 ) -> Refuting:
     """Writes a refutation of an instance that is known to have no algorithm.
 
@@ -85,34 +82,23 @@ def refute_with_proof(
         instance: without given rounds of each step.
         folder: created if missing.
         encoding: None for the default.
-        backend: one that writes proofs; None for the best.
         seconds: time limit for solving and checking together; a proof that is not checked in time
             is written unchecked and untrimmed, and the reason says so.
         memory_bytes: limit of the solver's process.
         largest_proof: bytes at which the solver is stopped; checking takes twenty times as much
             memory.
-        should_stop: polled; True ends it.
 
     Raises:
         BackendError: if the backend found an algorithm, or wrote a proof that proves nothing.
-        PluginError: for an unknown plugin or option, or one that cannot run here.
+        PluginError: for an unknown encoding, or an option that it does not have.
         UsageError: if the folder cannot be written, or the instance cannot be refuted.
         KeyboardInterrupt: passed on, without remaining files.
     """
     try:
-        best = None if backend else choose_prover(manager, combining=instance.combining)
+        prover = choose_prover(manager, combining=instance.combining)
     except PluginError as error:  # the answer stands without a proof
         return Refuting(None, str(error))
-    prover = best or manager.backends[backend or ""]
-    if not prover.writes_proofs:
-        able = [r.name for r in manager.backends.values() if r.writes_proofs]
-        those = f"; backends that do: {', '.join(able)}" if able else ""
-        return Refuting(None, f"backend {prover.name} writes no proofs{those}")
-    for answer in (prover.installed(), prover.licensed()):
-        if not answer.ok:
-            raise PluginError(f"backend {prover.name} cannot run here: {answer.reason}")
-    own_options = resolve_options(prover.options, backend_options or {}, f"backend {prover.name}")
-    stopped = should_stop or (lambda: False)
+    own_options = resolve_options(prover.options, {}, f"backend {prover.name}")
     until = Deadline.after(seconds)
 
     record = choose_encoding(manager, encoding or AUTO, combining=instance.combining)
@@ -140,7 +126,7 @@ def refute_with_proof(
                         clauses.formula(),
                         limits,
                         own_options,
-                        should_stop=lambda: _size(traced) > most or stopped(),
+                        should_stop=lambda: _size(traced) > most,
                     )
             except PluginError as error:  # the answer stands without a proof
                 return Refuting(None, str(error))
@@ -159,11 +145,7 @@ def refute_with_proof(
             if outcome.proof is None:
                 reason = f"backend {prover.name} wrote no proof, though its record says it does"
                 return Refuting(None, reason)
-            proof, reason = _checked(
-                clauses, traced, lambda: until.passed or stopped(), prover.name
-            )
-            if reason and stopped():
-                return Refuting(None, "stopped on request")
+            proof, reason = _checked(clauses, traced, until, prover.name)
             parts = [f"backend {prover.name}", prover.installed().reason]
             parts += [f"{name}={value}" for name, value in own_options.items()]
             described = ", ".join(part for part in (*parts, outcome.message) if part)
@@ -176,13 +158,12 @@ def refute_with_proof(
     return Refuting(target, reason, checked=not reason)
 
 
-def _checked(
-    clauses: Clauses, traced: Path, should_stop: Callable[[], bool], backend: str
-) -> tuple[bytes, str]:
+def _checked(clauses: Clauses, traced: Path, until: Deadline, backend: str) -> tuple[bytes, str]:
     """The trimmed proof; if it was not checked in time, the whole one and a reason."""
     whole = traced.read_bytes()
     lines = whole.decode("latin-1").splitlines()
-    check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
+    about = clauses.num_variables, clauses.clauses, lines
+    check = check_rup(*about, should_stop=lambda: until.passed)
     if check.proved:
         return "\n".join([*trimmed(lines, check), ""]).encode("ascii"), ""
     if check.verdict is ProofVerdict.STOPPED:

@@ -204,12 +204,7 @@ def test_checking_imports_no_solver(pair: Path) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
-    [
-        ({"seconds": 1.0}, "time limit"),
-        ({"largest_proof": 100_000}, "grew larger than"),
-        ({"should_stop": lambda: True}, "stopped on request"),
-        ({"backend": "highs"}, "highs writes no proofs; backends that do: pysat"),
-    ],
+    [({"seconds": 1.0}, "time limit"), ({"largest_proof": 100_000}, "grew larger than")],
 )
 def test_reasons(settings: Json, reason: str, tmp_path: Path) -> None:
     done = refute_with_proof(HARD, tmp_path, MANAGER, **settings)
@@ -218,25 +213,19 @@ def test_reasons(settings: Json, reason: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_backend_that_writes_no_proofs(tmp_path: Path) -> None:
-    asked = instance("dgx1", "allgather", 2, 2, 2)
-    done = refute_with_proof(asked, tmp_path, MANAGER, backend="cpsat")
-    assert done.file is None
-    assert "writes no proofs" in done.reason
-
-
 def test_an_instance_with_an_algorithm_is_not_refuted(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="found a model"):
         refute_with_proof(instance("dgx1", "allgather", 1, 2, 2), tmp_path, MANAGER)
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_leaves_no_files(tmp_path: Path) -> None:
-    def interrupt() -> bool:
+def test_ctrl_c_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: Path) -> int:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(refute, "_size", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        refute_with_proof(HARD, tmp_path, MANAGER, should_stop=interrupt)
+        refute_with_proof(HARD, tmp_path, MANAGER)
     assert not list(tmp_path.iterdir())
 
 
@@ -254,8 +243,6 @@ def test_not_checked_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert not done.checked
     assert "not checked in time" in done.reason
     assert check_refutation(done.file, MANAGER).proof.proved
-    with pytest.raises(VerificationError, match="stopped"):
-        check_refutation(done.file, MANAGER, should_stop=lambda: True)
 
 
 def test_a_solver_with_wrong_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
