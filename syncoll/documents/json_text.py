@@ -121,15 +121,15 @@ def collected_later() -> Iterator[None]:
             gc.enable()
 
 
-def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str:
+def to_text(value: object, *, ascii_only: bool = False) -> str:
     """The value as JSON text without a final line break; it can always be encoded in UTF-8.
 
-    Objects are indented, after the first line also by `indent`; each list of numbers is a line.
-    Values are nested at most some hundred levels deep.  With `ascii_only` other characters are
-    escaped, for streams that cannot encode them.
+    Objects are indented; each list of numbers is a line.  Values are nested at most some hundred
+    levels deep.  With `ascii_only` other characters are escaped, for streams that cannot encode
+    them.
     """
     pieces: list[str] = []  # joined once: there may be hundreds of megabytes
-    _add_text(pieces, value, indent, ascii_only)
+    _add_text(pieces, value, "", ascii_only)
     return "".join(pieces)
 
 

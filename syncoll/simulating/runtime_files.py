@@ -216,15 +216,10 @@ class _File:
         return FileFormatError(f"{self._name}:{line}: {why}")
 
 
-def runtime_text(one: Runtime, comments: Mapping[str, str] | None = None) -> str:
-    """A runtime as the content of a file, with the sources of numbers as comments.
+def runtime_text(one: Runtime) -> str:
+    """A runtime as the content of a file."""
 
-    Args:
-        comments: by place, such as ``protocol.LL.box.factor``.
-    """
-    notes = comments or {}
-
-    def lines(place: str, value: object, kinds: _Kinds, **more: Any) -> Iterator[str]:
+    def lines(value: object, kinds: _Kinds, **more: Any) -> Iterator[str]:
         """The fields that differ from their defaults."""
         given = more | {
             each.name: getattr(value, each.name)
@@ -233,14 +228,12 @@ def runtime_text(one: Runtime, comments: Mapping[str, str] | None = None) -> str
         }
         for key, kind in kinds.items():
             if given.get(key) is not None:
-                note = notes.get(f"{place}{key}")
-                yield f"{key} = {_KINDS[kind][-1](given[key])}" + (f"  # {note}" if note else "")
+                yield f"{key} = {_KINDS[kind][-1](given[key])}"
 
-    found = [*lines("", one, _RUNTIME, format=FORMAT)]
+    found = [*lines(one, _RUNTIME, format=FORMAT)]
     for protocol in one.protocols:
         place = f"protocol.{protocol.name}"
-        found += ["", f"[{place}]", *lines(f"{place}.", protocol, _PROTOCOL)]
+        found += ["", f"[{place}]", *lines(protocol, _PROTOCOL)]
         for reach in Reach:
-            costs = lines(f"{place}.{reach}.", protocol.hops[reach], _REACH)
-            found += ["", f"[{place}.{reach}]", *costs]
+            found += ["", f"[{place}.{reach}]", *lines(protocol.hops[reach], _REACH)]
     return "\n".join(found) + "\n"

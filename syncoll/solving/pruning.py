@@ -20,28 +20,23 @@ _UNITS_PER_SEND = 3.5e-6
 """Work of replaying a send."""
 
 
-def without_useless_sends(
-    instance: Instance, algorithm: Algorithm, most: int = _MOST_REPLAYED
-) -> Algorithm:
+def without_useless_sends(instance: Instance, algorithm: Algorithm) -> Algorithm:
     """The algorithm without sends that can be left out.
 
     Sends of a combining algorithm are tried one by one, the last first.  No remaining send can be
     left out, since it was needed even with every send that was removed later.  In an algorithm too
     large for that, untried sends stay.
-
-    Args:
-        most: number of sends that all trials together replay.
     """
     if not instance.combining:
         return algorithm.without_useless_sends(instance)
     chunks = np.flatnonzero(instance.post.any(axis=1))
     # If switches add up, whether a send fits depends on the sends of other chunks.
     together = [chunks] if instance.topology.counts_copies else chunks[:, None]
-    left, parts = most, []
+    left, parts = _MOST_REPLAYED, []
     for some in together:
         places, left = _kept(instance, algorithm, some, left)
         parts.append(places)
-    took((most - left) * _UNITS_PER_SEND)
+    took((_MOST_REPLAYED - left) * _UNITS_PER_SEND)
     kept = np.concatenate(parts)
     return _only(algorithm, kept, algorithm.sends[kept])
 

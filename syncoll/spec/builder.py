@@ -382,11 +382,11 @@ class Builder(ExpressionBuilder):
 
     def _text(self, token: Token) -> str:
         inside = str(token)[1:-1]
-        return re.sub(r"\\(.)", lambda match: self._escape(match, token, 1), inside)
+        return re.sub(r"\\(.)", lambda match: self._escape(match, token), inside)
 
-    def _escape(self, match: re.Match[str], token: Token, offset: int) -> str:
+    def _escape(self, match: re.Match[str], token: Token) -> str:
         if match[1] not in _ESCAPES:
-            start = self.token_span(token).start + offset + match.start()
+            start = self.token_span(token).start + 1 + match.start()
             raise self.source.span(start, start + 2).error(
                 f"unknown escape `\\{match[1]}`", r"`\"`, `\\`, `\{`, `\}`, `\n` or `\t`"
             )
@@ -398,7 +398,7 @@ class Builder(ExpressionBuilder):
         begin = self.token_span(token).start + 1
         for match in _LABEL_PART.finditer(str(token)[1:-1]):
             if match[1] is not None:
-                parts.append(self._escape(match, token, 1))
+                parts.append(self._escape(match, token))
             elif match[4] is not None:
                 parts.append(match[4])
             else:

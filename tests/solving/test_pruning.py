@@ -10,6 +10,7 @@ import pytest
 
 import syncoll
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.solving import pruning
 from syncoll.solving.pruning import without_useless_sends
 from syncoll.testing.instances import random_case
 from syncoll.trust import violations
@@ -67,13 +68,16 @@ def test_random_algorithms_keep_no_useless_send() -> None:
     assert pruned > 60
 
 
-def test_trials_end_with_their_limit() -> None:
+def test_trials_end_with_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, most = random.Random(1), 0
     for _ in range(20):
         instance, algorithm = with_more_sends(rng, *random_case(rng))
         if not instance.combining:
             continue
-        lean = [without_useless_sends(instance, algorithm, limit) for limit in (0, 60, 10**6)]
+        lean = []
+        for limit in (0, 60, 10**6):
+            monkeypatch.setattr(pruning, "_MOST_REPLAYED", limit)
+            lean.append(without_useless_sends(instance, algorithm))
         counts = [one.num_sends for one in lean]
         assert counts == sorted(counts, reverse=True)
         assert lean[0] == algorithm
