@@ -12,30 +12,11 @@ import pytest
 
 from syncoll.linear import LinearProgram
 from syncoll.model import OrbitAlgorithm, Topology
-from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.plugins import SeedLimits
 from syncoll.routing import as_topology
-from syncoll.spec import SpecLibrary
-from syncoll.trust import require_valid
 from syncoll_bfb import RECORD
 
-_LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
-
-
-def propose(
-    network: Topology | str, collective: str = "allgather", limits: SeedLimits | None = None
-) -> list[Proposal]:
-    """The verified proposals of the seed."""
-    where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
-    asked = SPECS.collective(collective)
-    found = list(RECORD.load().propose(where, asked, limits or SeedLimits(), {}))
-    for one in found:
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            where, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-    return found
+from .conftest import SPECS, propose
 
 
 @pytest.mark.parametrize(

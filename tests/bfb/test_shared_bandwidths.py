@@ -17,37 +17,18 @@ import syncoll_bfb.sharing
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Topology
-from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.plugins import Proposal, SeedLimits
 from syncoll.routing import as_topology
-from syncoll.spec import SpecLibrary
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.testing.instances import random_topology
-from syncoll.trust import require_valid
 from syncoll_bfb import RECORD
 from syncoll_bfb.seed import choices
 from syncoll_bfb.sharing import LinkClasses, SharedStep, receptions
 from tests.oracles.fabrics import random_fabric
 
-_LIBRARIES = PluginManager.discover().spec_libraries.values()
-SPECS = SpecLibrary([record.folder for record in _LIBRARIES])
+from .conftest import SPECS, propose
 
 MOST_CHUNKS = 840
-
-
-def propose(
-    network: Topology | str, collective: str = "allgather", limits: SeedLimits | None = None
-) -> list[Proposal]:
-    """The verified proposals of the seed."""
-    where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
-    asked = SPECS.collective(collective)
-    found = list(RECORD.load().propose(where, asked, limits or SeedLimits(), {}))
-    for one in found:
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            where, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-    return found
 
 
 def cost(proposal: Proposal) -> Fraction:

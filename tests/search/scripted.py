@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Verdict
 from syncoll.ledger import Candidate, Observer, SearchRequest
 from syncoll.model import Algorithm, Instance
@@ -50,9 +49,8 @@ class Scripted:
         instance: Instance,
         *,
         seconds: float | None = None,
-        hint: Algorithm | None = None,
-        until: Deadline = NEVER,
         symmetry: Action | None = None,
+        **_: object,
     ) -> Solution:
         if symmetry is not None:
             return Solution(instance, NOT_SYMMETRIC, None, "scripted", "scripted", SIZE, SIZE)
@@ -73,18 +71,10 @@ class Planned(Scripted):
         super().__init__(solver, lambda _: unknown())
         self.plan = plan
 
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        seconds: float | None = None,
-        hint: Algorithm | None = None,
-        until: Deadline = NEVER,
-        symmetry: Action | None = None,
-    ) -> Solution:
+    def solve(self, instance: Instance, **how: Any) -> Solution:
         sends = self.plan(instance)
         if sends is None:
-            return super().solve(instance, seconds=seconds)
+            return super().solve(instance, seconds=how.get("seconds"))
         algorithm = Algorithm((0,) * instance.steps, np.array(sends))
         algorithm = algorithm.with_rounds(instance.topology, instance.rounds)
         require_valid(instance, algorithm)

@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 import syncoll
-from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import UnlabelledError, UsageError
 from syncoll.formula import FormulaBuilder, Outcome, StopReason, Verdict
 from syncoll.ledger import Candidate, Observer, SearchRequest, Strategy
@@ -49,10 +48,9 @@ class Halfway:
         self,
         instance: Instance,
         *,
-        seconds: float | None = None,
         hint: Algorithm | None = None,
-        until: Deadline = NEVER,
         symmetry: Action | None = None,
+        **_: object,
     ) -> Solution:
         order = 1 if symmetry is None else symmetry.group.order
         self.asked.append((instance.steps, instance.rounds, instance.chunks, order))

@@ -22,6 +22,7 @@ from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_timedtrees import RECORD
+from tests.oracles.proposals import verified
 
 pytestmark = pytest.mark.usefixtures("counted_work")
 
@@ -47,14 +48,7 @@ def propose(network: str, collective: str, limits: SeedLimits, **given: object) 
     """The proposals of the seed, verified."""
     where, asked = as_topology(SPECS.topology(network)), SPECS.collective(collective)
     options = resolve_options(RECORD.options, given, "seed timedtrees")
-    found = list(RECORD.load().propose(where, asked, limits, options))
-    for one in found:
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            where, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-    return found
+    return verified(RECORD.load().propose(where, asked, limits, options), where, asked)
 
 
 @pytest.mark.parametrize(
