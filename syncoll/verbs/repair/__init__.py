@@ -163,7 +163,6 @@ def survey(
         work: see `pareto`.
         output: a folder that keeps the frontier of each failure, for `check`, and the table as
             index.json; frontiers that are there already are checked and not searched again.
-        progress: ``auto``, ``live``, ``plain`` or ``none``.
         settings: see `Settings`.
 
     Raises:
