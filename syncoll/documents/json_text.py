@@ -159,7 +159,7 @@ def _scalar(value: object, ascii_only: bool) -> str:
         return msgspec.json.format(numbers, indent=0).decode()
     if type(value) is list and set(map(type, value)) <= {int}:
         return str(value)  # short, and there may be hundreds of thousands
-    text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=_exact)
+    text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=exact_text)
     if not text.isascii():
         try:
             text.encode("utf-8")
@@ -171,8 +171,8 @@ def _scalar(value: object, ascii_only: bool) -> str:
 _key = lru_cache(1024)(_scalar)
 
 
-def _exact(value: object) -> str:
-    """A rational as text; `json` writes others."""
+def exact_text(value: object) -> str:
+    """A rational as text; libraries write others."""
     if not isinstance(value, Fraction):
         raise TypeError(f"{type(value).__name__} does not stand in JSON")
     return str(value)

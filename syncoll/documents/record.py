@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self, SupportsFloat, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from syncoll.documents.json_text import exact_text
 from syncoll.errors import FileFormatError
 from syncoll.model.grains import Rounds, exact
 
@@ -58,7 +59,7 @@ class ClosedRecord(Record, frozen=True, forbid_unknown_fields=True):
 
 def written(record: Record | Json) -> Json:
     """A record, or entries, as JSON: the identity of the file comes first, long tables last."""
-    document: Json = _ordered(msgspec.to_builtins(record, enc_hook=_encoded))
+    document: Json = _ordered(msgspec.to_builtins(record, enc_hook=exact_text))
     return document
 
 
@@ -94,12 +95,6 @@ def rounds_of(entry: int | str, grains: int) -> Rounds:
         multiple = f"multiples of 1/{grains}" if grains > 1 else "whole"
         raise FileFormatError(f"{entry} rounds, but rounds on this machine are {multiple}")
     return rounds
-
-
-def _encoded(value: Any) -> str:
-    if not isinstance(value, Fraction):
-        raise TypeError(f"{type(value).__name__} does not stand in records")
-    return str(value)
 
 
 def read_record(value: Any, kind: Any, name: str) -> Any:
