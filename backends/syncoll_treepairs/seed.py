@@ -24,6 +24,7 @@ from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, MOST_ENDS, chunks_of, 
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pair_repair import PairRepair
 from syncoll_treepairs.pairs import AllreducePacking, Pair, PairPacking, whenever
+from syncoll_treepairs.set_exchanges import add_exchange
 from syncoll_treepairs.shortest_paths import everywhere
 from syncoll_treepairs.subgroups import smaller_networks, under_subgroup
 from syncoll_treepairs.wave_packing import WavePacking
@@ -317,6 +318,8 @@ class _Run:
                 return
         elif packing.sums_wait:
             packing.begin_sums()
+            if not self.many and packing.value > self.network.least * _NEAR_LEAST:
+                add_exchange(packing, self.turn.until)
         rested = packing.rested
         part = self.turn.part(_FEW_SHARE if packing.has_sums else _SHARE, _LEAST_SECONDS)
         while not packing.rested and not part.passed:

@@ -21,8 +21,8 @@ from syncoll_treepairs.pairs import AllreducePacking, Pair, PairPacking
 _RATIO = 4
 """Least ratio of the orders of a group and of the next smaller one; limits work."""
 
-_MOST_IMAGES = 640
-"""Most pairs of a packing under a subgroup, the ones with large shares first; limits work."""
+MOST_IMAGES = 640
+"""Most images of pairs that are added to a packing, the ones of large shares first; limits work."""
 
 
 def smaller_networks(network: AllreduceNetwork, until: Deadline) -> Iterator[AllreduceNetwork]:
@@ -47,7 +47,7 @@ def under_subgroup(
         assert links is not None  # an automorphism
         moves.append((images, links))
     shares = [0.0] * len(fine.columns)
-    for i, share in packing.shared()[: max(1, _MOST_IMAGES // len(moves))]:
+    for i, share in packing.shared()[: max(1, MOST_IMAGES // len(moves))]:
         added = [fine.add(0, image(packing.columns[i], *one)) for one in moves]
         shares += [share] * sum(added)
     # Equal shares of images are optimal; a vertex has fewer pairs.

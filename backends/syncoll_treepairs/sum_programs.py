@@ -38,22 +38,23 @@ def is_small(topology: Topology, steps: int) -> bool:
 
 
 class SumPrograms:
-    """Programs for algorithms of one chunk in S steps.
+    """Programs for algorithms of one chunk in S steps, of all nodes or from one set to another.
 
     A send may carry contributions of nodes, or the whole sum, which has number P.
     """
 
-    def __init__(self, topology: Topology, steps: int) -> None:
+    def __init__(self, topology: Topology, steps: int, *sets: list[int]) -> None:
         from ortools.sat.python import cp_model
 
-        self._topology, self._steps = topology, steps
+        self._topology, self._steps, every = topology, steps, [*range(topology.num_nodes)]
+        self._sources, self._needed = [*sets, every, every][:2]
         self._model = model = cp_model.CpModel()
         far, nodes, new = topology.distances, topology.num_nodes, model.new_bool_var
-        late = far.max(axis=0).tolist()
+        late = far[self._sources].max(axis=0).tolist()
         ends = {(t, i): ab for t in range(steps) for i, ab in enumerate(topology.links)}
         self._sent = {send: new("") for send in ends}
         self._parts: dict[tuple[int, int], dict[int, cp_model.IntVar]] = {
-            (t, i): {u: new("") for u in range(nodes) if u != b and far[u, a] <= t}
+            (t, i): {u: new("") for u in self._sources if u != b and far[u, a] <= t}
             | ({nodes: new("")} if late[a] <= t else {})
             for (t, i), (a, b) in ends.items()
         }
@@ -85,7 +86,7 @@ class SumPrograms:
         for step in range(late, self._steps + 1):
             before = self._received(node, step)
             every, after = model.new_bool_var(""), model.new_bool_var("")
-            for u in {*range(nodes)} - {node}:
+            for u in {*self._sources} - {node}:
                 model.add_bool_or(~every, *(some[u] for some in before if u in some))
                 if step == self._steps:
                     model.add_at_most_one(some[u] for some in before if u in some)
@@ -93,7 +94,7 @@ class SumPrograms:
             for link in topology.out_links[node] if step < self._steps else ():
                 model.add_implication(self._parts[step, link][nodes], after)
             has = after
-        model.add_bool_or(has)
+        model.add_bool_or(has, node not in self._needed)
 
     def improved(self, known: "Pair", prices: Floats, random: np.random.Generator) -> Core | None:
         """A cheap way at prices ``[S, L]`` next to a known one, or that one; None if the program
@@ -116,6 +117,11 @@ class SumPrograms:
                 else:
                     domain = variables[one.index].domain
                     domain[0] = domain[1] = int(row[u])
+        return self.cheap(prices, model)
+
+    def cheap(self, prices: Floats, model: "cp_model.CpModel | None" = None) -> Core | None:
+        """A cheap way at prices ``[S, L]``; None if the program, or `model`, took too long."""
+        model, nodes = model or self._model, self._topology.num_nodes
         costs = np.rint(prices * (_PRICE / float(prices.sum()))).astype(int)
         model.minimize(sum(int(costs[send]) * one for send, one in self._sent.items()))
         solver, _ = run_counted(model, _SECONDS)
@@ -127,4 +133,4 @@ class SumPrograms:
                 row[u if u < nodes else slice(None)] |= solver.boolean_value(one)
         sends = tuple(send for send, row in zip(self._parts, rows, strict=True) if row.any())
         packed = np.packbits(rows[rows.any(axis=1)]).tobytes()
-        return Core(tuple(range(nodes)), sends, self._steps, packed)
+        return Core(tuple(self._sources), sends, self._steps, packed)
