@@ -8,7 +8,8 @@ more time (`syncoll.plugins.Seed.propose`).  `ResumingSeed` does that for a gene
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -62,6 +63,30 @@ class Turn:
         self.limits, self.until = limits, limits.deadline()
         if self.until.is_never and self._seconds is not None:
             self.until = NEVER.sooner(self._seconds)
+
+    def begin_part(self, whole: Turn, count: int) -> Deadline:
+        """Becomes one of `count` parts that are left of another turn; returns its deadline."""
+        self.limits, self.until = whole.limits, whole.part(1 / count)
+        return whole.until
+
+
+def shared(turn: Turn, runs: Sequence[Callable[[Turn], Proposals]]) -> Proposals:
+    """Divides each turn equally between runs, which get turns of their own.  One that ends leaves
+    its part to the next ones."""
+    left = [(own, run(own)) for run in runs for own in [copy(turn)]]
+    while left:
+        for count, (own, proposals) in zip(range(len(left), 0, -1), left.copy(), strict=True):
+            whole = own.begin_part(turn, count)
+            for one in proposals:
+                if one is None:
+                    break
+                yield one
+                if turn.until is not whole:
+                    whole = own.begin_part(turn, count)
+            else:
+                left.remove((own, proposals))
+        if left:
+            yield None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.packing.remainders import grouped_remainders, largest_remainders
 from syncoll.plugins import SeedLimits
-from syncoll.plugins.turns import Turn
+from syncoll.plugins.turns import Turn, shared
 
 pytestmark = pytest.mark.usefixtures("counted_work")
 
@@ -57,6 +59,23 @@ def test_own_work_excludes_the_user_of_a_proposal() -> None:
     next(made)
     assert 0.5 < turn.own(2.7).left() < 0.7
     assert turn.part(0.5).left() < turn.until.left()
+
+
+def test_runs_share_each_turn() -> None:
+    """One that ends leaves its part to the others."""
+    turn = Turn(within(3.5))
+
+    def run(name: str, length: int, own: Turn) -> Iterator[str | None]:
+        for _ in range(length):
+            if own.is_over:
+                yield None
+            took(1.0)
+            yield name
+
+    made = turn.run(shared(turn, [partial(run, "a", 3), partial(run, "b", 9)]))
+    assert list(takewhile(bool, made)) == ["a", "a", "b", "b"]
+    assert [made.send(within(3.5)), *takewhile(bool, made)] == ["a", "b", "b", "b"]
+    assert [made.send(within(9.0)), *made] == ["b"] * 4
 
 
 def test_remainders_add_up() -> None:

@@ -600,3 +600,11 @@ def test_a_smaller_group_loses_less_with_the_same_chunks() -> None:
         numbers = choice.rounded(48 // one.network.order)
         rounds.append(choice.rounds(choice.solved(numbers, 5.0)))
     assert rounds == [138, 117]  # of 1/9
+
+
+def test_few_chunks_have_their_own_run() -> None:
+    """Modulo all 64 automorphisms of a chosen group, C is at least 64; fewer cost the same."""
+    found = propose(on("torus(4,4)"), SeedLimits(seconds=4.0, max_steps=5, budgets=(16, 32)))
+    least = {one.chunks for one in found if F(one.algorithm.rounds, one.chunks) == F(5, 8)}
+    assert 64 in least
+    assert min(least) <= 32
