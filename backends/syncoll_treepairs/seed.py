@@ -93,7 +93,8 @@ class TreePairSeed(ResumingSeed):
         network = _network(asked, limit)
         runs = [partial(_proposals, asked, known, limit, network)]
         for most in () if limit else turn.limits.budgets[-1:]:
-            # A large group leaves few pairs to choose from: a small C needs a run of its own.
+            # A large group leaves few pairs to choose from: a small C needs a run of its own.  On
+            # small machines it is worth its time with any group (dgx1).
             _, per = chunks_of(asked.topology, asked.collective)
             if network.num_nodes < _LARGE or network.least_chunks * _PAIRS > most * per:
                 runs.append(partial(_proposals, asked, known, most, None))

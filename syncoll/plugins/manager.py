@@ -118,8 +118,8 @@ class PluginManager:
         """Adds a plugin from Python.
 
         Args:
-            plugin: a module or any object with records in its ``RECORDS``, or with functions or
-                methods that are marked with `hookimpl`, or with a ``RECORD``.
+            plugin: a module or any object with a list ``RECORDS``, with functions or methods that
+                are marked with `hookimpl`, or with a single ``RECORD``.
             name: the plugin's name, for messages.
 
         Raises:
@@ -182,7 +182,7 @@ class PluginManager:
         self._pluggy.unregister(name=name)
 
     def _call_hooks(self, plugin: object, name: str, result: list[Record]) -> None:
-        """Adds the records that the hooks of a plugin without ``RECORDS`` return, or its one."""
+        """Adds the records of a plugin without ``RECORDS``: of its hooks, or its ``RECORD``."""
         self._pluggy.register(plugin, name)
         callers = self._pluggy.get_hookcallers(plugin) or []
         for caller in callers:
@@ -197,7 +197,7 @@ class PluginManager:
         elif not callers:
             raise PluginError(
                 f"plugin {name} has no records; its entry point must lead to a module with a "
-                "list `RECORDS`, such as RECORDS = [SeedRecord(...)]"
+                "list `RECORDS`, such as RECORDS = [SeedRecord(...)], or with a `RECORD`"
             )
         for caller in callers:
             registry = self._registries.get(caller.name)

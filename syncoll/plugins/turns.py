@@ -64,25 +64,32 @@ class Turn:
         if self.until.is_never and self._seconds is not None:
             self.until = NEVER.sooner(self._seconds)
 
-    def begin_part(self, whole: Turn, count: int) -> Deadline:
-        """Becomes one of `count` parts that are left of another turn; returns its deadline."""
-        self.limits, self.until = whole.limits, whole.part(1 / count)
+    def begin_part(self, whole: Turn, count: int, spent: float = 0.0) -> Deadline:
+        """Becomes one of `count` equal parts that are left of another turn, after `spent` seconds
+        of work in it; returns the deadline of the whole."""
+        self.limits, self.until, left = whole.limits, whole.until, whole.until.left()
+        if not self.until.is_never:
+            self.until = self.until.working(max(0.0, (spent + left) / count - spent))
         return whole.until
 
 
 def shared(turn: Turn, runs: Sequence[Callable[[Turn], Proposals]]) -> Proposals:
     """Divides each turn equally between runs, which get turns of their own.  One that ends leaves
-    its part to the next ones."""
+    its part to those after it."""
     left = [(own, run(own)) for run in runs for own in [copy(turn)]]
     while left:
         for count, (own, proposals) in zip(range(len(left), 0, -1), left.copy(), strict=True):
-            whole = own.begin_part(turn, count)
+            if turn.is_over:
+                break
+            whole, spent, since = own.begin_part(turn, count), 0.0, worked()
             for one in proposals:
                 if one is None:
                     break
+                spent += worked() - since
                 yield one
                 if turn.until is not whole:
-                    whole = own.begin_part(turn, count)
+                    whole = own.begin_part(turn, count, spent)
+                since = worked()
             else:
                 left.remove((own, proposals))
         if left:

@@ -78,6 +78,23 @@ def test_runs_share_each_turn() -> None:
     assert [made.send(within(9.0)), *made] == ["b"] * 4
 
 
+def test_limits_that_arrive_in_a_part_leave_it_as_long() -> None:
+    turn, end = Turn(within(9.5)), within(9.5)
+
+    def run(name: str, own: Turn) -> Iterator[str | None]:
+        while True:
+            if own.is_over:
+                yield None
+            took(1.0)
+            yield name
+
+    made = turn.run(shared(turn, [partial(run, "a"), partial(run, "b")]))
+    found = [next(made)]
+    while found[-1]:
+        found.append(made.send(SeedLimits(until=end.until)))
+    assert "".join(found[:-1]) == "aaaaabbbbb"
+
+
 def test_remainders_add_up() -> None:
     random = np.random.default_rng(3)
     for _ in range(20):
