@@ -85,48 +85,35 @@ class TreePairSeed(ResumingSeed):
 
     def proposals(self, asked: Question) -> Proposals:
         """See `ResumingSeed`."""
-        turn = asked.turn
+        turn, budgets = asked.turn, asked.turn.limits.budgets
         known = fewest_steps(asked.topology, asked.collective, turn)  # see `ExchangeSeed`
         if known is not None:
             yield known
-        limit = turn.limits.max_chunks
-        network = _network(asked, limit)
-        runs = [partial(_proposals, asked, known, limit, network)]
-        for most in () if limit else turn.limits.budgets[-1:]:
-            # A large group leaves few pairs to choose from: a small C needs a run of its own.  On
-            # small machines it is worth its time with any group (dgx1).
-            _, per = chunks_of(asked.topology, asked.collective)
-            if network.num_nodes < _LARGE or network.least_chunks * _PAIRS > most * per:
-                runs.append(partial(_proposals, asked, known, most, None))
-        yield from shared(turn, runs)
+        # A large group leaves few pairs to choose from: a small C needs a run of its own.
+        most = () if turn.limits.max_chunks else budgets[-1:]
+        yield from shared(turn, partial(_proposals, asked, known), (None, *most))
 
 
-def _network(asked: Question, limit: int | None) -> AllreduceNetwork:
-    multiple, per = chunks_of(asked.topology, asked.collective)
+def _proposals(asked: Question, known: Proposal | None, turn: Turn) -> Proposals:
+    """The proposals of a run; `turn` is its part of the seed's turn."""
+    topology, collective, limits = asked.topology, asked.collective, turn.limits
+    in_waves, nodes = int(asked.options["chunks"]), topology.num_nodes
+    multiple, per = chunks_of(topology, collective)
     # With few chunks a smaller group leaves a choice of several pairs.
-    own = int(limit * per) if limit else None
+    own = int(limits.max_chunks * per) if limits.max_chunks else None
     elements = None if own is None else own // _PAIRS
     until = NEVER.working(4 * _LEAST_SECONDS)
-    return AllreduceNetwork(asked.topology, until, multiple, elements, most=own)
-
-
-def _proposals(
-    asked: Question,
-    known: Proposal | None,
-    limit: int | None,
-    network: AllreduceNetwork | None,
-    turn: Turn,
-) -> Proposals:
-    """The proposals of a run for C up to a limit; None for no limit."""
-    topology, per = asked.topology, chunks_of(asked.topology, asked.collective)[1]
-    network = network or _network(asked, limit)
-    sends = max((len(core.sends) for core in network.exchanges), default=0)
-    sends += 2 * topology.num_nodes
-    room = network.order * max(1, MOST_CONTRIBUTIONS // (sends * topology.num_nodes))
-    in_waves = limit or int(asked.options["chunks"])
-    most = min(int(in_waves * per), room)
+    network = AllreduceNetwork(topology, until, multiple, elements, most=own)
+    is_second = limits.max_chunks != asked.turn.limits.max_chunks
+    if is_second and nodes >= _LARGE and 2 * network.order <= (elements or 0):
+        return  # the first run has the same group, and large machines need the time
+    sends = 2 * nodes + max((len(core.sends) for core in network.exchanges), default=0)
+    most = min(
+        int((limits.max_chunks or in_waves) * per),
+        network.order * max(1, MOST_CONTRIBUTIONS // (sends * nodes)),
+    )
     if most >= network.least_chunks:
-        run = _Run(network, asked.collective, per, turn, limit is not None, most, in_waves)
+        run = _Run(network, collective, per, turn, most, in_waves)
         if known is not None:
             run.best[run.least_steps] = Fraction(known.algorithm.rounds, known.chunks) / per
         yield from run.proposals()
@@ -170,7 +157,7 @@ class _Run:
     """One run of the seed.
 
     `per` is the chunks of the collective for each unit of C, 3 for three allreduces at once.
-    `most` limits them, and `in_waves` is the largest C of waves.  `limited` is for few chunks.
+    `most` limits them, and `in_waves` is the largest C of waves if C has no limit.
     """
 
     def __init__(
@@ -179,13 +166,12 @@ class _Run:
         collective: Collective,
         per: Fraction,
         turn: Turn,
-        limited: bool,
         most: int,
         in_waves: int,
     ) -> None:
         self.network, self.turn, self.most_chunks = network, turn, most
-        self.limited = limited
-        self.many = limited and most // network.least_chunks >= _MANY
+        self.limited = bool(turn.limits.max_chunks)
+        self.many = self.limited and most // network.least_chunks >= _MANY
         self.collective, self.per, self.in_waves = collective, per, in_waves
         self.families: list[Family] = []
         self.any_tree: WavePacking | None = None
@@ -411,7 +397,7 @@ class _Run:
         if not packing.shared():
             return
         part = self.turn.until.sooner(1.5 * _LEAST_SECONDS)
-        most = int(self.in_waves * self.per)
+        most = int((self.turn.limits.max_chunks or self.in_waves) * self.per)
         for count, chunks, algorithm in waves(packing, most, self.turn.limits.max_steps, part):
             cost, steps = Fraction(algorithm.rounds, chunks), algorithm.steps
             costs = [b for s, b in self.best.items() if s <= steps]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from syncoll.clock import worked
@@ -64,35 +63,39 @@ class Turn:
         if self.until.is_never and self._seconds is not None:
             self.until = NEVER.sooner(self._seconds)
 
-    def begin_part(self, whole: Turn, count: int, spent: float = 0.0) -> Deadline:
+    def begin_part(self, whole: Turn, count: int, most: int | None, spent: float = 0.0) -> Deadline:
         """Becomes one of `count` equal parts that are left of another turn, after `spent` seconds
-        of work in it; returns the deadline of the whole."""
+        of work in it, with a limit on C or that of the whole; returns the deadline of the whole."""
         self.limits, self.until, left = whole.limits, whole.until, whole.until.left()
+        if most is not None:
+            self.limits = replace(self.limits, max_chunks=most)
         if not self.until.is_never:
             self.until = self.until.working(max(0.0, (spent + left) / count - spent))
         return whole.until
 
 
-def shared(turn: Turn, runs: Sequence[Callable[[Turn], Proposals]]) -> Proposals:
-    """Divides each turn equally between runs, which get turns of their own.  One that ends leaves
-    its part to those after it."""
-    left = [(own, run(own)) for run in runs for own in [copy(turn)]]
-    while left:
-        for count, (own, proposals) in zip(range(len(left), 0, -1), left.copy(), strict=True):
+def shared(turn: Turn, run: Callable[[Turn], Proposals], limits: Sequence[int | None]) -> Proposals:
+    """Divides each turn equally between runs, one for each limit on C; None for that of the turn.
+    A run has a turn of its own.  One that ends leaves its part to those after it."""
+    turns = [Turn(turn.limits) for _ in limits]
+    parts = [(most, own, run(own)) for most, own in zip(limits, turns, strict=True)]
+    while parts:
+        for count, part in zip(range(len(parts), 0, -1), parts.copy(), strict=True):
+            most, own, proposals = part
             if turn.is_over:
                 break
-            whole, spent, since = own.begin_part(turn, count), 0.0, worked()
+            whole, spent, since = own.begin_part(turn, count, most), 0.0, worked()
             for one in proposals:
                 if one is None:
                     break
                 spent += worked() - since
                 yield one
                 if turn.until is not whole:
-                    whole = own.begin_part(turn, count, spent)
+                    whole = own.begin_part(turn, count, most, spent)
                 since = worked()
             else:
-                left.remove((own, proposals))
-        if left:
+                parts.remove(part)
+        if parts:
             yield None
 
 

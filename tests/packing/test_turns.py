@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import takewhile
 
 import numpy as np
@@ -61,38 +60,32 @@ def test_own_work_excludes_the_user_of_a_proposal() -> None:
     assert turn.part(0.5).left() < turn.until.left()
 
 
+def named(own: Turn) -> Iterator[str | None]:
+    """The name of a run, after each unit of work; a run with a limit on C ends after as many."""
+    most = own.limits.max_chunks
+    for _ in range(most or 9):
+        if own.is_over:
+            yield None
+        took(1.0)
+        yield "few" if most else "all"
+
+
 def test_runs_share_each_turn() -> None:
     """One that ends leaves its part to the others."""
     turn = Turn(within(3.5))
-
-    def run(name: str, length: int, own: Turn) -> Iterator[str | None]:
-        for _ in range(length):
-            if own.is_over:
-                yield None
-            took(1.0)
-            yield name
-
-    made = turn.run(shared(turn, [partial(run, "a", 3), partial(run, "b", 9)]))
-    assert list(takewhile(bool, made)) == ["a", "a", "b", "b"]
-    assert [made.send(within(3.5)), *takewhile(bool, made)] == ["a", "b", "b", "b"]
-    assert [made.send(within(9.0)), *made] == ["b"] * 4
+    made = turn.run(shared(turn, named, (3, None)))
+    assert list(takewhile(bool, made)) == ["few", "few", "all", "all"]
+    assert [made.send(within(3.5)), *takewhile(bool, made)] == ["few", "all", "all", "all"]
+    assert [made.send(within(9.0)), *made] == ["all"] * 4
 
 
 def test_limits_that_arrive_in_a_part_leave_it_as_long() -> None:
-    turn, end = Turn(within(9.5)), within(9.5)
-
-    def run(name: str, own: Turn) -> Iterator[str | None]:
-        while True:
-            if own.is_over:
-                yield None
-            took(1.0)
-            yield name
-
-    made = turn.run(shared(turn, [partial(run, "a"), partial(run, "b")]))
+    turn, end = Turn(within(7.5)), within(7.5)
+    made = turn.run(shared(turn, named, (None, 5)))
     found = [next(made)]
     while found[-1]:
         found.append(made.send(SeedLimits(until=end.until)))
-    assert "".join(found[:-1]) == "aaaaabbbbb"
+    assert found == [*["all"] * 4, *["few"] * 4, None]
 
 
 def test_remainders_add_up() -> None:
