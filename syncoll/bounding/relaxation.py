@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -227,9 +228,9 @@ class Relaxation:
 
     def solve(
         self, seconds: float | None = None, most_columns: int | None = None, at_least: float = -1.0
-    ) -> tuple[float, Priced, Fraction] | None:
-        """The optimum in floating point, prices, and the bound by their exact check, which alone
-        counts; None if it was given up, or no optimum was found in time.
+    ) -> "SolvedRelaxation | None":
+        """The optimum in floating point, and prices for about that bound; None if it was given up,
+        or no optimum was found in time.
         Raises `OutOfTimeError` if the time ends before the solver has the program.
 
         Args:
@@ -243,7 +244,7 @@ class Relaxation:
             return None
         if optimum.value <= at_least * (1 + NEAR) + 1e-12:
             nothing = Priced(self.network.steps, {}, Ways(()))
-            return optimum.value, nothing, Fraction(0)
+            return SolvedRelaxation(optimum.value, nothing, Fraction(0))
         found = rationalise(
             optimum.row_duals,
             optimum.value,
@@ -252,4 +253,12 @@ class Relaxation:
             deadline,
         )
         assert found is not None
-        return optimum.value, found[1], found[0]
+        return SolvedRelaxation(optimum.value, found[1], found[0])
+
+
+class SolvedRelaxation(NamedTuple):
+    """The optimum as a float, prices, and the bound by their exact check, which alone counts."""
+
+    value: float
+    certificate: Priced
+    proved: Fraction

@@ -309,8 +309,8 @@ class FlowBounds:
                 self._given_up.append((steps, left, columns))
         if solved is None:
             return None
-        value, certificate, proved = solved
-        return max(value, float(proved)), RoundsBound(proved, steps, certificate)
+        bound = RoundsBound(solved.proved, steps, solved.certificate)
+        return max(solved.value, float(solved.proved)), bound
 
 
 def _rounds(bound: RoundsBound) -> Fraction:

@@ -33,7 +33,7 @@ def prices(topology: Topology, needs: tuple[Demand, ...], steps: int | None) -> 
     network = TimeExpandedNetwork.of(topology, steps)
     solved = Relaxation(network, needs, RelaxationKind.COPIES).solve()
     assert solved is not None
-    return solved[1]
+    return solved.certificate
 
 
 def shares_of(found: Priced) -> tuple[Share, ...]:

@@ -52,7 +52,7 @@ def test_orbits_prove_as_much(
             assert whole is not None
             assert found is not None
             _, certificate, proved = found
-            assert proved == certificate.check(topology, needs) == whole[2]
+            assert proved == certificate.check(topology, needs) == whole.proved
             assert orbits.num_columns < Relaxation(network, needs, kind).num_columns
 
 
@@ -63,7 +63,7 @@ def test_certificates_from_orbits_that_are_changed_are_refused() -> None:
     quotient = Quotient.of(topology, needs)
     solved = Relaxation(network, needs, RelaxationKind.COPIES, quotient).solve()
     assert solved is not None
-    sound = solved[1]
+    sound = solved.certificate
     assert isinstance(sound.argument, Ways)
     rng = random.Random(0)
     for _ in range(20):
@@ -122,8 +122,8 @@ def test_cuts_in_time_prove_as_much_as_flows_together(seed: int) -> None:
             cuts = TimedCuts(network, needs, range(9), begun_with)
             certificate, value = cuts.solve(NEVER, 0.01)
             assert certificate is not None
-            assert value == pytest.approx(flows[0])
-            assert float(certificate.check(topology, needs)) == pytest.approx(flows[0])
+            assert value == pytest.approx(flows.value)
+            assert float(certificate.check(topology, needs)) == pytest.approx(flows.value)
         known = cuts.tight
 
 
@@ -136,7 +136,7 @@ def test_copies_of_one_chunk_need_no_more_than_flows_together(seed: int) -> None
     flows, copies = (Relaxation(network, needs, kind).solve() for kind in RelaxationKind)
     assert flows is not None
     assert copies is not None
-    assert flows[0] == pytest.approx(copies[0])
+    assert flows.value == pytest.approx(copies.value)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -162,7 +162,7 @@ def test_no_relaxation_proves_more_than_an_eager_schedule(seed: int) -> None:
     copies = Relaxation(TimeExpandedNetwork.of(topology, steps), needs, RelaxationKind.COPIES)
     solved = copies.solve()
     assert solved is not None
-    assert rounds >= solved[0] * (1 - 1e-9)
+    assert rounds >= solved.value * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(

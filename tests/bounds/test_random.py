@@ -118,7 +118,7 @@ def test_copies_are_at_least_as_strong_as_together() -> None:
         for kind in RelaxationKind:
             solved = Relaxation(network, demands(instance), kind).solve()
             assert solved is not None
-            proved[kind] = solved[1].check(instance.topology, demands(instance))
+            proved[kind] = solved.certificate.check(instance.topology, demands(instance))
         assert proved[RelaxationKind.TOGETHER] <= proved[RelaxationKind.COPIES], seed
         stronger += proved[RelaxationKind.TOGETHER] < proved[RelaxationKind.COPIES]
     assert stronger >= 2

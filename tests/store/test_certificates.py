@@ -47,8 +47,7 @@ def by_prices(topology: Topology, needs: tuple[Demand, ...]) -> Priced:
     network = TimeExpandedNetwork.of(topology, None)
     solved = Relaxation(network, needs, RelaxationKind.TOGETHER).solve(None)
     assert solved is not None
-    _, certificate, _ = solved
-    return certificate
+    return solved.certificate
 
 
 def test_a_certificate_proves_as_much_for_multiples(store: Store) -> None:
