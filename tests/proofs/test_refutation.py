@@ -224,8 +224,9 @@ def test_ctrl_c_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(refute, "_size", interrupt)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         refute_with_proof(HARD, tmp_path, MANAGER)
+    assert "solve" in [entry.name for entry in caught.traceback]
     assert not list(tmp_path.iterdir())
 
 
