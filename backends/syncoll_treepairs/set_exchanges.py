@@ -18,7 +18,7 @@ from syncoll_treepairs.subgroups import MOST_IMAGES, image
 from syncoll_treepairs.sum_programs import SumPrograms
 
 _TRIES, _SECONDS = 16, 1.2
-"""Most programs, and their seconds.  Row torus(4,4) of benchmarks/results/deployable.md."""
+"""Most programs, and seconds for all.  Row torus(4,4) of benchmarks/results/deployable.md."""
 
 
 def add_exchange(packing: PairPacking, until: Deadline) -> None:
@@ -29,6 +29,8 @@ def add_exchange(packing: PairPacking, until: Deadline) -> None:
     prices, near = network.on_links(even), topology.distances == 1
     sides, part = ((0, topology.ends), (steps - 1, topology.ends[:, ::-1])), until.sooner(_SECONDS)
     for _ in range(_TRIES if steps > 2 else 0):
+        if part.passed:
+            break
         into, out = _next_to_all(near.T, random), _next_to_all(near, random)
         core = SumPrograms(topology, steps - 2, into, out).cheap(prices[1:-1])
         if core is not None:
@@ -41,8 +43,6 @@ def add_exchange(packing: PairPacking, until: Deadline) -> None:
             if prices[0, pair.links].sum() < packing.master.cheapest(0, even) * (1 - TINY):
                 _add_images(packing, pair)
                 break
-        if part.passed:
-            break
 
 
 def _next_to_all(near: Bools, random: np.random.Generator) -> list[int]:
@@ -61,6 +61,7 @@ def _add_images(packing: PairPacking, pair: Pair) -> None:
     core = Core(tuple(range(topology.num_nodes)), pair.sends, steps, carried)
     queue, structure = [Pair(pair.sends, core, steps)], Structure(topology)
     moves = [(m, structure.link_map(m)) for m in automorphism_generators(structure)]
+    most = len(packing.columns) + MOST_IMAGES
     for one in queue:
-        if len(queue) < MOST_IMAGES and packing.add(0, one):
+        if len(packing.columns) < most and packing.add(0, one):
             queue += [image(one, m, links) for m, links in moves if links is not None]
