@@ -64,10 +64,8 @@ class SeparateStep:
 
 @dataclass(frozen=True, eq=False)
 class NodeArrivals:
-    """The chunks that arrive at one node in one step.
-
-    `rates` gives the chunks per round of each link, `total` of all links together or None.
-    """
+    """The chunks that arrive at one node in one step.  `rates` gives the chunks per round of each
+    link, `total` of all links together or None."""
 
     reception: Reception
     rates: tuple[Fraction, ...]

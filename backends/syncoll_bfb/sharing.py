@@ -253,8 +253,7 @@ class Reception:
 
 def receptions(topology: Topology, group: FreeGroup, sources: Ints) -> Iterator[Reception]:
     """The receptions of each step at one node of each orbit of a group of permutations of nodes.
-    Raises `ModelError` if a node is out of reach.
-    """
+    Raises `ModelError` if a node is out of reach."""
     distances = topology.distances[sources]
     for node in group.representatives.tolist():
         into = np.array(topology.in_links[node], dtype=np.int64)

@@ -191,8 +191,7 @@ class _Run:
 
     def _choices(self, packing: SumPacking) -> list[int]:
         """Values of C: powers of two times the least, which cut messages of a power of two evenly,
-        a small one near the best promise and the best; and a few that meet the packing's value.
-        """
+        a small one near the best promise and the best; and a few that meet the packing's value."""
         limits = self._turn.limits
         most = min(self._most, limits.max_chunks or self._most)
         promise = {

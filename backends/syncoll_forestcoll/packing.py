@@ -61,9 +61,8 @@ def locate(starts: Ints, positions: Ints) -> Ints:
 def on_paths(
     network: Network, links: Sequence[tuple[int, int]], packing: ForestPacking
 ) -> ForestPacking:
-    """Divides the physical paths of each link among the trees that use it.
-    The packing's blocks number `links`; `packing.arcs` is ignored.
-    """
+    """Divides the physical paths of each link among the trees that use it.  The packing's blocks
+    number `links`; `packing.arcs` is ignored."""
     arcs: list[Arc] = []
     first = np.zeros(len(links) + 1, dtype=np.int64)
     bounds: list[Ints | None] = []

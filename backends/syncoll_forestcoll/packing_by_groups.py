@@ -26,10 +26,8 @@ Packer = Callable[[Network], ForestPacking]
 
 
 def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> ForestPacking:
-    """Packs the graph of groups and every group on physical paths, and joins the results.
-
-    The groups, tight, robust or single, partition the terminals of a network without switches.
-    """
+    """Packs the graph of groups and every group on physical paths, and joins the results.  The
+    groups, tight, robust or single, partition the terminals of a network without switches."""
     outer = pack(network.quotient(groups)[0])
     arcs: list[Arc] = [
         (network.home[path[0]], network.home[path[-1]], path) for _, _, path in outer.arcs

@@ -127,8 +127,7 @@ class _Growth:
 
     def _extend(self, frontier: list[tuple[int, int, int, int]], tree: _Tree, x: int) -> None:
         """Adds the edges that leave x, widest first (seldom refused or split), then nearest to
-        root.
-        """
+        root."""
         for y in self.onward[x]:
             if y not in tree.parent and self.left[x, y] and (x, y) not in tree.refused:
                 heapq.heappush(frontier, (-self.left[x, y], tree.depth[x], x, y))

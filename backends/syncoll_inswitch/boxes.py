@@ -90,7 +90,6 @@ def _rails(
     topology: Topology, nodes: Sequence[tuple[int, ...]], roots: Sequence[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], ...]:
     """For each root of the smallest box a root of every other box, all joined with one another.
-
     Roots at the same place of their boxes are preferred."""
     smallest = min(range(len(roots)), key=lambda i: len(roots[i]))
     used: set[int] = set()
@@ -127,7 +126,6 @@ def _rate_of_rails(
     topology: Topology, rails: Sequence[tuple[int, ...]], weights: Sequence[int]
 ) -> Fraction:
     """Chunks per round of all rails in units of their weights, within the bounds that they share.
-
     A chunk loads a bound by the number of the bound's links that leave one node."""
     load: dict[int, Fraction] = {}
     for rail, weight in zip(rails, weights, strict=True):

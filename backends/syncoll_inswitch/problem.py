@@ -46,9 +46,8 @@ def least_chunks(groups: list[Group]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An allreduce, possibly in groups, on a machine of boxes.
-    `groups` has the boxes of each kind of chunk, and its number for C = 1.
-    """
+    """An allreduce, possibly in groups, on a machine of boxes.  `groups` has the boxes of each kind
+    of chunk, and its number for C = 1."""
 
     topology: Topology
     collective: Collective

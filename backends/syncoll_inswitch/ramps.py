@@ -158,7 +158,6 @@ def _fill(times: Ints, loads: Floats, room: Floats, most: int) -> None:
 
 def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> Floats:
     """``[3, S, kinds]``: the largest load out of a node, into a node, and on a rail of weight 1.
-
     Loads are those for `each` times as many chunks of a kind as all rails weigh."""
     out, into, rail = found = np.zeros((3, steps, len(kinds)))
     at_roots, others = max(boxes.weights), len(boxes.nodes) - 1
@@ -183,9 +182,8 @@ def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> Float
 
 
 def _parts(loads: Floats, rates: Floats) -> Floats:
-    """The share of each kind that takes the fewest rounds.
-
-    Ties go to the first kinds: with fewer kinds less is lost to whole rounds."""
+    """The share of each kind that takes the fewest rounds.  Ties go to the first kinds: with fewer
+    kinds less is lost to whole rounds."""
     steps, kinds = loads.shape[1:]
     # The primal, unlike `packing.master`: all kinds are known and far outnumber the rows.
     later = _LEAST_GAIN * np.arange(kinds) / kinds

@@ -322,10 +322,8 @@ def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
 
 @remembering
 def places_of(topology: Topology) -> Ints:
-    """``[P]``: numbers of nodes for orders: row by row on even grids, otherwise their own.
-
-    On a grid with lines, the slowest dimension is the longest, which the order ``far`` has first.
-    """
+    """``[P]``: numbers of nodes for orders: row by row on even grids, otherwise their own.  On a
+    grid with lines, the slowest dimension is the longest, which the order ``far`` has first."""
     products = find_products(topology)
     return products[0].places if products and products[0].even else np.arange(topology.num_nodes)
 

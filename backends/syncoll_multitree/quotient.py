@@ -178,10 +178,8 @@ def fewest_steps(
 
 
 def neighbour_orders(pairs: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Orders of all members, in which each pair's first comes before its second.
-
-    On a torus reflections give the rest.  Orders that begin and end with one pair come first.
-    """
+    """Orders of all members, in which each pair's first comes before its second.  On a torus
+    reflections give the rest.  Orders that begin and end with one pair come first."""
     words = [tuple(pair) for pair in pairs]
     for i, pair in enumerate(words):
         if len(pair) == 2:

@@ -117,8 +117,7 @@ class _Search:
 
     def _rate(self) -> Fraction | None:
         """The largest rate at which chunks reach every node, or a bound on it for large machines;
-        None if it is not computed.
-        """
+        None if it is not computed."""
         topology = self._topology
         others = tuple(node for node in range(topology.num_nodes) if node != self._root)
         demands, skipped = [Demand((self._root,), others, 1)], list[bool]()

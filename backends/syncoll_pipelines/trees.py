@@ -115,9 +115,8 @@ def find_trees(
     seconds: float,
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
-    """Waves of `chunks` trees of at most `levels` levels (or None), and whether this is final.
-    All trees together fit into q `rounds`.
-    """
+    """Waves of `chunks` trees of at most `levels` levels (or None), and whether this is final.  All
+    trees together fit into q `rounds`."""
     model, far = CpSatModel(), topology.distances[root].tolist()
     used: list[dict[int, int]] = []
     for _ in range(chunks):

@@ -94,10 +94,8 @@ class PySatBackend:
 
 
 def _trace_proof(solver: Any, name: str, path: Path) -> None:
-    """Makes CaDiCaL write its proof into a file, closed with it; called before any clause.
-
-    PySAT's ``with_proof=True`` writes a binary proof into a temporary file.
-    """
+    """Makes CaDiCaL write its proof into a file, closed with it; called before any clause.  PySAT's
+    ``with_proof=True`` writes a binary proof into a temporary file."""
     inner = solver.solver
     inner.configure({"binary": 0})
     inner.prfile = path.open("w+b")

@@ -32,8 +32,7 @@ _SHORT = 0.005
 
 _NOTHING = 1e-7
 """Smaller flows, relative to the flow's largest value and its smallest demand, are tolerances of
-the solver.
-"""
+the solver."""
 
 
 class Flows:

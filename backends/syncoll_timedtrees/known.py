@@ -29,9 +29,8 @@ _WAYS = 3
 def known_trees(
     problem: PackingProblem, known: Sequence[Proposal], until: Deadline
 ) -> list[list[TimedTree]]:
-    """Trees of known algorithms for each demand, trees with most chunks first.
-    Sends over missing links are left out.
-    """
+    """Trees of known algorithms for each demand, trees with most chunks first.  Sends over missing
+    links are left out."""
     shares: list[dict[TimedTree, float]] = [{} for _ in problem.demands]
     number = {(d.sources, d.destinations): i for i, d in enumerate(problem.demands)}
     into = _LinksInto(problem)
@@ -112,10 +111,8 @@ def _completed(demand: TreeDemand, sends: Sequence[Send], into: _LinksInto) -> l
 def _with_ways(
     demand: TreeDemand, given: Mapping[int, Send], into: _LinksInto, way: int
 ) -> tuple[dict[int, Send], bool] | None:
-    """The send to each node, and whether the given sends were complete.
-
-    The first missing node gets the link of rank `way`; None if it or a node has no such link.
-    """
+    """The send to each node, and whether the given sends were complete.  The first missing node
+    gets the link of rank `way`; None if it or a node has no such link."""
     has = dict.fromkeys(demand.sources, 0)  # steps until the node has the chunk
     taken: dict[int, Send] = {}
     order = sorted(given.items(), key=lambda item: item[1][1])

@@ -52,13 +52,11 @@ _FIRST_SECONDS = 0.3
 
 _LEAST_SECONDS = 1.0
 """Seconds for an S, if there is time; quick rounding and reading known algorithms take twice,
-thorough rounding six times as long.  Limits work.
-"""
+thorough rounding six times as long.  Limits work."""
 
 _SHARE, _SMALL_SHARE = 0.25, 0.1
 """Parts of the remaining time: for the next S and its whole chunks; and for trees without steps and
-the first whole chunks.  Row torus(8,8) allgather of benchmarks/results/scale.md.
-"""
+the first whole chunks.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _LINKS_MORE = 6
 """Most levels of trees without steps, beyond the fewest steps; limits work."""
@@ -227,10 +225,8 @@ class _Run:
     def _deal(
         self, packing: TimedPacking, until: Deadline, *, small: bool = False, thorough: bool = False
     ) -> Proposals:
-        """The whole chunks of a packing, if they are better than the known algorithms.
-
-        A `small` C is used, or several C are tried (`thorough`), as far as time allows.
-        """
+        """The whole chunks of a packing, if they are better than the known algorithms.  A `small` C
+        is used, or several C are tried (`thorough`), as far as time allows."""
         steps = packing.steps
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:

@@ -83,11 +83,8 @@ class SpanningTrees:
     def cheap(
         self, prices: Floats, pays: Floats, shared: Sequence[Sequence[TimedTree]], until: Deadline
     ) -> tuple[list[tuple[int, TimedTree]], Floats]:
-        """See `syncoll.packing.column_generation.Oracle`.
-
-        The first tree of each demand is the cheapest.  Others are cheapest under prices raised
-        where the trees before them have load.
-        """
+        """See `syncoll.packing.column_generation.Oracle`.  The first tree of each demand is the
+        cheapest.  Others are cheapest under prices raised where the trees before them have load."""
         found: list[tuple[int, TimedTree]] = []
         costs = np.full(len(pays), np.inf)
         raised = np.zeros_like(prices)

@@ -143,10 +143,8 @@ def _sums(formula: Formula, literals: list[str]) -> Iterator[str]:
 
 
 def _positive(row: LinearRow) -> tuple[list[int], list[int], int, int, int]:
-    """The row with positive coefficients, its literals, bounds and enforcer.
-
-    ``-c * x`` is ``c * not x - c``.
-    """
+    """The row with positive coefficients, its literals, bounds and enforcer.  ``-c * x`` is
+    ``c * not x - c``."""
     coefficients, cells, offset = [], [], 0
     for coefficient, literal in zip(row.coefficients, row.literals, strict=True):
         if coefficient:

@@ -209,9 +209,7 @@ class _Encoder:
 
     def _places(self, chunk: int, step: int) -> Iterator[tuple[int, int, int, list[int], int]]:
         """Links that may carry a chunk in a step: (link, source, target, within, slots).
-
-        ``within`` are the contributors whose contribution can be at the source by then.
-        """
+        ``within`` are the contributors whose contribution can be at the source by then."""
         contributors = np.flatnonzero(self.instance.pre[chunk]).tolist()
         goals = np.flatnonzero(self.instance.post[chunk]).tolist()
         for i, (source, target) in enumerate(self.topology.links):

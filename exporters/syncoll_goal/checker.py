@@ -26,8 +26,7 @@ class GoalChecker:
         self, files: Mapping[str, bytes], options: Options, instance: Instance | None = None
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; of a schedule without a stated purpose, only the end
-        of all ranks and the receipt of all messages are checked.
-        """
+        of all ranks and the receipt of all messages are checked."""
         ((where, content),) = files.items()
         graphs, notes = read_schedule(content, where)
         expected = notes.expected(len(graphs))

@@ -59,10 +59,8 @@ def require_stated(expected: Expected, name: str, where: str) -> None:
 def require_same(
     graphs: Sequence[RankGraph], expected: Expected | None, instance: Instance
 ) -> None:
-    """Raises VerificationError unless files are about an instance and use only its links.
-
-    Without stated demands, `expected` None, it raises UncheckedError.
-    """
+    """Raises VerificationError unless files are about an instance and use only its links.  Without
+    stated demands, `expected` None, it raises UncheckedError."""
     topology = instance.topology
     if len(graphs) != topology.num_nodes:
         raise VerificationError(

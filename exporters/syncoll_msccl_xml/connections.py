@@ -26,10 +26,8 @@ Connection = tuple[int, int, int]
 def channels_of(
     messages: Sequence[Message], num_nodes: int, spread: int, most_per_channel: int
 ) -> list[int]:
-    """The channel of every message; a link's messages are spread over `spread` channels.
-
-    At most `most_per_channel` connections of a rank may send, or receive, on one channel.
-    """
+    """The channel of every message; a link's messages are spread over `spread` channels.  At most
+    `most_per_channel` connections of a rank may send, or receive, on one channel."""
     loads: Counter[tuple[int, int, int]] = Counter()
     of_chunk: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for message in messages:
@@ -81,10 +79,8 @@ def order_of(
     waits: Sequence[Sequence[tuple[int, ...]]],
     connections: Sequence[Connection],
 ) -> tuple[list[Place], list[Place]]:
-    """The executable instructions in order, and the ones that lack a message or space for one.
-
-    The `waits` of an instruction are earlier ones of its rank.
-    """
+    """The executable instructions in order, and the ones that lack a message or space for one.  The
+    `waits` of an instruction are earlier ones of its rank."""
     followers: dict[Place, list[Place]] = defaultdict(list)
     missing: dict[Place, int] = {}
     ready: list[tuple[tuple[int, int, int, int], Place]] = []

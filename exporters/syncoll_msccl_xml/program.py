@@ -101,10 +101,8 @@ _MOST_UNFUSED = 30
 def program_of(
     request: ExportRequest, runtime: Runtime, instances: int, proto: str, same_ends: bool
 ) -> XmlProgram:
-    """The program of an algorithm; each of its instances has channels of its own.
-
-    Raises ExportError naming the limit that no plan keeps.
-    """
+    """The program of an algorithm; each of its instances has channels of its own.  Raises
+    ExportError naming the limit that no plan keeps."""
     streams = streams_of(request)
     whole = streams.collective.blocks * instances
     room = max(1, _MOST_LOOP_CHUNKS // max(1, whole))
@@ -346,9 +344,7 @@ class _Fusion:
 
     def _fused(self) -> list[list[XmlInstruction]]:
         """The instructions of all ranks, fused as far as both ends of each message can agree.
-
-        Messages that are not fused for this reason are added to `apart`.
-        """
+        Messages that are not fused for this reason are added to `apart`."""
         chosen = dict(self.copies)
         while True:
             fused = [self._forwarded(rank, chosen) for rank in self.lowered.ranks]

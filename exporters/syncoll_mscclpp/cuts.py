@@ -35,9 +35,7 @@ def cuts_of_more(streams: Streams, most: int, alignment: int) -> Iterator[Cut]:
 
 def first_that_fits(cuts: Iterable[Cut], program: Callable[[Cut], PlanProgram]) -> PlanProgram:
     """The program of the first cut whose file and scratch are not too large, or else the fastest.
-
-    Raises the error of the last cut if none fits.
-    """
+    Raises the error of the last cut if none fits."""
     found: list[PlanProgram] = []
     refused: ExportError | None = None
     for cut in cuts:

@@ -259,11 +259,8 @@ def _overwritten(lowered: LoweredAlgorithm, events: Sequence[Event]) -> set[int]
 def _channels(
     links: Sequence[Link], num_ranks: int, kind: Callable[[int, int], str]
 ) -> tuple[list[dict[str, list[int]]], Mapping[tuple[Block, Block], Channel]]:
-    """Numbers channels at each rank by kind.
-
-    The k-th channel of one rank to another is the other end of the k-th one back; so both take
-    their common links in the same order.
-    """
+    """Numbers channels at each rank by kind.  The k-th channel of one rank to another is the other
+    end of the k-th one back; so both take their common links in the same order."""
     peers: list[dict[str, list[int]]] = [{} for _ in range(num_ranks)]
     numbers: dict[tuple[Block, Block], Channel] = {}
     for one, other in links:

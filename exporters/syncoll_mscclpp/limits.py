@@ -16,10 +16,8 @@ MOST_BUFFERS = 10
 """Most sources, and targets, of one operation."""
 
 MOST_FILE = 1 << 16
-"""The bytes of a file, for each rank, above which fewer thread blocks are better.
-
-Every rank parses the whole file; plans of the runtime's own have a few kilobytes.
-"""
+"""The bytes of a file, for each rank, above which fewer thread blocks are better.  Every rank
+parses the whole file; plans of the runtime's own have a few kilobytes."""
 
 MOST_MIN_SIZE = (1 << 31) - 1
 """The largest min_message_size, which is read as a signed number of 32 bits."""

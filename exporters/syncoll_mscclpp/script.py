@@ -76,10 +76,8 @@ LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 @dataclass(frozen=True)
 class Move:
-    """Consecutive slots that go to consecutive slots of a rank; peer -1 is the own rank.
-
-    Streams that are slices of a chunk only move with others of the same slice.
-    """
+    """Consecutive slots that go to consecutive slots of a rank; peer -1 is the own rank.  Streams
+    that are slices of a chunk only move with others of the same slice."""
 
     peer: int
     channel: Channel | None

@@ -27,9 +27,7 @@ from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
 
 def staged(cut: Cut, most_blocks: int) -> PlanProgram:
     """The program of an algorithm in stages: switches within boxes, port channels between them.
-
-    Raises ExportError if no part of it can use switches, or it is in place.
-    """
+    Raises ExportError if no part of it can use switches, or it is in place."""
     request, layout = cut.streams.request, cut.streams.layout
     if request.in_place:
         raise ExportError(

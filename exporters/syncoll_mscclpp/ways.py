@@ -49,10 +49,8 @@ class Send:
 
 @dataclass
 class Exchange:
-    """Messages of a chunk among ranks, with the contributions and slots at the beginning.
-
-    The sum ends in the outputs; input slots in scratch are results of events, numbered from 0.
-    """
+    """Messages of a chunk among ranks, with the contributions and slots at the beginning.  The sum
+    ends in the outputs; input slots in scratch are results of events, numbered from 0."""
 
     shares: dict[int, int]
     inputs: dict[int, Slot]
@@ -117,10 +115,8 @@ class ChunkWays:
 def collected(
     sends: Sequence[Send], group: Group, values: Mapping[int, int], result: int
 ) -> tuple[int | None, int] | None:
-    """The root that sums and spreads the values of a group, and the last step of sends to it.
-
-    All ranks may send to all others: then there is no root.  Returns None for other sends.
-    """
+    """The root that sums and spreads the values of a group, and the last step of sends to it.  All
+    ranks may send to all others: then there is no root.  Returns None for other sends."""
     to_all = [(a, b, values[a]) for a in group for b in group if a != b]
     given = sorted((one.source, one.destination, one.mask) for one in sends)
     if given == sorted(to_all):

@@ -130,10 +130,8 @@ def _require_sane(rows: Sequence[SendRow]) -> None:
 
 
 def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
-    """Raises VerificationError unless rows solve an instance; see `syncoll.trust`.
-
-    Steps without sends get the remaining rounds.
-    """
+    """Raises VerificationError unless rows solve an instance; see `syncoll.trust`.  Steps without
+    sends get the remaining rounds."""
     nodes = instance.topology.num_nodes
     if rows and bool(rows[0].contributors) != instance.combining:
         what = "needs" if instance.combining else "has no"
@@ -168,10 +166,8 @@ def _rounds_per_step(rounds: dict[int, Rounds], instance: Instance) -> tuple[Rou
 
 
 def _checked(rows: Sequence[SendRow], instance: Instance | None) -> CheckedExport:
-    """The facts about a table whose rows are sends, and solve the instance if given.
-
-    Raises VerificationError if the rows contradict each other, or are no valid algorithm.
-    """
+    """The facts about a table whose rows are sends, and solve the instance if given.  Raises
+    VerificationError if the rows contradict each other, or are no valid algorithm."""
     _require_sane(rows)
     if instance is not None:
         _require_solves(rows, instance)

@@ -40,19 +40,15 @@ _MOST_AGENTS = 32_768
 
 
 def require_race_free(program: Program, schedule: Schedule) -> None:
-    """Raises VerificationError, naming both accesses, if a program has a data race.
-
-    One execution suffices.  Raises UncheckedError if the program is too large.
-    """
+    """Raises VerificationError, naming both accesses, if a program has a data race.  One execution
+    suffices.  Raises UncheckedError if the program is too large."""
     _InOrder(program, schedule).run()
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The finished intervals of all agents before a moment, and the visible ones among them.
-
-    The entries of its own agent stand apart: vectors are long, and only news are worth a copy.
-    """
+    """The finished intervals of all agents before a moment, and the visible ones among them.  The
+    entries of its own agent stand apart: vectors are long, and only news are worth a copy."""
 
     before: Vector
     seen: Vector

@@ -23,10 +23,8 @@ from syncoll.errors import VerificationError
 from syncoll_threadblocks.program import Instruction, Place, Program
 
 Schedule = Sequence[Place]
-"""One execution: the places of all instructions, in a possible order.
-
-Instructions that meet at a barrier follow one another, as do the parts of a step in one message.
-"""
+"""One execution: the places of all instructions, in a possible order.  Instructions that meet at a
+barrier follow one another, as do the parts of a step in one message."""
 
 
 def meeting(program: Program, order: Schedule, at: int) -> Schedule:

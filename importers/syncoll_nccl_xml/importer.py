@@ -48,10 +48,8 @@ class NcclXmlImporter:
 
 
 class _Lowering:
-    """From the devices of a file to a machine, with the speeds that NCCL assumes.
-
-    With more than one of `boxes` a single GPU is enough.
-    """
+    """From the devices of a file to a machine, with the speeds that NCCL assumes.  With more than
+    one of `boxes` a single GPU is enough."""
 
     def __init__(self, system: System, label: str, options: Options) -> None:
         self.system = system

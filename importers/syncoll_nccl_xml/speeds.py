@@ -50,10 +50,8 @@ def pcie_bandwidth(speed: str, width: int) -> Fraction:
 
 
 def between_cpus(arch: str, vendor: str, family: int, model: int) -> Fraction | None:
-    """Between two sockets or NUMA nodes; None if such CPUs are unknown.
-
-    Vendor, family and model are as in CPUID; family also as older numbers of injected files.
-    """
+    """Between two sockets or NUMA nodes; None if such CPUs are unknown.  Vendor, family and model
+    are as in CPUID; family also as older numbers of injected files."""
     if arch == "ppc64":
         return Fraction(32)
     if arch == "arm64":

@@ -75,10 +75,8 @@ class Device:
 
 @dataclass(frozen=True)
 class GpuLink:
-    """The links of a GPU, NVLink, xGMI or C2C, to one other device: gpu, switch or cpu.
-
-    The bandwidth is of all together (C2C); None if the file has none.
-    """
+    """The links of a GPU, NVLink, xGMI or C2C, to one other device: gpu, switch or cpu.  The
+    bandwidth is of all together (C2C); None if the file has none."""
 
     kind: str
     to: str

@@ -103,10 +103,8 @@ class Speed:
 
 
 def link_speed(options: Options, owner: str, looks: str = "") -> Speed:
-    """The speed of one NVLink or xGMI link; raises OptionError if it is no bandwidth.
-
-    The model of ``gpu=auto`` is `looks`, or A100.
-    """
+    """The speed of one NVLink or xGMI link; raises OptionError if it is no bandwidth.  The model of
+    ``gpu=auto`` is `looks`, or A100."""
     if str(options["link"]).strip():
         return Speed(rate_option(options, "link", owner), "as given with the option link", True)
     gpu = str(options["gpu"])

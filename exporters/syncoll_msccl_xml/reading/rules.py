@@ -53,10 +53,8 @@ def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
 
 
 def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification | None:
-    """The collective of a file, its root unknown; None if the file does not define it.
-
-    Raises VerificationError if nchunksperloop or the sizes of buffers do not suit it.
-    """
+    """The collective of a file, its root unknown; None if the file does not define it.  Raises
+    VerificationError if nchunksperloop or the sizes of buffers do not suit it."""
     name = dialect.collectives[algorithm.coll]
     if name not in STANDARD:
         return None

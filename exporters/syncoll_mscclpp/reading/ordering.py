@@ -67,10 +67,8 @@ Instants = int
 
 @dataclass
 class _Threads(Block):
-    """A thread block, with the later clocks of some of its threads.
-
-    Packets order single instructions of others: before all threads (`known`), or some (`heard`).
-    """
+    """A thread block, with the later clocks of some of its threads.  Packets order single
+    instructions of others: before all threads (`known`), or some (`heard`)."""
 
     news: dict[int, Clock] = field(default_factory=dict)
     known: Instants = 0

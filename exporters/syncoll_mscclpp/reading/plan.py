@@ -62,10 +62,8 @@ class PipelineLoop(Record, frozen=True):
 
 
 class PlanOperation(Record, frozen=True):
-    """One operation of a thread block; fields that it does not need are empty.
-
-    Its channels are positions in the thread block's table of channels of their type.
-    """
+    """One operation of a thread block; fields that it does not need are empty.  Its channels are
+    positions in the thread block's table of channels of their type."""
 
     name: str
     sources: tuple[PlanReference, ...] = field(name="src_buff", default=())

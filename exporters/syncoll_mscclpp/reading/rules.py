@@ -37,9 +37,7 @@ _REDUCE = ("re", "rre", "res", "rres")
 
 def require_loadable(plan: ExecutionPlan) -> None:
     """Raises VerificationError unless the runtime loads a plan and reads it as it was meant.
-
-    Raises UncheckedError for a feature that the checker does not follow.
-    """
+    Raises UncheckedError for a feature that the checker does not follow."""
     for wrong in _wrong_header(plan):
         raise VerificationError(wrong)
     _require_some_size(plan)
@@ -57,10 +55,8 @@ def require_loadable(plan: ExecutionPlan) -> None:
 
 
 def specification_of(plan: ExecutionPlan) -> OwnSpecification | None:
-    """The collective of a plan, its root unknown; None if the plan does not define it.
-
-    Raises VerificationError if the sizes of buffers do not suit it.
-    """
+    """The collective of a plan, its root unknown; None if the plan does not define it.  Raises
+    VerificationError if the sizes of buffers do not suit it."""
     name, stated, ranks = plan.collective, plan.stated, len(plan.gpus)
     if name not in STANDARD:
         if stated is None:
@@ -158,9 +154,7 @@ def units_of(plan: ExecutionPlan) -> tuple[tuple[int, int], ...]:
 
 def _units_in_fixed_scratch(plan: ExecutionPlan, most: int) -> Iterator[tuple[int, int]]:
     """The pieces of chunks that wrap around in a chunk of scratch, if there are such messages.
-
-    Raises UncheckedError for such chunks outside of pipelines, or if pieces have several sizes.
-    """
+    Raises UncheckedError for such chunks outside of pipelines, or if pieces have several sizes."""
     if not plan.reuse_resources:
         return
     for gpu in plan.gpus:

@@ -453,10 +453,8 @@ class _Maker:
         return counter
 
     def push(self) -> None:
-        """Thread n hands the n-th put to the proxy of the n-th channel.
-
-        Before an ``rppkt`` all threads wait for its packets, and meet.
-        """
+        """Thread n hands the n-th put to the proxy of the n-th channel.  Before an ``rppkt`` all
+        threads wait for its packets, and meet."""
         keys, targets = self.keys(), self.pieces()
         if self.op.name == "rppkt":
             (pieces,) = targets
