@@ -64,10 +64,8 @@ def limit_in_words() -> str:
 
 
 def remembered(name: str, make: Callable[[], _T]) -> _T:
-    """A value kept between calls, made on first use.
-
-    It lives as long as the process, or as long as `counting` if work is counted.
-    """
+    """A value kept between calls, made on first use.  It lives as long as the process, or as long
+    as `counting` if work is counted."""
     counter = _COUNTER.get()
     memory = _PROCESS if counter is None else counter.memory
     if name not in memory:

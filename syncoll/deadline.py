@@ -36,10 +36,8 @@ _GRACE_SECONDS = 0.2  # for code that reads its deadline to end by itself, with 
 
 @dataclass
 class Reserve:
-    """Seconds that a search leaves free for the processing of its results.
-
-    The estimate improves as results come, and may be set anew at any time.
-    """
+    """Seconds that a search leaves free for the processing of its results.  The estimate improves
+    as results come, and may be set anew at any time."""
 
     seconds: float = 0.0
 

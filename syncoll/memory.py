@@ -87,10 +87,8 @@ class MemoryBudget:
         )
 
     def must_go(self, pid: int) -> str:
-        """Why a solver's process must end at once, in words; empty if it may continue.
-
-        All together are over the limit, and no other process that could be ended is as large.
-        """
+        """Why a solver's process must end at once, in words; empty if it may continue.  All
+        together are over the limit, and no other process that could be ended is as large."""
         sample = _sample(self.pid)
         if pid != sample.largest_leaf or not self.may_not_rest(pid):
             return ""

@@ -83,10 +83,8 @@ def divided(
 
 @dataclass(order=True)
 class _Part:
-    """A part of a case, with the cost of a chunk in it (`value`) by the linear program.
-
-    `number` decides between equal ones, `sends` divide it from the others, `sent` is ``[S, L]``.
-    """
+    """A part of a case, with the cost of a chunk in it (`value`) by the linear program.  `number`
+    decides between equal ones, `sends` divide it from the others, `sent` is ``[S, L]``."""
 
     value: float
     number: int

@@ -258,9 +258,7 @@ class _Demands:
 
     def _solve(self, deadline: Fraction, size: float) -> bool:
         """Adds the prices for a deadline to the known ones, and returns whether there are any.
-
-        Flows are of all passages, or places, of a colour together.
-        """
+        Flows are of all passages, or places, of a colour together."""
         network, (first, last, _) = self._network, self._latencies
         starts = {one for one in (*first, *(deadline - one for one in last)) if 0 < one < deadline}
         times = (Fraction(0), *sorted(starts), deadline)

@@ -97,8 +97,7 @@ class OrbitModel:
 
     def priced(self, prices: Floats, rounding: Rounding) -> dict[Place, Fraction]:
         """Exact prices of bounds, under which a round costs 1 or a little less, from prices
-        ``[orbits, S]`` of a bound of each orbit.
-        """
+        ``[orbits, S]`` of a bound of each orbit."""
         places = ((divmod(i, self.steps), price) for i, price in rounding.positive(prices.ravel()))
         exact = rounding.normalised(dict(places), self.rates)
         return {

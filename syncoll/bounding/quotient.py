@@ -28,8 +28,7 @@ from syncoll.symmetry.structure import Structure
 @dataclass(frozen=True, eq=False)
 class Quotient:
     """A group of automorphisms of a topology and some demands, with the orbits of links and bounds.
-    The group acts freely on the nodes, and is not the identity alone.
-    """
+    The group acts freely on the nodes, and is not the identity alone."""
 
     topology: Topology
     demands: DemandList
@@ -87,9 +86,8 @@ class Quotient:
 
 
 class Capacities:
-    """The loads of sends on bounds: all bounds, or one of each orbit.
-    `rates` ``[B]`` are their chunks per round.
-    """
+    """The loads of sends on bounds: all bounds, or one of each orbit.  `rates` ``[B]`` are their
+    chunks per round."""
 
     def __init__(self, topology: Topology, quotient: Quotient | None = None) -> None:
         if quotient is None:

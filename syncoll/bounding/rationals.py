@@ -44,9 +44,8 @@ denominator would make bounds of hundreds of digits."""
 
 @dataclass(frozen=True)
 class Rounding:
-    """A rounding of prices to fractions of a `denominator` at most.
-    None: prices are rounded down to multiples of one small unit.
-    """
+    """A rounding of prices to fractions of a `denominator` at most.  None: prices are rounded down
+    to multiples of one small unit."""
 
     denominator: int | None
 

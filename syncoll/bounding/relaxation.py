@@ -106,10 +106,8 @@ class Relaxation:
 
     @property
     def needed_bytes(self) -> int:
-        """About the memory for building it and reading its prices.
-
-        The solver's share is added after the reduction, see `syncoll.linear`.
-        """
+        """About the memory for building it and reading its prices.  The solver's share is added
+        after the reduction, see `syncoll.linear`."""
         return _BYTES_PER_COLUMN * self.num_columns
 
     @cached_property

@@ -343,9 +343,8 @@ def with_trees(
     seconds: float,
     known: Iterable[tuple[RelationTable, Algorithm]] = (),
 ) -> RoundsBound:
-    """A bound, or a better one for S steps that trees prove within the time.
-    Trees of `known` algorithms of at most S steps, with their tables, are a warm start.
-    """
+    """A bound, or a better one for S steps that trees prove within the time.  Trees of `known`
+    algorithms of at most S steps, with their tables, are a warm start."""
     if steps is None or topology.counts_copies:
         return bound
     until = Deadline.after(seconds)

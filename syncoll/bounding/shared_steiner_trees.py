@@ -86,10 +86,8 @@ def find_gossip(
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
-    """The trees of one node, which represent the trees of the `alike` nodes like it.
-
-    `orbit` ``[L]`` numbers links under the automorphisms that keep the node, from 0.
-    """
+    """The trees of one node, which represent the trees of the `alike` nodes like it.  `orbit`
+    ``[L]`` numbers links under the automorphisms that keep the node, from 0."""
 
     oracle: TreeOracle
     chunks: int

@@ -189,10 +189,8 @@ class TimedCuts:
     def _least_rounds(
         self, least: float, deadline: Deadline
     ) -> tuple[float, Floats, Floats] | None:
-        """The least sum, rounds of each step in the middle of the optimal face, and weights.
-
-        From a vertex of the face the next cuts would remove almost nothing.
-        """
+        """The least sum, rounds of each step in the middle of the optimal face, and weights.  From
+        a vertex of the face the next cuts would remove almost nothing."""
         rooms = np.array([*self._rooms, np.ones(self.network.layers)])
         program = ProgramRows()
         rounds = program.columns(self.network.layers, 1.0)

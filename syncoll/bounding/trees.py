@@ -73,9 +73,8 @@ class TreeOracle:
         return self.topology.reversed() if self.into else self.topology
 
     def cheapest(self, prices: Floats, below: float) -> tuple[float, Floats | None]:
-        """The cost of the cheapest tree under prices ``[B, S]``, and its load ``[b, S]``.
-        If no tree costs less than `below`, there is no load.
-        """
+        """The cost of the cheapest tree under prices ``[B, S]``, and its load ``[b, S]``.  If no
+        tree costs less than `below`, there is no load."""
         on_links = (self.members @ self.own(prices)).T
         if self.into:
             on_links = backwards(self.topology, on_links)

@@ -24,10 +24,8 @@ def json_for_dash(arguments: argparse.Namespace) -> None:
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The settings among the arguments.
-
-    Raises `OptionError` on an option of a plugin that is not written as NAME=VALUE.
-    """
+    """The settings among the arguments.  Raises `OptionError` on an option of a plugin that is not
+    written as NAME=VALUE."""
     given = vars(arguments)
     found = {one.name: given.get(one.name) for one in fields(Settings)}
     for name in ("encoding_options", "backend_options"):

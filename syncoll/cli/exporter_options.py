@@ -46,10 +46,8 @@ def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def options_given(arguments: argparse.Namespace) -> dict[str, str]:
-    """All given options, by name.
-
-    Raises `OptionError` on an option that is not written as NAME=VALUE, or is given twice.
-    """
+    """All given options, by name.  Raises `OptionError` on an option that is not written as
+    NAME=VALUE, or is given twice."""
     flags = (f"{name}={value}" for name, value in flags_given(arguments).items())
     return parse_options([*flags, *arguments.option])
 

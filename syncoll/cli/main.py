@@ -47,9 +47,7 @@ are printed and saved); 70 a bug in syncoll.
 
 def build_parser(words: Sequence[str] | None = None) -> Parser:
     """The parser of a command line, with the arguments of the command that its words begin with.
-
-    Without words all commands have their arguments.
-    """
+    Without words all commands have their arguments."""
     parser = Parser(prog="syncoll", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"syncoll {__version__}")
     parser.set_defaults(parser=parser)

@@ -74,10 +74,8 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 
 def write(stream: TextIO | None, text: str) -> None:
-    """Writes to a stream that may be closed, narrow of encoding, or have lost its reader.
-
-    Raises `UsageError` if writing fails, as on a full disk.
-    """
+    """Writes to a stream that may be closed, narrow of encoding, or have lost its reader.  Raises
+    `UsageError` if writing fails, as on a full disk."""
     if stream is None:  # closed by the parent process
         return
     encoding = stream.encoding or "utf-8"

@@ -21,10 +21,8 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of syncoll's command line.
-
-    Options cannot be abbreviated: a script that says ``--max`` would break on the next release.
-    """
+    """A parser of syncoll's command line.  Options cannot be abbreviated: a script that says
+    ``--max`` would break on the next release."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", _Formatter)

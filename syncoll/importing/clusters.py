@@ -96,10 +96,8 @@ def wants_cards(options: Options, domain: int = 1) -> bool:
 def used_cards(
     cards: Sequence[NetworkCard], options: Options, label: str, owner: str
 ) -> tuple[NetworkCard, ...]:
-    """The chosen cards that are nearest to some node, in the order of the dump.
-
-    Raises OptionError if a chosen card does not exist, ImportFormatError without any.
-    """
+    """The chosen cards that are nearest to some node, in the order of the dump.  Raises OptionError
+    if a chosen card does not exist, ImportFormatError without any."""
     if not cards:
         raise TextError(
             f"boxes={options['boxes']}, but it lists no network cards to join boxes",
@@ -115,11 +113,8 @@ def used_cards(
 
 
 def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
-    """For each card the nodes that have no nearer one.
-
-    A card that is equally far from all nodes, such as one on another socket, is near to none if
-    another is nearer to some node.
-    """
+    """For each card the nodes that have no nearer one.  A card that is equally far from all nodes,
+    such as one on another socket, is near to none if another is nearer to some node."""
     closest = min((min(card.distances) for card in cards), default=0)
     own = [min(card.distances) == closest or len(set(card.distances)) > 1 for card in cards]
     used = [card for card, near in zip(cards, own, strict=True) if near]

@@ -262,9 +262,7 @@ class Machine:
 
     def _shorten(self, cards: list[NetworkCard], hooks: dict[int, Any], links: _Links) -> None:
         """Removes the switch of a card with one GPU of its own: this GPU needs no other card.
-
-        Other GPUs come to the card from above, no faster than on the way to the switch.
-        """
+        Other GPUs come to the card from above, no faster than on the way to the switch."""
         nodes = {node: n for n, node in enumerate(self._nodes)}
         sharing = list(hooks.values())
         near = nearest_nodes([cards[c] for c in hooks]) if hooks else []
@@ -319,10 +317,8 @@ def _with_label(labels: str, label: str) -> str:
 
 
 def _thin(links: _Links, kept: Iterable[Key]) -> None:
-    """Drops dead-end switches, and those between two unlinked neighbours, except `kept`.
-
-    Neither changes the data that nodes can exchange.
-    """
+    """Drops dead-end switches, and those between two unlinked neighbours, except `kept`.  Neither
+    changes the data that nodes can exchange."""
     kept = set(kept)
     todo = [key for key in links if key not in kept]
     while todo:

@@ -35,9 +35,7 @@ def format_rate(value: Fraction) -> str:
 
 def rate_option(options: Options, name: str, owner: str) -> Fraction:
     """The value of an option that is a bandwidth, in GB/s; `owner` is the importer in words.
-
-    Raises OptionError if it is not a bandwidth above 0.
-    """
+    Raises OptionError if it is not a bandwidth above 0."""
     rate = parse_rate(str(options[name]))
     if rate is None:
         raise OptionError(

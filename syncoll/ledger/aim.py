@@ -65,11 +65,8 @@ class Aim:
         return f"messages of {sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
 
     def is_useful(self, steps: int, cost: Fraction, points: Iterable[Point]) -> bool:
-        """Whether an algorithm of these S and R/C would be the fastest for some size.
-
-        It beats each point for all sizes on one side of a threshold, so it is the fastest in an
-        interval.
-        """
+        """Whether an algorithm of these S and R/C would be the fastest for some size.  It beats
+        each point for all sizes on one side of a threshold, so it is the fastest in an interval."""
         above, below = self.low / self.cut, self.high / self.cut
         open_above = open_below = False
         for point in points:

@@ -102,10 +102,8 @@ class BoundsTable:
         return self._admits[chunks]
 
     def least_chunks(self, most: int | None = None) -> int:
-        """The least C, up to a limit.
-        Raises `UsageError` if the collective is defined for no C.  Raises `ModelError` if its
-        demands are impossible on the topology.
-        """
+        """The least C, up to a limit.  Raises `UsageError` if the collective is defined for no C.
+        Raises `ModelError` if its demands are impossible on the topology."""
         most = most or LARGEST_LEAST_CHUNKS
         for chunks in range(1, most + 1):
             if self.admits(chunks):
@@ -171,10 +169,8 @@ class BoundsTable:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Within this context only known bounds and cuts are used; no long computation begins.
-
-        The omitted bounds may still be proved later.
-        """
+        """Within this context only known bounds and cuts are used; no long computation begins.  The
+        omitted bounds may still be proved later."""
         usual, skipped = self.deadline, set(self.skipped)
         self.deadline = NEVER.sooner(0.0)
         try:
@@ -184,8 +180,7 @@ class BoundsTable:
 
     def found(self, steps: int, bandwidth: Fraction, point: Point | None = None) -> None:
         """Enters an algorithm: no bound exceeds its cost, and a bound that meets it is sufficient.
-        The trees of its `point` are a warm start of bounds.
-        """
+        The trees of its `point` are a warm start of bounds."""
         self._found.append((steps, bandwidth))
         if point is not None:
             self._points[steps] = point
@@ -216,10 +211,8 @@ class BoundsTable:
         return min((cost * self.shape.chunks for cost in costs), default=None)
 
     def bandwidth(self, steps: int | None = None) -> Fraction:
-        """A lower bound on R/C for at most `steps` steps (None: any number).
-
-        The quick one, until `tighten` was called for the same steps.
-        """
+        """A lower bound on R/C for at most `steps` steps (None: any number).  The quick one, until
+        `tighten` was called for the same steps."""
         return self.certificate(steps).bandwidth
 
     def known(self, steps: int) -> Fraction:

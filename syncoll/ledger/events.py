@@ -202,9 +202,7 @@ class Log:
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:
         """A turn of an engine: its time is counted, and events without an engine are its own.
-
-        Turns may be nested; the time of the inner one does not count for the outer one.
-        """
+        Turns may be nested; the time of the inner one does not count for the outer one."""
         before, self._engine = self._engine, engine
         self._turns[engine] += engine != before
         began = time.perf_counter()
@@ -270,8 +268,7 @@ class Log:
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
         """Ends the search and returns the records of the engines, in the order in which they began.
-        Each point of the frontier counts for the engine that found it first.
-        """
+        Each point of the frontier counts for the engine that found it first."""
         names = dict.fromkeys([*self._turns, *(entry.engine for entry in self.entries)])
         count = Counter((entry.engine, entry.kind) for entry in self.entries)
         ends = {(point.steps, point.bandwidth): point.backend for point in frontier.points}

@@ -23,10 +23,8 @@ MOST_SENDS = 1 << 20
 def belonging(
     families: Sequence[Family], request: SearchRequest, points: Sequence[Point]
 ) -> tuple[Family, ...]:
-    """The families with a member that neither other families nor points match.
-
-    A search with limits on S, R or C has no families, because they exceed any limit.
-    """
+    """The families with a member that neither other families nor points match.  A search with
+    limits on S, R or C has no families, because they exceed any limit."""
     if not shows_families(request):
         return ()
     kept: list[Family] = []
@@ -129,9 +127,8 @@ def _keeps(family: Family, m: int, limits: Sequence[int | None]) -> bool:
 
 
 def merged(points: list[Point], point: Point, tolerance: Fraction = TOLERANCE) -> list[Point]:
-    """The points that no other dominates with one more; the same list if it is dominated, or if
-    its R/C exceeds the least one for its S by more than `tolerance`.
-    """
+    """The points that no other dominates with one more; the same list if it is dominated, or if its
+    R/C exceeds the least one for its S by more than `tolerance`."""
     if any(p.dominates(point) for p in points):
         return points
     every = [*(p for p in points if not point.dominates(p)), point]

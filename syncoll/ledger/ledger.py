@@ -197,10 +197,8 @@ class Ledger:
         return min(ends, default=None)
 
     def list_members(self) -> bool:
-        """Enters members of few steps of new families; returns whether one is new.
-
-        The number of members that seeds propose depends on the time.
-        """
+        """Enters members of few steps of new families; returns whether one is new.  The number of
+        members that seeds propose depends on the time."""
         grown, self._listed = self._families[self._listed :], len(self._families)
         members = few_steps(grown, self.request)
         new = [self.record(point) for point in members if self.keeps(point)]
@@ -259,11 +257,8 @@ class Ledger:
         return bandwidth
 
     def gaps_are_open(self, source: CandidateSource | None = None) -> bool:
-        """Whether a better point of any S, within the limits, may exist.
-
-        If the limit of a family meets the bound for any number of steps, the S beyond the last
-        point do not count.
-        """
+        """Whether a better point of any S, within the limits, may exist.  If the limit of a family
+        meets the bound for any number of steps, the S beyond the last point do not count."""
         source, families = source or self.source, self.families
         points = unbeaten(self.points, families)
         least, low = source.least_steps, source.bounds.bandwidth()

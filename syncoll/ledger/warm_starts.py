@@ -13,9 +13,8 @@ from syncoll.results.frontier import Point
 
 @dataclass(eq=False)
 class WarmStarts:
-    """Algorithms for one collective on one topology, including dominated ones.
-    For each S and C the point of the fewest rounds is kept.
-    """
+    """Algorithms for one collective on one topology, including dominated ones.  For each S and C
+    the point of the fewest rounds is kept."""
 
     points: dict[tuple[int, int], Point] = field(default_factory=dict)
 
@@ -27,10 +26,7 @@ class WarmStarts:
 
     def nearest(self, instance: Instance) -> Algorithm | None:
         """The algorithm of the least R/C with no more steps that can be cut into this number of
-        chunks.
-
-        None without one, and for combining instances, whose encoding takes no hints.
-        """
+        chunks.  None without one, and for combining instances, whose encoding takes no hints."""
         if instance.combining:
             return None
         fitting = [

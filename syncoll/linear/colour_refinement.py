@@ -43,9 +43,7 @@ class Graph:
     @classmethod
     def of(cls, size: int, ends: Ints, labels: Ints | None = None) -> "Graph":
         """The graph of `size` vertices with these edges, ``[E, 2]``, and their labels, ``[E]``.
-
-        Labels ``[2, E]`` are of each edge as its first end, and as its second end sees it.
-        """
+        Labels ``[2, E]`` are of each edge as its first end, and as its second end sees it."""
         here, there = ends.T.ravel(), ends[:, ::-1].T.ravel()
         order = np.argsort(here, kind="stable")
         starts = np.searchsorted(here[order], np.arange(size + 1))
@@ -85,8 +83,7 @@ def refine(graph: Graph, colours: WordArray, turns: Sequence[int] = ()) -> Itera
 
 def is_equitable(graph: Graph, numbers: Ints) -> bool:
     """Whether vertices of one colour have equal neighbourhoods, compared edge by edge; exact.
-    Colours are numbered from 0 without gaps.
-    """
+    Colours are numbered from 0 without gaps."""
     key = numbers[graph.neighbours]
     if graph.labels is not None:
         key = key + graph.labels * len(numbers)

@@ -46,8 +46,7 @@ class _Known:
 
     def rows(self, most: int) -> list[tuple[str, str, str, str]]:
         """For each known S the least R/C found with at most S steps, the bound, and the gap;
-        without room for all the middle is left out.
-        """
+        without room for all the middle is left out."""
         every = sorted(s for s in {*self._found, *self._proved} if s is not None)
         if len(every) > most:
             every = every[: most - most // 2] + every[len(every) - most // 2 :]
@@ -133,8 +132,7 @@ def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
 
 class _Live(Observer, AbstractContextManager[Observer]):
     """Lines that change in place: the current candidate, numbers of found and refuted ones, and a
-    table of R/C by S.
-    """
+    table of R/C by S."""
 
     def __init__(self) -> None:
         from rich.console import Console

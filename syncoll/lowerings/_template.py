@@ -140,8 +140,7 @@ def fill_in(
     template: Template, inputs: Ints, enforcers: Ints, builder: FormulaBuilder
 ) -> tuple[Ints, Ints, Ints]:
     """Clauses of a template for rows of `inputs` ``[rows, num_inputs]``: sizes, literals,
-    enforcers.
-    """
+    enforcers."""
     rows, auxiliary = len(inputs), template.num_auxiliary
     new = np.array(builder.booleans(rows * auxiliary), dtype=np.int64).reshape(rows, auxiliary)
     table = np.concatenate([np.zeros((rows, 1), dtype=np.int64), inputs, new], axis=1)

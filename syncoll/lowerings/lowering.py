@@ -92,10 +92,8 @@ def registered(
     cost: int = 10,
     after: Iterable[Feature] = (),
 ) -> Callable[[Callable[[Formula], Applied | Formula]], Rewriting]:
-    """Registers the decorated function as a lowering; see `Lowering` for the declarations.
-
-    A function that keeps all variables, and only adds some after them, returns only a formula.
-    """
+    """Registers the decorated function as a lowering; see `Lowering` for the declarations.  A
+    function that keeps all variables, and only adds some after them, returns only a formula."""
 
     def register(rewrite: Callable[[Formula], Applied | Formula]) -> Rewriting:
         def apply(formula: Formula) -> Applied:

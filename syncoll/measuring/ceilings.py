@@ -178,9 +178,7 @@ def ceiling_of(
 
 def with_sums(fabric: Fabric) -> Fabric | None:
     """The network if its NVSwitches add up and copy, as from H100 on; None without such switches.
-
-    A switch is an NVSwitch if all its links are labelled as NVLinks, of as many as H100 has.
-    """
+    A switch is an NVSwitch if all its links are labelled as NVLinks, of as many as H100 has."""
     labels: dict[int, list[int]] = {}
     for link in fabric.links:
         count = re.search(r"(\d+) NVLinks", link.label)

@@ -32,10 +32,8 @@ from syncoll.model.rows import RelationTable
 
 
 def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:
-    """Cuts each chunk into `parts`, which multiplies C, R and all rounds; S and R/C stay.
-
-    Part j of chunk c is chunk ``c + G * j``, so that numbers keep their remainder modulo P.
-    """
+    """Cuts each chunk into `parts`, which multiplies C, R and all rounds; S and R/C stay.  Part j
+    of chunk c is chunk ``c + G * j``, so that numbers keep their remainder modulo P."""
     if parts == 1:
         return instance, algorithm
     finer = replace(

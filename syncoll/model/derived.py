@@ -199,11 +199,8 @@ class _Sequence:
         return self.admitted[nodes, chunks]
 
     def _fits(self, way: int, nodes: int, chunks: int) -> bool:
-        """Whether one way admits that C.
-
-        Regular parts that fit together for one C do so for every C that each of them admits, since
-        their tables are cut.
-        """
+        """Whether one way admits that C.  Regular parts that fit together for one C do so for every
+        C that each of them admits, since their tables are cut."""
         if self.irregular or (way, nodes) not in self.joined:
             if self._follow(way, nodes, chunks) is None:
                 return False
@@ -293,11 +290,8 @@ class _Sequence:
     def _joined(
         self, way: int, tables: Sequence[RelationTable], nodes: int, chunks: int
     ) -> RelationTable:
-        """The start of a way's first part and the end of its last one.
-
-        Chunks in the same places between two parts are paired in order, so a result of cut tables
-        is cut, too.
-        """
+        """The start of a way's first part and the end of its last one.  Chunks in the same places
+        between two parts are paired in order, so a result of cut tables is cut, too."""
         whole = tables[0]
         for place, table in enumerate(tables[1:], start=1):
             number = paired((whole.ends,), (table.starts,))

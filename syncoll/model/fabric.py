@@ -298,10 +298,8 @@ class Fabric:
         return bool(self.multicast or self.reduce)
 
     def counting(self, ends: tuple[int, int]) -> Counting:
-        """The counting of a link: a switch copies its inputs and adds up its outputs.
-
-        Between a switch that adds up and one that copies the copies count.
-        """
+        """The counting of a link: a switch copies its inputs and adds up its outputs.  Between a
+        switch that adds up and one that copies the copies count."""
         if ends[1] in self.multicast:
             return Counting.SOURCES
         return Counting.DESTINATIONS if ends[0] in self.reduce else Counting.SENDS

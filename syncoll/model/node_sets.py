@@ -133,10 +133,8 @@ def common_numbers(one: NodeSets, other: NodeSets) -> tuple[Ints, Ints]:
 
 
 def _distinct(rows: ByteArray) -> tuple[Ints, Ints]:
-    """The first position of each distinct row, ascending, and each row's place among them.
-
-    Rows are grouped by a random 64-bit key and then compared: sorting millions of rows is slow.
-    """
+    """The first position of each distinct row, ascending, and each row's place among them.  Rows
+    are grouped by a random 64-bit key and then compared: sorting millions of rows is slow."""
     count, width = rows.shape
     if not width or not count:
         first = np.zeros(min(1, count), dtype=np.int64)

@@ -344,10 +344,8 @@ class Topology:
 
     @cached_property
     def conservative(self) -> Topology:
-        """The same with every send counted, for algorithms without copies by switches.
-
-        An algorithm that is valid on it is valid here; an impossibility there proves nothing here.
-        """
+        """The same with every send counted, for algorithms without copies by switches.  An
+        algorithm that is valid on it is valid here; an impossibility there proves nothing here."""
         if not self.counts_copies:
             return self
         plain = tuple(replace(bound, counts=Counting.SENDS) for bound in self.bounds)

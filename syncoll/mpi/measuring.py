@@ -131,10 +131,8 @@ _COPIES = 8
 def measure(
     comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
-    """Runs a job on the P ranks of a communicator; all ranks call this and get the result.
-
-    Raises UsageError if the number of ranks differs; `tell` is called before each part.
-    """
+    """Runs a job on the P ranks of a communicator; all ranks call this and get the result.  Raises
+    UsageError if the number of ranks differs; `tell` is called before each part."""
     comparisons = []
     for work in job.work:
         collective = MpiCollective(work.algorithm, work.instance)

@@ -39,10 +39,8 @@ def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
 
 
 class Watch:
-    """A thread that ends this process if the time is up, or its parent is gone.
-
-    It reports the last activity of this rank; without a parent it cleans up before it ends.
-    """
+    """A thread that ends this process if the time is up, or its parent is gone.  It reports the
+    last activity of this rank; without a parent it cleans up before it ends."""
 
     def __init__(
         self,
