@@ -74,10 +74,8 @@ def parse_bandwidth(text: str) -> Fraction:
 
 
 def parse_size(text: str) -> int:
-    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB`` or ``512``.
-
-    ``1M`` is 2^20, as in nccl-tests.  Raises `UsageError` if the text is not a size.
-    """
+    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB`` or ``512``.  ``1M``
+    is 2^20, as in nccl-tests.  Raises `UsageError` if the text is not a size."""
     expected = "a number of bytes, such as 512, 64KiB or 1MB"
     bits = re.search(r"[KMGT]i?b\s*$", text)
     if bits is not None:

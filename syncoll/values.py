@@ -78,10 +78,8 @@ def share_of(name: str, value: float | str) -> Fraction:
 
 
 def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:
-    """The ends of ``1KiB..1GiB`` or ``1KiB:1GiB``, or of one size; None for None.
-
-    Raises `UsageError` on other values, and on an empty range.
-    """
+    """The ends of ``1KiB..1GiB`` or ``1KiB:1GiB``, or of one size; None for None.  Raises
+    `UsageError` on other values, and on an empty range."""
     if sizes is None:
         return None
     try:

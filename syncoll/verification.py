@@ -83,11 +83,8 @@ def opened(
 def exporter_for(
     plugins: PluginManager, tell: Callable[[str], None], file: Path, to: str | None
 ) -> ExporterRecord | None:
-    """The exporter of a file, by its name or content; None for a file of syncoll or the folder of
-    a plan.
-
-    Raises `UsageError` on a folder of no known format.
-    """
+    """The exporter of a file, by its name or content; None for a file of syncoll or the folder of a
+    plan.  Raises `UsageError` on a folder of no known format."""
     record = plugins.exporters[to] if to is not None else exporter_of(file, plugins, tell)
     if record is None and file.is_dir() and not holds_plan(file):
         raise UsageError(

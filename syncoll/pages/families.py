@@ -99,8 +99,7 @@ def _limits(proof: Proof) -> str:
 
 def open_lines(frontier: Frontier) -> Iterator[str]:
     """A line for each open claim.  Claims for consecutive S share a line if their bounds and best
-    costs are equal, or their bounds are and a pipeline has the best costs.
-    """
+    costs are equal, or their bounds are and a pipeline has the best costs."""
     claims = list(frontier.open)
     while claims:
         first = claims.pop(0)

@@ -294,11 +294,8 @@ class Plan:
     def algorithm_bandwidth(
         self, algorithm: StoredAlgorithm, size: Fraction | int | None
     ) -> Fraction | None:
-        """Bytes of the message over the time: algbw as nccl-tests define it.
-
-        A size of None gives the limit for growing messages; None if the time is 0, or there is no
-        limit.
-        """
+        """Bytes of the message over the time: algbw as nccl-tests define it.  A size of None gives
+        the limit for growing messages; None if the time is 0, or there is no limit."""
         if size is None and self.simulated is not None:
             size = FAR
         if size is None:

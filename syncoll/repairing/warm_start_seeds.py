@@ -38,8 +38,7 @@ _SUMMARIES = {
 _FIRST_SECONDS = 0.15
 _WEIGHT, _WEIGHT_OF_LARGE = 0.3, 3.0
 """Weights of these seeds (others have 1) on small and large machines.  On small machines trees that
-begin with known ones are soon better; on large ones other seeds find little without symmetry.
-"""
+begin with known ones are soon better; on large ones other seeds find little without symmetry."""
 
 _MOST_SENDS = 1 << 20
 """Most sends of an algorithm that is carried over, which takes time for each send."""

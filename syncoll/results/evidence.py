@@ -149,10 +149,8 @@ class Evidence:
 def undefined_chunks(
     shapes: Sequence[ScaledShape], max_chunks: int, admits: Callable[[int], bool]
 ) -> tuple[int, ...]:
-    """The C up to a limit for which the collective is undefined.
-
-    If one shape stands for every C, a C without whole counts is obvious and left out.
-    """
+    """The C up to a limit for which the collective is undefined.  If one shape stands for every C,
+    a C without whole counts is obvious and left out."""
     allowed = shapes[0].shape.allows if len(shapes) == 1 and shapes[0].scales else None
     return tuple(
         c for c in range(1, max_chunks + 1) if (allowed is None or allowed(c)) and not admits(c)

@@ -59,10 +59,8 @@ class Refuted:
 
 
 def covers(refuted: Refuted, steps: int, rounds: Rounds, chunks: int) -> bool:
-    """Whether a refutation rules out S = `steps`, R = `rounds`, C = `chunks` too.
-
-    Fewer steps or rounds are harder; m parallel copies of an algorithm have m times its R and C.
-    """
+    """Whether a refutation rules out S = `steps`, R = `rounds`, C = `chunks` too.  Fewer steps or
+    rounds are harder; m parallel copies of an algorithm have m times its R and C."""
     copies, odd = divmod(refuted.chunks, chunks)
     return not odd and refuted.steps >= steps and rounds * copies <= refuted.rounds
 

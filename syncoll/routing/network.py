@@ -184,9 +184,8 @@ class Network:
         return distance
 
     def root_flow(self) -> tuple[FlowNetwork, list[int]]:
-        """Flows from a source behind all vertices that feeds each root its demand.
-        Returns them, and the capacities of links and roots in the order of their arcs.
-        """
+        """Flows from a source behind all vertices that feeds each root its demand.  Returns them,
+        and the capacities of links and roots in the order of their arcs."""
         links, source = list(self.links()), self.num_vertices
         roots = [v for v, demand in enumerate(self.demand) if demand]
         capacities = [c for _, _, c in links] + [self.demand[v] for v in roots]
@@ -211,9 +210,7 @@ class Network:
 
     def quotient(self, groups: Sequence[Sequence[int]]) -> "tuple[Network, list[int]]":
         """The network of groups of vertices without inner links, and the group of each vertex.
-
-        Vertices in no group form one more, the last.
-        """
+        Vertices in no group form one more, the last."""
         group_of = [len(groups)] * self.num_vertices
         for i, group in enumerate(groups):
             for v in group:

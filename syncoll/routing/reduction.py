@@ -40,9 +40,7 @@ class Bypass:
 
 def bypass_two_port_switches(network: Network) -> list[Bypass]:
     """Replaces each switch with two neighbours by direct links, in place; returns them in order.
-
-    Traffic that would turn round in the switch is dropped: it serves no cut.
-    """
+    Traffic that would turn round in the switch is dropped: it serves no cut."""
     gone: list[Bypass] = []
     waiting = network.switches()
     while waiting:
@@ -124,9 +122,7 @@ def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[lis
 
 def strong_components(network: Network, threshold: int) -> list[list[int]]:
     """Strong components of two vertices or more over links of at least some capacity (Kosaraju).
-
-    Without igraph, whose import takes as long as the rest of a short command.
-    """
+    Without igraph, whose import takes as long as the rest of a short command."""
 
     def trees(near: Sequence[Mapping[int, int]], roots: Iterable[int]) -> Iterator[list[int]]:
         """The trees of a depth-first search, each vertex after those below it."""

@@ -21,9 +21,8 @@ _ROOT = -1
 
 @dataclass(frozen=True)
 class Parting:
-    """A switch that some, but not all, of the shortest routes between two nodes visit.
-    `transit`: a route of some such pair comes from a switch and goes on to a switch.
-    """
+    """A switch that some, but not all, of the shortest routes between two nodes visit.  `transit`:
+    a route of some such pair comes from a switch and goes on to a switch."""
 
     source: int
     destination: int

@@ -14,11 +14,8 @@ from syncoll.routing.network import FlowNetwork, Network, Pieces
 
 
 def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Pieces:
-    """Removes a switch in place; no cut becomes worse than the trees need.
-
-    Pairs (u, t) to `avoid` are replaced only when no other pair is left.
-    Returns the units that had to turn round in w.
-    """
+    """Removes a switch in place; no cut becomes worse than the trees need.  Pairs (u, t) to `avoid`
+    are replaced only when no other pair is left.  Returns the units that had to turn round in w."""
     slack = _Slack(network, w)
     loops: Pieces = []
     for t in sorted(network.out[w], key=lambda t: (network.out[w][t], t)):
@@ -40,10 +37,8 @@ def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) ->
 def split_transit(
     network: Network, w: int, wanted: Mapping[tuple[int, int], int]
 ) -> dict[tuple[int, int], int]:
-    """Replaces units through a switch by direct links, in place, and returns them.
-
-    No cut becomes worse than the trees need.
-    """
+    """Replaces units through a switch by direct links, in place, and returns them.  No cut becomes
+    worse than the trees need."""
     slack = _Slack(network, w)
     done: dict[tuple[int, int], int] = {}
     for (u, t), most in wanted.items():

@@ -44,10 +44,8 @@ class _Ports:
         return shares
 
     def plan(self, whole: Ints, *, circulant: bool) -> Plan:
-        """The pairs with some units, row by row.
-
-        In circulant order every port meets its next neighbour first, then the one after it.
-        """
+        """The pairs with some units, row by row.  In circulant order every port meets its next
+        neighbour first, then the one after it."""
         pairs = list(zip(*(x.tolist() for x in np.nonzero(whole)), strict=True))
         if circulant:
             pairs.sort(key=lambda p: ((p[1] - p[0]) % len(self.columns), p[0]))
@@ -56,9 +54,7 @@ class _Ports:
 
 def balanced_flow(network: Network, w: int) -> Plan | None:
     """The balanced spread of a switch in whole units, the same for ports that are alike.
-
-    Remainders are left over.  None if some capacity could only go back where it came from.
-    """
+    Remainders are left over.  None if some capacity could only go back where it came from."""
     ports = _Ports(network, w, lambda u, t: False)
     shares = ports.spread()
     if shares is None:
@@ -68,8 +64,7 @@ def balanced_flow(network: Network, w: int) -> Plan | None:
 
 def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Plan | None:
     """The balanced spread of a switch; None if some capacity could only go back where it came from.
-    Pairs (u, t) to `avoid` are used only when the totals demand it.
-    """
+    Pairs (u, t) to `avoid` are used only when the totals demand it."""
     ports = _Ports(network, w, avoid)
     shares = ports.spread()
     if shares is None:

@@ -26,8 +26,7 @@ from syncoll.routing.spreading import balanced_flow, balanced_plan, follow_plan
 
 def remove_switches(network: Network, *, guess: bool = True) -> Groups:
     """Removes all switches in place; returns groups of terminals that may be worth contracting.
-    With `guess` it tries balanced guesses before exact splitting.
-    """
+    With `guess` it tries balanced guesses before exact splitting."""
     if not network.switches():
         return []
     groups: Groups = []  # that hold a terminal; the switches of other groups on their own

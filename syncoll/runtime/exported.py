@@ -116,10 +116,8 @@ def verify_exports(
 def exporter_of(
     path: Path, plugins: PluginManager, tell: Callable[[str], None]
 ) -> ExporterRecord | None:
-    """The exporter that recognises a file, or any file of a folder; otherwise None.
-
-    Raises FileFormatError if it cannot be read; `tell` gets a message for each broken exporter.
-    """
+    """The exporter that recognises a file, or any file of a folder; otherwise None.  Raises
+    FileFormatError if it cannot be read; `tell` gets a message for each broken exporter."""
     told: set[str] = set()
     for file in _files_in(path):
         head = _read(file, _HEAD)

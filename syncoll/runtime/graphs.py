@@ -139,10 +139,8 @@ def rank_nodes(
 
 
 def lanes_out(topology: Topology) -> dict[tuple[int, int], int]:
-    """For each link the number of its lane: links of a node that share a bound share a lane.
-
-    A node starts the sends on one lane in the plan's order.
-    """
+    """For each link the number of its lane: links of a node that share a bound share a lane.  A
+    node starts the sends on one lane in the plan's order."""
     together = links_together(topology, Counting.SENDS)
     alone = np.arange(len(together)) + len(together)
     return dict(zip(topology.links, np.where(together < 0, alone, together).tolist(), strict=True))
@@ -178,9 +176,7 @@ class MessageSizes:
     @staticmethod
     def of(layout: Layout, request: ExportRequest, wanted: int) -> "MessageSizes":
         """Sizes of the chunks of a message of `wanted` bytes; ExportError if it has more chunks.
-
-        For 0 bytes chunks have 1 MiB, within the range of the request.
-        """
+        For 0 bytes chunks have 1 MiB, within the range of the request."""
         kind = layout.collective.kind
         count = layout.collective.loop_chunks
         if kind is Kind.CUSTOM:

@@ -19,10 +19,8 @@ from syncoll.runtime.layout import Kind, kind_of
 
 
 def request_within(request: ExportRequest, number: int) -> ExportRequest:
-    """The part of a request for one group; sizes become sizes of the group's messages.
-
-    Raises ExportError if there is no such group, or another node relays one of its chunks.
-    """
+    """The part of a request for one group; sizes become sizes of the group's messages.  Raises
+    ExportError if there is no such group, or another node relays one of its chunks."""
     instance = request.instance
     try:
         nodes = group_of(instance, number)

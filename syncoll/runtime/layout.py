@@ -190,11 +190,8 @@ class Layout:
     shift: tuple[int | None, ...]
 
     def input_slot(self, chunk: int, node: int) -> Slot | None:
-        """The slot where a chunk starts, or None.
-
-        In place equal slots are equal memory: they are in the output for allgather, gather and
-        broadcast, and in the input for the others.
-        """
+        """The slot where a chunk starts, or None.  In place equal slots are equal memory: they are
+        in the output for allgather, gather and broadcast, and in the input for the others."""
         return self._slot(Buffer.INPUT, int(self.inputs[chunk, node]), node)
 
     def output_slot(self, chunk: int, node: int) -> Slot | None:

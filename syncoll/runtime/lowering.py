@@ -89,10 +89,8 @@ class Message:
 
 @dataclass(frozen=True)
 class RankOperations:
-    """All operations of one rank, in a valid order, and the chunks of its buffers.
-
-    The order is by step, and within one sends, receives, reduces, copies.
-    """
+    """All operations of one rank, in a valid order, and the chunks of its buffers.  The order is by
+    step, and within one sends, receives, reduces, copies."""
 
     rank: int
     operations: tuple[Operation, ...]
@@ -204,10 +202,8 @@ _Draft = tuple[Moment, Action, Value, tuple[Slot, ...], Slot | None, int | None,
 def _drafts(
     rank: int, mine: Values, layout: Layout, numbers: dict[int, int], zero_copy: bool
 ) -> tuple[list[_Draft], int]:
-    """The operations of a rank in order, and the slots of scratch that they use.
-
-    Its own values, messages that it sends and final values are in `mine`.
-    """
+    """The operations of a rank in order, and the slots of scratch that they use.  Its own values,
+    messages that it sends and final values are in `mine`."""
     lives = {value.number: Lifetime(value, _made(value, numbers)) for value in mine.values}
     for value in mine.values:
         for part in value.parts:

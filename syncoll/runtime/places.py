@@ -233,10 +233,8 @@ class Places:
         )
 
     def _stacked(self, streams: Sequence[int]) -> tuple[list[int], int]:
-        """The first chunk of each slot of scratch, and all its chunks.
-
-        Slots of different slices share a chunk; slices of another size take other chunks.
-        """
+        """The first chunk of each slot of scratch, and all its chunks.  Slots of different slices
+        share a chunk; slices of another size take other chunks."""
         cut = self.cut
         if cut.share != 1:
             starts = [0, *accumulate(map(self._width, streams))]

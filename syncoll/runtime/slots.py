@@ -43,9 +43,7 @@ class Lifetime:
 
 class Storage:
     """The places of a rank's values: slots by number of value, copies, and the slots of scratch.
-
-    With zero copy the sender writes received data: its slot must be free before the step.
-    """
+    With zero copy the sender writes received data: its slot must be free before the step."""
 
     def __init__(self, rank: int, layout: Layout, *, zero_copy: bool) -> None:
         self.slots: dict[int, Slot] = {}

@@ -33,10 +33,8 @@ _WIDTH = 96
 
 
 class PlaceRow(NamedTuple):
-    """Consecutive slots of a rank, with the chunks from `chunk` on.
-
-    They hold input (0), output (1), both (2) or scratch (3).
-    """
+    """Consecutive slots of a rank, with the chunks from `chunk` on.  They hold input (0), output
+    (1), both (2) or scratch (3)."""
 
     rank: int
     holds: int
@@ -57,10 +55,8 @@ class MessageRow(NamedTuple):
 
 
 class SumRow(NamedTuple):
-    """The sum of slots `one` and `other`, or a copy of `one` (`other` is -1), into `target`.
-
-    In a sum in the order of ranks the contributions of `one` are of lower ranks.
-    """
+    """The sum of slots `one` and `other`, or a copy of `one` (`other` is -1), into `target`.  In a
+    sum in the order of ranks the contributions of `one` are of lower ranks."""
 
     step: int
     rank: int
@@ -108,10 +104,8 @@ _IN_PLACE = (Kind.ALLREDUCE, Kind.REDUCE)
 
 
 def table_of(request: ExportRequest, *, groups: bool = True) -> MessageTable:
-    """The table of an algorithm: allreduce and reduce in place, others out of place.
-
-    Allreduces of `groups` are one allreduce, or a custom collective.  Raises as `lower`.
-    """
+    """The table of an algorithm: allreduce and reduce in place, others out of place.  Allreduces of
+    `groups` are one allreduce, or a custom collective.  Raises as `lower`."""
     instance = request.instance
     layout = layout_of(instance, in_place=False)
     numbers, share = chunk_numbers(layout), layout.collective.share

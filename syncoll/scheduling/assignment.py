@@ -73,9 +73,8 @@ class Assigner:
     def best(
         self, steps: int, most_rounds: int, until: Deadline = NEVER, exact: bool = True
     ) -> SendPlan | None:
-        """The best plan found of at most `steps` steps and `most_rounds` rounds.
-        Only if `exact`, an integer program may be solved.
-        """
+        """The best plan found of at most `steps` steps and `most_rounds` rounds.  Only if `exact`,
+        an integer program may be solved."""
         least = self.windows.bound(steps)
         if least > most_rounds:
             return None
@@ -133,10 +132,8 @@ class Assigner:
         return best
 
     def _budgets(self, earliest: Ints, target: int, lean: Fraction) -> Ints:
-        """Rounds for the steps that add up to `target` and meet the demand of every window.
-
-        With `lean` 0 work is done as late as the windows allow, with 1 as early.
-        """
+        """Rounds for the steps that add up to `target` and meet the demand of every window.  With
+        `lean` 0 work is done as late as the windows allow, with 1 as early."""
         low, high = earliest.copy(), self.windows.latest(len(earliest) - 1, target)
         low[-1] = target
         return np.diff(low + (high - low) * lean.numerator // lean.denominator)

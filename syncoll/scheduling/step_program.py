@@ -45,9 +45,8 @@ class StepProgram:
         """Number of variables."""
 
     def minimise(self, least: int, most: int, seconds: float) -> tuple[SendPlan | None, float]:
-        """The plan of the fewest rounds found, or None.
-        Also the bound of the linear relaxation on the rounds of every plan, 0 if unknown.
-        """
+        """The plan of the fewest rounds found, or None.  Also the bound of the linear relaxation on
+        the rounds of every plan, 0 if unknown."""
         program = self._program(most)
         until = Deadline.after(seconds)
         if not program.run(seconds):

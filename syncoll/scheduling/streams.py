@@ -168,10 +168,8 @@ class SendPlan:
         return np.asarray(weighted / streams.count)
 
     def merged(self, streams: Streams, sets: LinkSets) -> "SendPlan":
-        """The plan with neighbouring steps merged if no send waits for another of them.
-
-        That never costs a round, and may save some.  Steps without sends are dropped.
-        """
+        """The plan with neighbouring steps merged if no send waits for another of them.  That never
+        costs a round, and may save some.  Steps without sends are dropped."""
         entries, steps = len(streams.link), len(self.rounds)
         used = np.unique(self.step)
         group = np.searchsorted(used, np.arange(steps))

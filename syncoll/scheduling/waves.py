@@ -57,9 +57,8 @@ def _trimmed(ramp: Sequence[int], usual: int) -> tuple[int, ...]:
 def waves_of_streams(
     topology: Topology, collective: Collective, streams: Streams, chunks: int
 ) -> Family | None:
-    """Streams as waves, each send as soon as its chunk is there; None if R/C would not fall.
-    The collective does not combine.
-    """
+    """Streams as waves, each send as soon as its chunk is there; None if R/C would not fall.  The
+    collective does not combine."""
     sets, depth = LinkSets(topology, streams.num_sends, streams.copies), streams.height
     every = np.arange(len(streams.link))
     plan = SendPlan.of(streams, sets, depth, every, streams.depth, streams.count)

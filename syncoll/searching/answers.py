@@ -99,10 +99,8 @@ class AnswerSource:
         return found
 
     def begin(self, *, lacking: bool = False) -> None:
-        """Starts loading the solver in the background, once the store lacks an answer.
-
-        It is called after the first point is found, since loading would delay that point.
-        """
+        """Starts loading the solver in the background, once the store lacks an answer.  It is
+        called after the first point is found, since loading would delay that point."""
         self._has_begun |= not lacking
         self._is_new |= lacking
         if self._has_begun and self._is_new and self.solver is not None and self.pool is None:

@@ -90,10 +90,8 @@ class CandidateSolver:
                 yield from self._phase(step, phase)
 
     def _simpler(self, step: StepState) -> Iterator[Event]:
-        """The simplest points near the best, where formulas are small.
-
-        A candidate that is not decided soon matters for no claim, and is not asked for again.
-        """
+        """The simplest points near the best, where formulas are small.  A candidate that is not
+        decided soon matters for no claim, and is not asked for again."""
         ledger, source, undecided = self._ledger, self._source, 0
         for candidate in ledger.simpler(source, step.steps):
             small = self._is_small(candidate) and source.bounds.is_writable(candidate.chunks)
@@ -195,10 +193,8 @@ class CandidateSolver:
     def _answers_to(
         self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
     ) -> Generator[tuple[Candidate, Solution | None], None, None]:
-        """Each candidate in turn with its answer, or None where a bound rules it out.
-
-        As many are asked at once as there are solvers; unneeded answers are cancelled.
-        """
+        """Each candidate in turn with its answer, or None where a bound rules it out.  As many are
+        asked at once as there are solvers; unneeded answers are cancelled."""
         rest = iter(candidates)
         asked: deque[tuple[Candidate, PendingAnswer | None, float]] = deque()
         try:

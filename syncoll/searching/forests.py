@@ -78,9 +78,7 @@ def forest_collective(
     collective: str, root: int | None = None
 ) -> tuple[ForestCollective, int | None]:
     """The collective of a name such as ``allgather`` or ``broadcast(root=3)``, and its root.
-
-    Raises `UsageError` if forests are not packed for it, it takes no root, or has another root.
-    """
+    Raises `UsageError` if forests are not packed for it, it takes no root, or has another root."""
     match = _NAME.fullmatch(collective) if isinstance(collective, str) else None
     if match is None or match[1] not in tuple(ForestCollective):
         *others, last = ForestCollective
@@ -112,10 +110,8 @@ def _packer(candidates: Sequence[SeedRecord], tell: Callable[[str], None]) -> Fo
 
 
 def _seeds(plugins: PluginManager, name: str | None) -> list[SeedRecord]:
-    """The seeds that pack forests and can run here: the named one, or all, ours first.
-
-    Raises `PluginError` if there is no such seed.
-    """
+    """The seeds that pack forests and can run here: the named one, or all, ours first.  Raises
+    `PluginError` if there is no such seed."""
     able = {key: seed for key, seed in plugins.seeds.items() if seed.forest is not None}
     known = f"these seeds do: {', '.join(sorted(able)) or 'none is installed'}"
     if name is not None:

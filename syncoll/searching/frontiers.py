@@ -103,10 +103,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         return self.answer(task, task.request.collective)
 
     def direct(self, question: SearchTask, collective: Collective) -> Frontier:
-        """The frontier of a collective with a pre and a post; the same question is asked once.
-
-        On a topology that equals its reversal, allgather answers for its inverse too.
-        """
+        """The frontier of a collective with a pre and a post; the same question is asked once.  On
+        a topology that equals its reversal, allgather answers for its inverse too."""
         request, limits = (
             question.request,
             ("strategy", "k", "max_steps", "max_rounds", "max_chunks", "max_messages", "tolerance"),

@@ -108,10 +108,8 @@ class HeuristicTurns:
         return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
     def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """A turn as long as the solver had.
-
-        The solver's questions are hard, so the seeds continue in the background if they can.
-        """
+        """A turn as long as the solver had.  The solver's questions are hard, so the seeds continue
+        in the background if they can."""
         seconds = self._asked() - self._asked_before
         self._asked_before += seconds
         ledger.log.tell(Observer.seeding, self.seeds.waiting)

@@ -129,10 +129,8 @@ class Heuristics:
         return tuple(state.seed.record.name for state in self._states if not state.ended)
 
     def ask(self, limits: SeedLimits) -> None:
-        """Asks seeds that have not begun whether they apply, and ends the ones that do not.
-
-        Their shares of the time go to the other seeds from the first turn on.
-        """
+        """Asks seeds that have not begun whether they apply, and ends the ones that do not.  Their
+        shares of the time go to the other seeds from the first turn on."""
         self._seconds = 0.0
         for state in self._states:
             if state.turns is None and not state.ended:
@@ -275,10 +273,7 @@ class Heuristics:
         self, state: HeuristicState, limits: SeedLimits, first: Deadline, share: Deadline
     ) -> Iterator[Found]:
         """The verified proposals of one seed, until its share is over; for the first one until its
-        patience is over.
-
-        A proposal in progress at the end still counts if it comes at once.
-        """
+        patience is over.  A proposal in progress at the end still counts if it comes at once."""
         record, until = state.seed.record, first
         with self.log_turn(record.name), self._guarded(state) as late:
             cut_short = until
@@ -332,9 +327,7 @@ class Heuristics:
     @contextmanager
     def _guarded(self, state: HeuristicState) -> Iterator[list[str]]:
         """Handles a seed's errors; yields an empty list for a message about a seed that is stopped.
-
-        No error ends the search, except for a broken seed that a user named.
-        """
+        No error ends the search, except for a broken seed that a user named."""
         name = state.seed.record.name
         late: list[str] = []
         try:

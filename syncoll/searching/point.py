@@ -260,10 +260,8 @@ class _One(Decomposition[Instance, Solution]):
 def _divisions(
     tables: "Sequence[BoundsTable]", steps: int, rounds: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """The ways to divide S and R among the parts that no bound rules out, the most even first.
-
-    The most even one comes without a look at the bounds, which take longer than most solves.
-    """
+    """The ways to divide S and R among the parts that no bound rules out, the most even first.  The
+    most even one comes without a look at the bounds, which take longer than most solves."""
     shares = [
         [t // len(tables) + (i < t % len(tables)) for t in (steps, rounds)]
         for i in range(len(tables))

@@ -70,10 +70,8 @@ class Search:
         seeds.log_turn = ledger.log.turn
 
     def frontier(self, rows: Sequence[Work]) -> Frontier:
-        """The frontier when no row is ready any more, or the search was stopped.
-
-        A second Ctrl-C ends the bounds that were begun.
-        """
+        """The frontier when no row is ready any more, or the search was stopped.  A second Ctrl-C
+        ends the bounds that were begun."""
         agenda, ledger = self.agenda, self.ledger
         with closing(self.seeds):
             agenda.run(rows)

@@ -53,10 +53,8 @@ for the memory."""
 
 @dataclass
 class _Turn:
-    """One S; `failed` has for each C the most rounds without an algorithm at this level.
-
-    `simple` has the candidates of few chunks that were asked for.
-    """
+    """One S; `failed` has for each C the most rounds without an algorithm at this level.  `simple`
+    has the candidates of few chunks that were asked for."""
 
     steps: int
     level: int = field(default=0, init=False)
@@ -140,10 +138,8 @@ class SymmetricSearch:
         return None
 
     def _left(self, turn: _Turn, order: int) -> list[Candidate]:
-        """The candidates that may be asked for at this level, in ascending order of R/C.
-
-        Among candidates with the same R/C only the one with the fewest chunks remains.
-        """
+        """The candidates that may be asked for at this level, in ascending order of R/C.  Among
+        candidates with the same R/C only the one with the fewest chunks remains."""
         source, steps, below = self.source, turn.steps, self.ledger.best(turn.steps)
         most = source.most_rounds(steps)
         rows = []

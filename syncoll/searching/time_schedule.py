@@ -53,10 +53,8 @@ def _second(source: CandidateSource, step: StepState) -> Passes:
 
 
 def _few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
-    """Undecided candidates with few chunks, with much more time.
-
-    A larger limit on C adds many cheaper candidates, and still finds the points of a smaller one.
-    """
+    """Undecided candidates with few chunks, with much more time.  A larger limit on C adds many
+    cheaper candidates, and still finds the points of a smaller one."""
     yield _undecided(source, step, few=True), _THOROUGH_SECONDS
 
 

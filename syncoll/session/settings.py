@@ -103,10 +103,8 @@ class Settings:
 
     @classmethod
     def of(cls, options: SolverOptions | SettingsOptions) -> Settings:
-        """Settings from keywords.
-
-        Raises `UsageError` on an unknown keyword, or an invalid memory limit.
-        """
+        """Settings from keywords.  Raises `UsageError` on an unknown keyword, or an invalid memory
+        limit."""
         known = [one.name for one in fields(cls)]
         for name in options:
             if name not in known:
@@ -119,9 +117,7 @@ class Settings:
 
     def require_countable(self) -> None:
         """Passes settings with which work can be counted: nothing runs in parallel, and no store.
-
-        Raises `UsageError` naming a setting that asks for more.
-        """
+        Raises `UsageError` naming a setting that asks for more."""
         alone = "everything runs in one thread"
         for name, allowed, why in (
             ("threads", (None, 1), alone),
@@ -178,10 +174,8 @@ class Settings:
         )
 
     def refuse_for_seed(self, seed: str) -> None:
-        """Refuses settings that a seed alone does not use.
-
-        Raises `UsageError` naming a setting that a solver would need.
-        """
+        """Refuses settings that a seed alone does not use.  Raises `UsageError` naming a setting
+        that a solver would need."""
         for name in _OF_SOLVERS.split():
             if getattr(self, name):
                 raise UsageError(

@@ -12,10 +12,8 @@ from syncoll.arrays import Floats, Ints
 from syncoll.simulating.network import PhysicalNetwork
 
 _AT_ONCE = 2.0**40
-"""Arrivals within a trillionth of their time are simultaneous, and keep the order of exports.
-
-The tolerance is relative, since rounding errors grow with the simulated time.
-"""
+"""Arrivals within a trillionth of their time are simultaneous, and keep the order of exports.  The
+tolerance is relative, since rounding errors grow with the simulated time."""
 
 
 @dataclass(frozen=True, eq=False)

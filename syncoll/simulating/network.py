@@ -239,10 +239,8 @@ def physical_network(
 def given_network(
     topology: Topology, alpha: float | str | None, beta: float | str | None
 ) -> PhysicalNetwork:
-    """The lanes of a topology; the arguments alpha and beta take precedence over its own.
-
-    Raises `UsageError` if one of them is invalid or missing.
-    """
+    """The lanes of a topology; the arguments alpha and beta take precedence over its own.  Raises
+    `UsageError` if one of them is invalid or missing."""
     return physical_network(
         topology,
         None if alpha is None else values.time_of("alpha", alpha),

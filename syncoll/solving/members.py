@@ -29,10 +29,8 @@ _AT_ONCE = 2
 
 
 def default_threads(jobs: int = 1) -> int:
-    """Default number of threads of a solver: its share of the cores, from 2 to 8.
-
-    CP-SAT searches for solutions and proofs in different threads, so one is too few.
-    """
+    """Default number of threads of a solver: its share of the cores, from 2 to 8.  CP-SAT searches
+    for solutions and proofs in different threads, so one is too few."""
     return max(2, min(8, available_cores() // max(1, jobs)))
 
 

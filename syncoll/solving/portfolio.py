@@ -372,10 +372,8 @@ def race(contest: Contest) -> tuple[list[Reply], bool]:
 
 
 def ask_in_turn(contest: Contest) -> tuple[list[Reply], bool]:
-    """Like `race`, but for counted work: backends run one after the other.
-
-    Each gets the units of a head start; then each undecided one gets its share of the rest.
-    """
+    """Like `race`, but for counted work: backends run one after the other.  Each gets the units of
+    a head start; then each undecided one gets its share of the rest."""
     formula, limits, stopped = contest.formula, contest.limits, contest.should_stop
     ends, choosy = contest.until.sooner(limits.seconds), contest.at_once is not None
     replies: dict[str, Reply] = {}

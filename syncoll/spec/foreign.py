@@ -103,9 +103,7 @@ class ForeignFiles:
 
     def refuse_path(self, source: Source, kind: str, *, known: bool = True) -> None:
         """Raises an error for a path, as in ``topo.txt`` or ``./f.json:x``; it names its importer.
-
-        With `known`, a text that looks like a name may be one; readers make topologies only.
-        """
+        With `known`, a text that looks like a name may be one; readers make topologies only."""
         found = _path_in(source.text, known)
         if found is None:
             return

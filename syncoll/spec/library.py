@@ -235,10 +235,8 @@ class SpecLibrary:
         return summarise(self._resolve(kind, plain)[0].definition)
 
     def expect(self, kind: Kind, reference: str) -> None:
-        """Raises SpecError unless a reference names something of a kind; makes nothing.
-
-        Shipped files, the reference's arguments, and files in other formats are not read.
-        """
+        """Raises SpecError unless a reference names something of a kind; makes nothing.  Shipped
+        files, the reference's arguments, and files in other formats are not read."""
         if self._is_name(kind, reference):
             return
         if kind == "topology":

@@ -340,9 +340,7 @@ class SwitchStatement(Node):
 
 class SharedStatement(Node):
     """``shared { … } for … bandwidth … counting … label …``: a bound for each turn of that `for`.
-
-    `counting` is ``sources``, ``destinations``, or empty if every send counts.
-    """
+    `counting` is ``sources``, ``destinations``, or empty if every send counts."""
 
     selections: tuple[PairOf | LinkSelection, ...]
     inner: tuple[Comprehension, ...]
@@ -361,10 +359,8 @@ class Setting(Node):
 
 
 class Definition(Node, kw_only=True):
-    """A definition with a name, which is empty for some searches.
-
-    `doc` has the comment lines directly above, without their ``#``.
-    """
+    """A definition with a name, which is empty for some searches.  `doc` has the comment lines
+    directly above, without their ``#``."""
 
     kind: ClassVar[str]
     """The word that introduces it."""

@@ -84,10 +84,8 @@ def default_path() -> Path:
 
 
 class Store:
-    """An open store; several threads may share it, and several processes one file.
-
-    A forked process must open the file itself.
-    """
+    """An open store; several threads may share it, and several processes one file.  A forked
+    process must open the file itself."""
 
     def __init__(
         self,

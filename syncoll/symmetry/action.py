@@ -93,12 +93,8 @@ class Action:
         return True
 
     def orbits(self, labels: Labels) -> tuple[Ints, Ints]:
-        """For each Boolean and each integer the number of its orbit, counted from 0.
-
-        A variable without an image stays alone.
-
-        Raises `ValueError` if two variables have the same label.
-        """
+        """For each Boolean and each integer the number of its orbit, counted from 0.  A variable
+        without an image stays alone.  Raises `ValueError` if two variables have the same label."""
         return (
             self._orbits(labels.columns, labels.booleans),
             self._orbits(labels.columns, labels.integers),

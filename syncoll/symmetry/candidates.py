@@ -159,10 +159,8 @@ def _graph_of_fabric(fabric: Fabric) -> tuple[Ints, Ints]:
 
 
 def _graph_of_bounds(structure: Structure) -> tuple[Ints, Ints]:
-    """The same for links and the bandwidth relation: a bound is a vertex joined to its links.
-
-    A bound on a single link is the link's colour.
-    """
+    """The same for links and the bandwidth relation: a bound is a vertex joined to its links.  A
+    bound on a single link is the link's colour."""
     bounds = structure.topology.bounds
     sizes = np.diff(structure.starts)
     rates = sorted({bound.kind for bound in bounds})
@@ -252,10 +250,8 @@ def products(
 
 
 def free_power(images: Ints) -> Ints | None:
-    """The power of a permutation that generates the largest free group; None for the identity.
-
-    Its order has the primes that divide all lengths of cycles equally often, that many times.
-    """
+    """The power of a permutation that generates the largest free group; None for the identity.  Its
+    order has the primes that divide all lengths of cycles equally often, that many times."""
     lengths = np.unique(least_of_orbits(len(images), [images]), return_counts=True)[1].tolist()
     order, least_common = math.gcd(*lengths), math.lcm(*lengths)
     uneven = least_common // order

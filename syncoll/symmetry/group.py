@@ -56,9 +56,7 @@ class Group:
     @cached_property
     def products(self) -> Ints:
         """``[H - 1, 2]``: every element but the identity as a generator after an earlier one.
-
-        Elements are numbered in an order of their own here, that of `syncoll.model.Carriers`.
-        """
+        Elements are numbered in an order of their own here, that of `syncoll.model.Carriers`."""
         found = _closure(self.base, list(self.generators), self.order)
         assert found is not None
         return found[1]

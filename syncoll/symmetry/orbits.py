@@ -17,10 +17,8 @@ from syncoll.symmetry.structure import Structure
 
 
 def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[Ints]:
-    """Generators ``[P]`` of the automorphisms that keep each of some disjoint sets of nodes.
-
-    The list is empty where the graph is too large for igraph.
-    """
+    """Generators ``[P]`` of the automorphisms that keep each of some disjoint sets of nodes.  The
+    list is empty where the graph is too large for igraph."""
     found = vertex_automorphisms_fixing(topology, parts)
     return [one[: topology.num_nodes] for one in found]
 

@@ -152,11 +152,8 @@ def _parse(number: int, text: str) -> Step | str | None:
 
 
 class _Checker:
-    """The state of a check.
-
-    Literals index lists directly: a list of ``2 * n + 1`` cells has its negative literals at its
-    end.  A clause has no repeated literals and watches its first two.
-    """
+    """The state of a check.  Literals index lists directly: a list of ``2 * n + 1`` cells has its
+    negative literals at its end.  A clause has no repeated literals and watches its first two."""
 
     def __init__(
         self, num_variables: int, formula: list[list[int]], should_stop: Callable[[], bool]

@@ -91,10 +91,8 @@ def violations(
 
 
 def is_valid_summed(instance: Instance, algorithm: Algorithm) -> bool:
-    """Whether a combining algorithm is valid if switches add up all that they can.
-
-    Nodes then get sums, not summands; an invalid one may still be valid if switches add up none.
-    """
+    """Whether a combining algorithm is valid if switches add up all that they can.  Nodes then get
+    sums, not summands; an invalid one may still be valid if switches add up none."""
     own = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
     return not _violations(instance, own, 1, in_order=False, summed=True)
 
