@@ -1,13 +1,4 @@
-"""Writes an algorithm as traces: sends and receives of messages, and reductions.
-
-Receives wait for nothing; they are posted from the start.  With ``steps=strict`` a send also waits
-for all operations of its rank in earlier steps; with ``steps=relaxed`` for the sends of the step
-before on its lane, so that late sends take no bandwidth from early ones.
-
-For checkers that follow the data, nodes state their inputs (``syncoll_reads``: nodes;
-``syncoll_inputs``: chunks of the rank's own data) and their chunks (``syncoll_chunks``).  The
-metadata state the chunks that the rank starts and must end with, and the sizes of chunks.
-"""
+"""Writes an algorithm as traces; docs/chakra.md has their nodes, attributes and dependencies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,12 +1,8 @@
 """Checks GOAL schedules: reads them, plays all ranks together, and follows the data.
 
-The text is read as strictly as ``src/LogGOPSim/txt2bin.re`` of spcl/LogGOPSim does.  Every
-operation and every dependency ends its line.  Labels are local to a rank, and stand above the
-dependencies that name them.  The simulator matches messages by source and tag.  Comments that begin
-with ``//@`` state the purpose of a schedule, and the inputs of operations.
-
-Schedules of other tools do not state the contents of their messages.  The rest is checked, and the
-facts say that the data were not followed.
+The text is read as strictly as ``src/LogGOPSim/txt2bin.re`` of spcl/LogGOPSim does.  Labels are
+local to a rank, and stand above the dependencies that name them.  The simulator matches messages by
+source and tag.  docs/goal.md has the comments that begin with ``//@``.
 """
 
 import re

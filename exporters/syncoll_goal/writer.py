@@ -1,12 +1,7 @@
-"""Writes an algorithm as a GOAL schedule: sends and receives of messages, and calculations.
+"""Writes an algorithm as a GOAL schedule; docs/goal.md has its operations and comments.
 
-Receives wait for nothing; they are posted from the start.  With ``steps=strict`` the sends of a
-step also wait for all operations of the rank in earlier steps, by a calculation of no time; with
-``steps=relaxed`` the sends on one lane start in the plan's order.
-
-Comments that begin with ``//@`` are for checkers that follow the data.  They state the chunks that
-the ranks start and must end with, the sizes of chunks, and the chunks and inputs of the next
-operation.
+With ``steps=strict`` the sends of a step wait for all operations of the rank in earlier steps, by a
+calculation of no time; with ``steps=relaxed`` the sends on one lane start in the plan's order.
 """
 
 import math

@@ -1,14 +1,8 @@
-"""The division of an algorithm into thread blocks.
+"""The division of an algorithm into thread blocks, see docs/mscclpp.md ("How a plan is made").
 
-Operations on the same stream at a rank depend on one another; operations on different streams
-rarely do (in place, a slot may be one stream's source and another one's target).  A thread block
-takes all streams that depend on one another, so that no operation waits for another thread block of
-its rank; the same streams at every rank, so that few blocks communicate.  It serves many
-connections in turn, and streams of equal slices share its operations.
-
-A block that would exceed a limit of the runtime is split while its rank has fewer thread blocks
-than allowed: its streams at all ranks, or its steps at that rank.  The parts of one group follow
-one another by a semaphore.
+A thread block takes all streams that depend on one another; in place, a slot may be one stream's
+source and another one's target.  Streams of equal slices share its operations.  A block that would
+exceed a limit of the runtime is split: its streams at all ranks, or its steps at that rank.
 """
 
 from collections import Counter, defaultdict

@@ -1,29 +1,14 @@
 """Drafts: the operations of every thread block for one division, step by step.
 
-In a step of the algorithm a thread block
+docs/mscclpp.md ("How a plan is made") has the phases of a step.  All ranks follow one common order,
+by step and then by these phases, and every wait comes after its signal in this order.  So no ring
+of blocks waits for one another; and as signals of a channel are sent and awaited in this order, the
+n-th wait is for the n-th signal.
 
-1. signals senders that slots that they will overwrite are free, if they may still be in use;
-2. waits for the same from its receivers;
-3. puts, and signals each receiver once for all its data;
-4. waits for each sender that puts data here;
-5. answers it, and waits for such answers, if a proxy's source will be overwritten; then
-6. reduces and copies.
-
-All ranks follow one common order, by step and then by these phases, and every wait comes after
-its signal in this order.  So no ring of blocks waits for one another; and as signals of a channel
-are sent and awaited in this order, the n-th wait is for the n-th signal.
-
-Before it receives a put, a block signals that its rank's call has begun (``rlxsignal``), since the
-memory is in other use until then.  A block of the receiver awaits every put, so no call ends while
-its memory is written to.  Over port channels a proxy reads the source at any later time; so at the
-end every receiver answers, and no call ends while its memory is read.
-
-With packets (`syncoll_mscclpp.packets`) only the signals at the beginning remain: 3 is a put of
-packets, 4 is part of their reads, and 1, 2 and 5 are not needed, since no slot is written while
-others read it.  All packets of a call are read before it ends at their receiver, and are not sent
-before it has begun there.  So scratch is never overwritten too early, also by other calls in
-between.  A proxy may still read an arrived packet that it passes on, so its receiver answers at the
-end.
+With packets (`syncoll_mscclpp.packets`) only the signals at the beginning remain, since no slot is
+written while others read it.  All packets of a call are read before it ends at their receiver, and
+are not sent before it has begun there.  So scratch is never overwritten too early, also by other
+calls in between.
 """
 
 from collections import defaultdict
@@ -202,7 +187,7 @@ class Draft:
         script.synchronise("signal", self.others(block, (x for x in step.leads if x.signals)))
 
     def step(self, block: Block, script: Script, step: _Step) -> None:
-        """A step of a block, in the phases above."""
+        """A step of a block, in the phases of docs/mscclpp.md."""
 
         def channels(
             operations: Sequence[Operation], chosen: Callable[[int | None], bool] = lambda _: True

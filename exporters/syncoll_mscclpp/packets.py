@@ -1,15 +1,7 @@
 """Packets: the same operations, with every message as packets to scratch of the receiver.
 
-A packet has data and a flag, so its reader waits for the packet and needs no signal.  Flags take
-half of the bandwidth and save a signal at every step, which pays for small messages.  Every message
-has scratch of its own, which a call writes once; chunks that are only sent on, or reduced, are read
-from there and not stored elsewhere.
-
-A proxy makes no packets.  Data that go over a port channel are first stored as packets in scratch
-of their rank (``cpkt``), from which the proxy passes them on (``rppkt``).
-
-Scratch of such plans is doubled.  Chunk k of packets has the place of chunks 2k and 2k + 1 of data;
-so the data of a rank come first, and its packets after them (`syncoll.runtime.places`).
+docs/mscclpp.md ("Packets") has the reasons.  In doubled scratch chunk k of packets has the place of
+chunks 2k and 2k + 1 of data (`syncoll.runtime.places`).
 """
 
 from collections.abc import Callable, Sequence

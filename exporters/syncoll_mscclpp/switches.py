@@ -1,16 +1,9 @@
 """Plans by switch channels:  NVSwitches reduce (``glres``) and copy (``gstore``), in one operation.
 
-If all contributions to a chunk go to one rank of a group, and their sum from there to the whole
-group, one operation of this rank suffices: it loads the sum over one place of all ranks, and stores
-it at one place of all ranks.  A chunk that all ranks of a group send to all others at once is
-handled alike, by the rank with the fewest chunks, which loads every cable less.  A chunk that goes
-from one rank to a whole group is one store.  The operations of different ranks are independent, so
-the steps follow the hardware; before and after them, all ranks with a common group exchange
-signals.
-
+docs/mscclpp.md ("Switches that copy and add up") has the chunks that are handled so, and the place
+of a chunk.  The operations of different ranks are independent, so the steps follow the hardware.
 The chunk defines the group: all ranks, the ranks of one group of an allreduce within groups, or the
-receivers of one rank's data.  All its ranks bind the same buffer, so it has equally many chunks at
-each, and the chunk has one place there.
+receivers of one rank's data.
 """
 
 from collections import Counter

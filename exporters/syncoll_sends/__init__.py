@@ -1,20 +1,6 @@
-"""The sends of an algorithm as a table for analysis, as CSV.
+"""The sends of an algorithm as a table for analysis, as CSV; docs/tables.md has its columns.
 
-One row a send, in order of step, chunk, source and destination:
-
-| column         | content                                                                |
-|----------------|------------------------------------------------------------------------|
-| `step`         | number of the step, from 0                                             |
-| `rounds`       | rounds of this step; the same in all rows of a step; a ratio such as   |
-|                | 7/9 where they are not whole                                           |
-| `chunk`        | global number of the chunk, from 0                                     |
-| `source`       | the node that sends                                                    |
-| `destination`  | the node that receives                                                 |
-| `contributors` | of combining collectives: nodes whose contributions are in the partial |
-|                | sum, separated by spaces; else empty                                   |
-
-A file is this table only, so any CSV reader can read it; checking the sends needs the algorithm's
-instance.
+Checking the sends needs the algorithm's instance, which a table does not have.
 """
 
 from pathlib import Path

@@ -1,12 +1,5 @@
 """SLURM's ``topology.conf`` (its manual page of that name), of trees or of blocks.
 
-::
-
-    SwitchName=leaf0 Nodes=node[0-1]
-    SwitchName=spine Switches=leaf[0-1]
-
-    BlockName=block1 Nodes=node[01-18]
-
 A tree has a link for each name behind ``Nodes`` and ``Switches``.  A block is a switch with its
 nodes; one more switch joins the blocks.
 """

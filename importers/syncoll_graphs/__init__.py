@@ -1,19 +1,4 @@
-"""Graphs: networkx's node-link JSON, and GraphML, which most graph libraries and editors write.
-
-Neither defines the meaning of attributes.  These are read:
-
-* edge ``bandwidth``: in each direction, a number in the graph's unit, or text with a unit of its
-  own such as ``200 Gb/s``;
-* edge ``label``: a description of the link, for people;
-* node ``switch``: whether it is a switch: true or false;
-* node ``type``, ``kind``: the same in words: ``switch``; ``gpu``, ``node``, ``compute``, ``host``;
-* node ``label`` or ``name``: its name for people; else its id;
-* graph ``unit``: of bandwidths, such as GB/s, Gb/s, Gbps or b/s; else chunks per round.
-
-Other attributes are left out; the options choose others for bandwidth and unit.  An undirected edge
-is two links, and parallel edges of a multigraph add up.  Compute nodes are numbered in the order of
-the file, and so are switches.
-"""
+"""Graphs: networkx's node-link JSON, and GraphML; docs/topology-files.md has their attributes."""
 
 import re
 

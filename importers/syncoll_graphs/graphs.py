@@ -1,12 +1,6 @@
-"""Graphs of files, with the attributes of nodes and edges.
+"""Graphs of files, with the attributes of nodes and edges; docs/topology-files.md has an example.
 
-Node-link JSON is the result of ``networkx.node_link_data`` for a graph::
-
-    {"directed": false, "multigraph": false, "graph": {"unit": "GB/s"},
-     "nodes": [{"id": 0}, {"id": "s", "switch": true}],
-     "edges": [{"source": 0, "target": "s", "bandwidth": 25}]}
-
-networkx before 3.4 writes ``links`` for ``edges``; both are read.  It is read here and not by
+networkx before 3.4 writes ``links`` for ``edges``; both are read.  JSON is read here and not by
 networkx, which makes new nodes of ids that are misspelt in an edge.  GraphML is parsed by networkx
 once it is known to be harmless and to name only nodes that exist.
 """

@@ -1,13 +1,8 @@
 """A fabric of GPUs from a topology XML, as NCCL itself would see them.
 
-* GPUs are the compute nodes, in the order of their ranks.
-* NVLinks and xGMI links are direct links; links to NVSwitches lead to one switch, whichever of the
-  machine's switches they name.
-* If these connect all GPUs, PCIe is left out: no collective of a machine with NVLink uses it.
-* Otherwise the bridges of PCIe become switches, and so do the CPUs, each joined to each other CPU
-  of its host.  A bridge above a single GPU and nothing else is part of that GPU's link.
-* Network cards are left out, as the file does not name their other ends; with the option boxes they
-  join the machine to others like it.
+docs/topology-files.md has the meaning of each device.  If NVLinks connect all GPUs, PCIe is left
+out: no collective of such a machine uses it.  A bridge above a single GPU and nothing else is part
+of that GPU's link.
 """
 
 from collections import Counter

@@ -1,17 +1,10 @@
-"""Ranks new links, in both directions, by their gain for a machine.
+"""Ranks new links, in both directions, by their gain for a machine (docs/design.md).
 
-Pairs of nodes that an automorphism maps to each other are equivalent, so one of each orbit is
-examined.  The prices that prove the bound without a new link (`syncoll.certificates.ways`) limit
-its gain.  If the link from a to b gets the price of the cheapest way from a to b, no way gets
-cheaper, and a round costs at most
-
-    1 + w * (way(a, b) + way(b, a))
-
-where w is the bandwidth of the new link each way.  So the bound B falls at most to B over this
-cost, for every pair of an orbit.  All pairs of an orbit have one bound, so the largest limit
-counts.  A pair of cost 0 gains nothing.  Bounds are proved for the most promising pairs; for the
-others the limits are reported.  With switches a new link may change all routes, so the others have
-no limits.
+One pair of nodes of each orbit of automorphisms is examined.  The prices that prove the bound
+without a new link (`syncoll.certificates.ways`) limit its gain: a round costs at most ``1 + w *
+(way(a, b) + way(b, a))``, where w is the bandwidth of the new link each way.  All pairs of an orbit
+have one bound, so the largest limit counts.  Bounds are proved for the most promising pairs; for
+the others the limits are reported.
 """
 
 from collections import Counter

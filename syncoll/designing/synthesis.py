@@ -1,11 +1,4 @@
-"""Searches frontiers of the candidates that may be the best.
-
-A candidate need not be searched if another candidate costs no more and its algorithms are as good
-as the candidate's bounds.  For each collective and each number of steps it must have an algorithm
-of no more steps and no higher R/C than the bound.  Without bounds by S this means one algorithm in
-the least steps.  So candidates that are not dominated by their bounds are searched first, and each
-frontier may make other searches unnecessary.
-"""
+"""Searches frontiers of the candidates that may be the best; docs/design.md has the order."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,16 +1,7 @@
 """Clusters: several boxes like the machine of a dump, joined by the network cards in it.
 
-A dump lists cards and their distances from each GPU, but not their other ends.  The assumed network
-is the simplest: the cards of all boxes meet in one non-blocking switch.  With rails, each card and
-the same card of the other boxes have a switch of their own.
-
-Within a box a GPU uses its nearest cards, as in NCCL and RCCL, over PCIe (`Machine`).  If the
-importer knows no PCIe, a link leads there that is as fast as the card.  GPUs that share a card
-share its bandwidth to the network.  A card that is not the nearest of any GPU, as most storage
-cards are not, is left out.  So is a card of less than half the speed of another.
-
-Boxes of one domain share their NVSwitches, as the trays of a rack do; such a domain is one machine
-whose cards join it to other domains.
+docs/topology-files.md ("Clusters") has the options and the choice of cards, as in NCCL and RCCL.
+If the importer knows no PCIe, a GPU reaches its card by a link that is as fast as the card.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,8 @@
-"""Family: algorithms for every m that start m waves of chunks, in closed form.
+"""Family: algorithms for every m that start m waves of chunks, in closed form (docs/pipelines.md).
 
-A wave is an algorithm of c chunks in d steps.  Started every II steps, m times, it is an algorithm
-of c m chunks in ``d + (m - 1) II`` steps, if concurrent waves fit the bandwidth.  This is software
-pipelining with the initiation interval II (Rau, Glaeser: Some Scheduling Techniques and an Easily
-Schedulable Horizontal Architecture, MICRO 1981).  Other chunks may fill the links that are idle
-while the first waves start (the head) and the last ones end (the tail).
-
-S, R and C are linear in m, and R/C falls towards the rounds of a wave over its chunks.
+This is software pipelining with the initiation interval II (Rau, Glaeser: Some Scheduling
+Techniques and an Easily Schedulable Horizontal Architecture, MICRO 1981).  S, R and C are linear in
+m, and R/C falls towards the rounds of a wave over its chunks.
 """
 
 from bisect import bisect_left

@@ -1,9 +1,7 @@
-"""Routed steps: sends that take several links within one step, at the price of all of them.
+"""Routed steps: sends that take several links within one step, see docs/topologies.md.
 
-Networks with wormhole routing carry a message past many routers at once, and Swing, Bine trees,
-Bruck or recursive doubling on a torus count on it: a step costs the load of its fullest link,
-however far the messages go.  That is a topology too: a link between any two nodes, and for each
-bound of B one over all pairs whose route takes a link of it.
+They cost the load of their fullest link: that is a topology too, with a link between any two nodes,
+and for each bound of B one over all pairs whose route takes a link of it.
 """
 
 from dataclasses import replace

@@ -1,14 +1,8 @@
 """Places: the chunks of the runtime that hold each stream.
 
-The runtime cuts a rank's buffers into equal chunks, and refuses a message that is not a multiple of
-their number.  A block of data, the streams of one start and end, is cut in one of two ways:
-
-* *by weight*: into a power of two of chunks, some of them for each stream; so messages of a power
-  of two bytes fit, and a message of adjacent streams is one piece;
-* *by slices*: it is one chunk, and every operation on a stream works on one of n equal slices of
-  it (``tbg_info``), whose borders the runtime computes for any size; so every message fits.
-
-In scratch a stream has a place of the same size, in chunks or slices, for each of its slots.
+A block of data, the streams of one start and end, is cut *by weight* into a power of two of chunks,
+or *by slices* of one chunk (``tbg_info``); docs/mscclpp.md has the messages that fit.  In scratch a
+stream has a place of the same size, in chunks or slices, for each of its slots.
 """
 
 from collections import defaultdict

@@ -1,13 +1,9 @@
 """Points of sub-networks, from which the other engines start.
 
-More links make no algorithm impossible, but a search larger, or less symmetric.  So some parts of a
-machine are searched first, each as a machine of its own.
-
-* For a collective within groups of nodes, each group alone, groups that are alike once.  One point
-  for each group gives a point of the whole.
-* Otherwise a machine with several grains in a round, in whole rounds: solvers and seeds have fewer
-  R to try, and a step that ends on a round seldom costs much.
-* Otherwise the machine without links that break its symmetry (`symmetry.subnetwork`).
+More links make no algorithm impossible, but a search larger, or less symmetric.  So these are
+searched first: the groups of a collective within groups, alike ones once; otherwise a machine with
+several grains in a round, in whole rounds, where solvers and seeds have fewer R to try; otherwise
+the machine without links that break its symmetry (`symmetry.subnetwork`).
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,4 @@
-"""The lanes that sends travel on, each with a latency and a bandwidth.
-
-With switches the lanes are the network's links: node to switch, switch to switch, switch to node.
-A send takes the route that `syncoll.routing` found for its pair of nodes, or several with their
-shares.  Without switches each bound of the bandwidth relation is a lane: a link, or a group of
-links, such as all links out of a node.
+"""The lanes that sends travel on, each with a latency and a bandwidth, see docs/simulation.md.
 
 A lane that is wider than all sends that pass through it is a bundle of cables, each as wide as the
 widest send.  Four nodes on a switch with an uplink of four times their bandwidth send concurrently.
