@@ -60,6 +60,13 @@ class StoredFile:
         return self.frontier
 
 
+def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
+    """Member m of a family, which has this number in the frontier, as an algorithm of a file."""
+    member = family.member(m)
+    where = f"families[{number}].member({m})"
+    return StoredAlgorithm(member.instance, member.algorithm, where)
+
+
 def chosen(
     stored: StoredFile, point: tuple[Rounds, ...] | None, path: Path, verb: str
 ) -> tuple[StoredAlgorithm, ...]:
@@ -83,9 +90,7 @@ def chosen(
     for number, family in enumerate(families):
         m = None if len(point) == 1 else family.within(point[0])
         if m is not None and _costs(family, m) == point:
-            member = family.member(m)
-            where = f"families[{number}].member({m})"
-            return (StoredAlgorithm(member.instance, member.algorithm, where),)
+            return (stored_member(family, number, m),)
     wanted = ",".join(map(str, point))
     there = " ".join(",".join(map(str, cost)) for cost in costs)
     more = "".join(f"; or a member: {family.words}" for family in families)

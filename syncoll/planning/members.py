@@ -10,19 +10,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
-from syncoll.documents import StoredAlgorithm
+from syncoll.documents import StoredAlgorithm, stored_member
 from syncoll.planning.plan import CostModel, message_of
 from syncoll.results import Family, Frontier
 
 MOST_MEMBER_SENDS = 1 << 16
 """Most sends of a planned member: runtimes cannot load larger ones."""
-
-
-def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
-    """Member m of a family, which has this number in the frontier, as an algorithm of a file."""
-    member = family.member(m)
-    where = f"families[{number}].member({m})"
-    return StoredAlgorithm(member.instance, member.algorithm, where)
 
 
 def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:

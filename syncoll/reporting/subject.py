@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.documents import StoredAlgorithm, StoredFile, stored_member
 from syncoll.model import Instance, Topology
 from syncoll.pages.families import optimal_for
-from syncoll.planning import stored_member
 from syncoll.results import Frontier, Point, Scope
 from syncoll.trust.claims import Checked
 

@@ -44,7 +44,7 @@ class Order(StrEnum):
     EXPORTS = "exports"
     """That of exports."""
     ARRIVALS = "arrivals"
-    """That in which their data arrives, see `syncoll.simulating.arrivals`."""
+    """That in which their data arrives, see `syncoll.simulating.simulation`."""
 
 
 class Injection(StrEnum):

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from syncoll.documents.folder import FrontierFolder
     from syncoll.ledger import Observer, SearchRequest
     from syncoll.repairing.collective_meant import collective_meant
-    from syncoll.repairing.document import survey_head
     from syncoll.repairing.fewer_nodes import left
     from syncoll.repairing.survey import FailureKind, SurveyWork, survey as repair_each
     from syncoll.repairing.warm_start_seeds import warm_start_seeds
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from syncoll.values import choice_of, listed, seconds_of
     from syncoll.verbs.frontier import Source, with_points
     from syncoll.verbs.pareto.searching import searched
-    from syncoll.verbs.repair.result import RepairResult, SurveyResult
+    from syncoll.verbs.repair.result import RepairResult, SurveyResult, survey_head
 
 SHELL = Shell(
     {

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from syncoll.pages.frontier import frontier_page, proved_column
 from syncoll.pages.page import PageParts, paged, table
 from syncoll.repairing.cost_delta import Loss, Repair, percent
-from syncoll.repairing.document import repair_document, survey_document
-from syncoll.repairing.survey import Survey, Surveyed
+from syncoll.repairing.survey import FailureKind, Survey, Surveyed
 from syncoll.repairing.warm_start_seeds import KEPT, MENDED
+from syncoll.results import Frontier
 from syncoll.values import picked
 from syncoll.verbs.frontier import FrontierResult
 from syncoll.verbs.result import Tabular, columns_of
@@ -27,7 +27,6 @@ class RepairResult(Tabular, Repair):
 
     frontier: FrontierResult
 
-    document = repair_document
     columns: ClassVar = columns_of(
         "int steps, str whole now bound, float lost lost_for_good gap, str found_by"
     )
@@ -35,6 +34,23 @@ class RepairResult(Tabular, Repair):
     def records(self) -> list[dict[str, Any]]:
         """A row for each number of steps, and a last one (steps None) for any number."""
         return [picked(one, " ".join(self.columns)) for one in self.losses]
+
+    def document(self) -> dict[str, Any]:
+        """The damage, and the losses for each number of steps."""
+        machine, frontier = self.machine, self.frontier
+        return {
+            "schema": "syncoll/repair/1",
+            "topology": machine.whole.name,
+            "collective": self.whole.collective,
+            "without": [d.words for d in machine.damages if d.factor is None],
+            "slow": [d.words for d in machine.damages if d.factor is not None],
+            "nodes": list(machine.nodes),
+            "damaged": {"topology": machine.topology.name, "collective": frontier.collective},
+            "least_steps": {"whole": self.whole.least_steps, "now": frontier.least_steps},
+            "losses": [_loss_entry(one) for one in self.losses],
+            **picked(frontier, "complete interrupted"),
+            "seconds": round(frontier.seconds, 6),
+        }
 
     @paged
     def page(self) -> PageParts:
@@ -82,7 +98,6 @@ class RepairResult(Tabular, Repair):
 class SurveyResult(Tabular, Survey):
     """Every single failure of a machine, and its cost."""
 
-    document = survey_document
     columns: ClassVar = columns_of(
         "str broken, int alike steps, float whole, str exact_whole, float now, str exact_now, "
         "float bound, str exact_bound, float lost lost_for_good gap, str found_by refused left_out"
@@ -99,6 +114,26 @@ class SurveyResult(Tabular, Survey):
             yield from (first | picked(loss, " ".join(RepairResult.columns)) for loss in losses)
             if not losses:
                 yield first
+
+    def document(self) -> dict[str, Any]:
+        """Every failure with its losses."""
+        each = [(one, one.repair) for one in self.surveyed]
+        return {
+            **survey_head(self.whole, self.kind),
+            "failures": [
+                {
+                    "broken": one.words,
+                    "alike": one.failure.images,
+                    "refused": one.refused or None,
+                    "left_out": one.left_out or None,
+                    "least_steps": None if repair is None else repair.frontier.least_steps,
+                    "losses": [_loss_entry(loss) for loss in repair.losses] if repair else [],
+                }
+                for one, repair in each
+            ],
+            **picked(self, "complete interrupted"),
+            "seconds": round(self.seconds, 6),
+        }
 
     @paged
     def page(self) -> PageParts:
@@ -163,6 +198,28 @@ class SurveyResult(Tabular, Survey):
                 cost = "nothing was found" if none else percent(Fraction(share))
                 cost = "no algorithm is left" if never else cost
                 yield f"With at most {counted(steps, 'step')} the {which} is {words}: {cost}."
+
+
+def survey_head(whole: Frontier, kind: FailureKind) -> dict[str, str]:
+    """The head of the document, which is known before the survey."""
+    return {
+        "schema": "syncoll/survey/1",
+        "topology": whole.topology.name,
+        "collective": whole.collective,
+        "kind": str(kind),
+    }
+
+
+def _loss_entry(loss: Loss) -> dict[str, Any]:
+    """A loss; fractions are texts, shares are numbers."""
+    texts = {"whole": loss.whole, "now": loss.now, "bound": loss.bound}
+    shares = {"lost": loss.lost, "lost_for_good": loss.lost_for_good, "gap": loss.gap}
+    return {
+        "steps": loss.steps,
+        **{name: None if value is None else str(value) for name, value in texts.items()},
+        **{name: None if value is None else float(value) for name, value in shares.items()},
+        "found_by": loss.found_by,
+    }
 
 
 def _costs(loss: Loss, proved: str = ">proved >=") -> dict[str, object]:
