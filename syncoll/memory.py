@@ -287,11 +287,8 @@ def command(named: int | None = None, tell: Callable[[str], None] | None = None)
 
 
 def require_address_space() -> None:
-    """Passes if ``ulimit -v`` leaves enough for the libraries and threads of a search.
-
-    Raises:
-        UsageError: if it does not: these would end the process, and no error could be caught.
-    """
+    """Passes if ``ulimit -v`` leaves enough for the libraries and threads of a search.  Raises
+    `UsageError` if it does not: these would end the process, and no error could be caught."""
     limit = _ulimit("RLIMIT_AS")
     if limit is not None and limit < _LEAST_ADDRESS_SPACE:
         raise UsageError(

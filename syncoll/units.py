@@ -40,11 +40,8 @@ _MEMORY = {unit[:-1].lower(): factor for unit, factor in _BYTES.items()} | {"i":
 
 
 def parse_time(text: str) -> Fraction:
-    """Seconds, at least 0, of a text such as ``0.7us``, ``700ns``, ``1ms`` or ``7e-7s``.
-
-    Raises:
-        UsageError: if it is not one.
-    """
+    """Seconds, at least 0, of a text such as ``0.7us``, ``700ns``, ``1ms`` or ``7e-7s``.  Raises
+    `UsageError` if it is not one."""
     value = _parse(text, _SECONDS, "time", "a number with ns, us, ms or s, such as 0.7us")
     if value < 0:
         raise UsageError(f"{text!r} is a negative time; expected 0s or more, such as 0.7us")
@@ -90,10 +87,7 @@ def parse_size(text: str) -> int:
 
 def parse_limit(text: str) -> Fraction:
     """Seconds that something may take, of a text such as ``90``, ``1.5s``, ``2min`` or ``1h``.
-
-    Raises:
-        UsageError: if it is not a time.
-    """
+    Raises `UsageError` if it is not a time."""
     expected = "a number of seconds, or one with s, min or h, such as 90, 1.5s, 2min or 1h"
     value = _parse(text, _LIMITS, "time", expected)
     if value < 0:
@@ -102,11 +96,8 @@ def parse_limit(text: str) -> Fraction:
 
 
 def parse_memory(text: str) -> int:
-    """Bytes, at least 1, of a text such as ``4GiB``, ``500MB`` or ``2g``.
-
-    Raises:
-        UsageError: if it is not an amount of memory.
-    """
+    """Bytes, at least 1, of a text such as ``4GiB``, ``500MB`` or ``2g``.  Raises `UsageError` if
+    it is not an amount of memory."""
     expected = "a number of bytes, or one with a unit, such as 4GiB or 500MB"
     value = int(_amount(text, "memory size", expected))
     if value < 1:

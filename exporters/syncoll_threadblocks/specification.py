@@ -153,11 +153,8 @@ class OwnSpecification:
         return Counter({key: number * self.pieces for key, number in found.items()})
 
     def require_same(self, instance: Instance, *, any_cut: bool = False) -> None:
-        """Checks that an instance is the same, up to chunks that are cut into several.
-
-        Raises:
-            VerificationError: if it differs.
-        """
+        """Checks that an instance is the same, up to chunks that are cut into several.  Raises
+        `VerificationError` if it differs."""
         self._require_alike(instance, "the file")
         asked = OwnSpecification.of_instance(instance)
         places = sum(map(len, asked.inputs))

@@ -134,12 +134,8 @@ _SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 def graphml_graph(text: str) -> ImportedGraph:
-    """Parses a GraphML text.
-
-    Raises:
-        ImportFormatError: if it is no GraphML, of a kind that networkx does not read (hyperedges,
-            edges of both kinds), or an edge names a missing node.
-    """
+    """Parses a GraphML text.  Raises `ImportFormatError` if it is no GraphML, of a kind that
+    networkx does not read (hyperedges, edges of both kinds), or an edge names a missing node."""
     root = parse_xml(text)
     if root.tag != f"{_SPACE}graphml":
         raise TextError(

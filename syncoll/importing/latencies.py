@@ -1,11 +1,10 @@
 """Latencies of an imported machine's links, as assumed by its library, since no dump has them.
 
 NCCL and RCCL choose among their algorithms by a table of latencies from GPU to GPU (``hwLat`` in
-``src/graph/tuning.cc``).  The entries of rings in protocol LL contain only the hardware's latency.
-This module divides them over the links of an assumed path.  A path over NVLinks has half on each
-port of the switch.  A path over PCIe has half on the link of each GPU; bridges and CPUs have none,
-since both libraries treat all PCIe paths alike.  The links of network cards share the network's
-excess over PCIe.  The machines of the library use the same values.
+``src/graph/tuning.cc``).  Its entries of rings in protocol LL contain only the hardware's latency.
+A path over NVLinks has half on each port of the switch.  A path over PCIe has half on the link of
+each GPU, since both libraries treat all PCIe paths alike.  The links of network cards share the
+network's excess over PCIe.
 """
 
 from dataclasses import dataclass, replace

@@ -44,11 +44,8 @@ def topology_name(label: str) -> str:
 
 
 def spec_text(imported: Imported, name: str, heading: str = "") -> str:
-    """Writes a machine in the spec language; reading it gives an equal one of that name.
-
-    Raises:
-        SpecError: if the name is not valid in the language.
-    """
+    """Writes a machine in the spec language; reading it gives an equal one of that name.  Raises
+    `SpecError` if the name is not valid in the language."""
     require_name(name)
     machine = imported.machine
     if isinstance(machine, Topology) and machine.fabric is not None:

@@ -95,11 +95,8 @@ def decade_of(size: int) -> str:
 
 
 def fit(samples: Sequence[Sample], start: Runtime) -> Fit:
-    """Fits the call, the hops and the shares of each protocol.
-
-    Raises:
-        UsageError: if there are fewer than three rows.
-    """
+    """Fits the call, the hops and the shares of each protocol.  Raises `UsageError` if there are
+    fewer than three rows."""
     if len(samples) < _LEAST_ROWS:
         rows = counted(len(samples), "row")
         raise UsageError(f"{rows} to fit costs to; expected at least {_LEAST_ROWS}")

@@ -133,11 +133,8 @@ def _short(text: str) -> str:
 
 
 def associations(instance: Instance, algorithm: Algorithm) -> dict[int, Association]:
-    """The association of each chunk of a combining algorithm, by its contributors.
-
-    Raises:
-        VerificationError: if two chunks are added up in different associations.
-    """
+    """The association of each chunk of a combining algorithm, by its contributors.  Raises
+    `VerificationError` if two chunks are added up in different associations."""
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
     assert algorithm.contributions is not None

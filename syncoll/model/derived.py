@@ -31,11 +31,8 @@ from syncoll.wording import counted
 
 
 def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Collective:
-    """The inverse of a collective with one root per chunk.
-
-    Raises:
-        ModelError: if the dual is composed; when a table is made, if a chunk has several roots.
-    """
+    """The inverse of a collective with one root per chunk.  Raises `ModelError` if the dual is
+    composed; when a table is made, if a chunk has several roots."""
     if dual.plain is not None:
         raise ModelError(
             f"collective {name}: {dual.name} is reproducible, and its inverse adds nothing up",

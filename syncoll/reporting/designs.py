@@ -1,8 +1,4 @@
-"""The page about a design: machines in a table and a picture, the dominance relation with its
-reasons, and the bounds and algorithms of each.
-
-It is made as the page about a frontier is (`syncoll.reporting.page`): one file that loads nothing.
-"""
+"""The page about a design, made as the page about a frontier is (`syncoll.reporting.page`)."""
 
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,10 +1,7 @@
 """Routing: the capacity of physical networks with switches between their compute nodes.
 
-Two uses of the same exact methods (ForestColl paper, sections 4 and C): the optimal throughput of a
-fabric with the cut that proves it, and the lowering of a fabric to a `Topology`, on which
-algorithms of steps and rounds are searched.
-
-::
+The optimal throughput of a fabric with the cut that proves it, and the lowering of a fabric to a
+`Topology` (ForestColl paper, sections 4 and C)::
 
     Fabric --bottleneck--> Bottleneck
     Fabric --merge_switches--> --shortest routes, remove_switch--> Routing --> Topology

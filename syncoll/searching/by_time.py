@@ -1,9 +1,8 @@
-"""The fastest algorithms for some sizes, by simulated time.
+"""The fastest algorithms for some sizes, by simulated time (docs/simulation.md).
 
-S and R/C are costs in lockstep.  Asynchronous times differ: smaller chunks overlap the steps, and
-the order of sends on a lane counts.  So the points of a frontier, members of its families and
-classics are compared for each size.  Then they are cut into smaller chunks, and the sends of the
-fastest are ordered anew (`syncoll.simulating.dispatch`).
+The points of a frontier, members of its families and classics are compared for each size.  Then
+they are cut into smaller chunks, which overlap the steps, and the sends of the fastest are ordered
+anew (`syncoll.simulating.dispatch`).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,14 +1,10 @@
 """LargeNeighbourhoods: algorithms with fewer rounds than known ones, a window of steps at a time.
 
-The steps of an algorithm from a to b are themselves an algorithm: it starts from the chunks' places
-at step a, and ends where later steps and the collective need them.  So a window is an instance of
-its own, for any encoding and any backend.  A window with a round less makes the whole algorithm
-shorter, whose other steps stay as they are.  Windows begin narrow, and become wider when no narrow
-one can be improved.  If a free group maps the algorithm to itself, only symmetric windows are asked
-for (`syncoll.searching.symmetric`).
-
-This is large neighbourhood search (Shaw, 1998) with windows of time as neighbourhoods.  A window
-that cannot be shorter proves nothing about others, so only algorithms count.
+The steps of an algorithm from a to b are an algorithm of their own, for any encoding and backend:
+it starts from the chunks' places at step a, and ends where later steps and the collective need
+them.  Windows begin narrow, and become wider when no narrow one can be improved.  This is large
+neighbourhood search (Shaw, 1998) with windows of time as neighbourhoods.  A window that cannot be
+shorter proves nothing about others, so only algorithms count.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,18 +1,13 @@
-"""SymmetricSearch: symmetric algorithms that cost less than the frontier, S by S in turn.
+"""SymmetricSearch: symmetric algorithms that cost less than the frontier (docs/symmetry.md).
 
-Few chunks come first: for each S the candidates of small C near the best that is known, as long as
-no point is so simple.  The other open candidates for one S lie between the bound and the best cost
-found.  The cheapest one may meet the bound and is asked for first.  Then it is the one in the
-middle: an algorithm halves the interval from above; after a failure, no candidate with the same C
-and no more rounds is asked for.
-When nothing is left, the same begins again with more time and larger C. So every S has its turn
-early, and an interrupted search still has useful results.
+Few chunks come first: for each S the candidates of small C near the best that is known.  After a
+failure no candidate with the same C and no more rounds is asked for.  When nothing is left, the
+same begins again with more time and larger C: every S has its turn early.
 
 The formula for algorithms that a free group of order H maps to themselves has 1/H of the variables
-(`syncoll.lowerings.quotient`). A solver often finds one in seconds where it finds none among all
-algorithms in hours.  Large groups come first, since their formulas are the smallest, then their
-subgroups, which admit more algorithms.  If none exists, that proves nothing about others, so only
-algorithms count, and refutations of the whole formula from before.
+(`syncoll.lowerings.quotient`).  Large groups come first, since their formulas are the smallest,
+then their subgroups, which admit more algorithms.  If none exists, that proves nothing about
+others, so only algorithms count, and refutations of the whole formula from before.
 """
 
 from collections import deque

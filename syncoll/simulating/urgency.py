@@ -1,9 +1,8 @@
 """Renumbers interchangeable chunks: if latencies differ, the chunk that arrives last goes first.
 
-In a step a lane takes sends of low chunks first, independent of their remaining way, since searches
-only count steps.  Chunks that start and end alike can be exchanged without a change of S, R and C.
-They are numbered by their last arrival, the latest first, repeatedly, and the fastest algorithm is
-kept.  Chunks with equal sends stay neighbours, so that runtimes move them together.
+In a step a lane takes sends of low chunks first, independent of their remaining way.  So chunks
+that start and end alike are numbered by their last arrival, repeatedly, and the fastest algorithm
+is kept.  Chunks with equal sends stay neighbours: runtimes move them together.
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,9 @@
-"""The sends of an algorithm in the order of exports, with their dependencies.
-
-Ranks and lanes take the sends of a step in the order in which exporters write them
-(`syncoll.runtime.in_turn`).
+"""The sends of an algorithm in the order of exports (`syncoll.runtime.in_turn`), with dependencies.
 
 A send waits for its data: a copy for the first arrival of the chunk, a partial result for all of
-its parts that arrive at the sender in earlier steps.
-
-An `OrbitAlgorithm` gives the sends of some chunks; the others are images of them.  If the images
-of each lane are distinct and alike, all images of a send leave and arrive together, so one lane and
-one send stand for all their images.
+its parts that arrive at the sender in earlier steps.  If the images of each lane of an
+`OrbitAlgorithm` are distinct and alike, all images of a send leave and arrive together.  So one
+lane and one send stand for all their images.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,9 @@
 """Checks every claim of a frontier's file with exact arithmetic and shortest paths, no solver.
 
-Each number is computed anew from the file's topology, chunk classes, algorithms and certificates,
-and must equal the stated one: docs/certificates.md, "The check", is the list.
-`syncoll.results.frontier`, which searches use too, derives claims from proofs; the package
-`syncoll_check` shares no code with either.
-
-A file cannot prove by itself that its chunks are in proportion for every C, or the chunks of a C
-without a point.  It cannot prove that the collective is undefined for a C (see
-`syncoll.trust.same_problem`), or a refutation by a solver.  These are reported as unchecked.
+Each number is computed anew, and must equal the stated one: docs/certificates.md, "The check", is
+the list.  `syncoll.results.frontier`, which searches use too, derives claims from proofs; the
+package `syncoll_check` shares no code with either.  `unchecked` has the claims that a file cannot
+prove by itself.
 """
 
 from collections.abc import Callable, Sequence
