@@ -3,9 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import combinations, product
+from functools import cache, reduce
+from itertools import combinations, permutations, product
 from math import ceil, gcd, inf, lcm
+from operator import or_
 from typing import Any
 
 from .layout import Json, at, require
@@ -14,7 +15,7 @@ from .machine import Machine, Nodes, Shape
 Prices = dict[tuple[int, int], Fraction]  # of a link in a step; 0 by default
 Total = Fraction | int
 Table = list[list[Any]]  # for each step the price of each link, times the scale
-MOST_DESTINATIONS, MOST_UNINFORMED = 10, 15
+MOST_DESTINATIONS, MOST_UNINFORMED, MOST_BOXES = 10, 15, 4
 
 
 def distinct(rows: Iterable[Sequence[Any]]) -> dict[Any, Any]:
@@ -157,7 +158,7 @@ class Certificate:
                 self.machine = machine.reversed
         elif self.method != "nothing":
             require(self.shape.combining, "a proof about sums, but the collective does not combine")
-        if self.method in ("trees", "completions", "gossip", "sends"):
+        if self.method in ("trees", "completions", "gossip", "sends", "boxes"):
             priced = (machine.counting[one["bound"]] for one in written["prices"])
             require(not any(priced), "a price for sends that may count as one")
         proved: Total = getattr(self, f"_{self.method}")()
@@ -392,6 +393,85 @@ class Certificate:
         require(sums, "no sums for their contributors")
         costs: list[Fraction] = [n * sum_in_switches(nodes, out, into) for nodes, n in sums]
         return sum(costs)
+
+    def _boxes(self) -> Total:
+        price, parts, steps = self._link_prices(), self.written["parts"], range(self.steps)
+        machine, boxes = self.machine, set(parts)
+        require(len(parts) == machine.nodes and 2 <= len(boxes) <= MOST_BOXES, "parts")
+        crosses = [parts[a] != parts[b] for a, b in machine.links]
+        require(any(crosses) and not all(crosses), "no link within a box, or between boxes")
+        require(self.steps > 0, "it is about no step")
+        inner, outer = (
+            [min(price[i, t] for i, x in enumerate(crosses) if x is side) for t in steps]
+            for side in (False, True)
+        )
+        costs = dict[int, Fraction]()
+        for k, ends in enumerate(self.shape.counts):
+            fewest = [min([parts[n] for n in nodes].count(x) for x in boxes) for nodes in ends]
+            if min(fewest):
+                costs[k] = exchange(len(boxes), inner, outer, *fewest)
+        return self._in_sends(price, costs)
+
+
+def exchange(
+    boxes: int, inner: list[Fraction], outer: list[Fraction], given: int, needed: int
+) -> Any:
+    """The cost of a chunk that boxes exchange: rules 2 to 5 of `boxes`."""
+    steps, least = range(len(inner)), {tuple(1 << x for x in range(boxes)): Fraction(0)}
+    for t in steps:
+        early, late = min(inner[:t] + outer[: t + 1]), min(inner[t + 1 :] + outer[t:])
+        twice = max(Fraction(0), early + late - outer[t])
+        head = min(
+            min(inner[: e + 1] + outer[:e]) * (given - 1)
+            + min(inner[max(e, t + 1) :] + outer[e:]) * (needed - 1)
+            for e in steps[t:]
+        )
+        after: dict[Nodes, Any] = {}
+        for state, cost in least.items():
+            for new, k, a, d, b, h in exchanges(state):
+                m = min((given - 1) * d, (needed - 1) * (b + h))
+                now = cost + k * outer[t] + (given * a - k) * early + (needed * b + h - k) * late
+                after[new] = min(now + head * h - m * twice, after.get(new, inf))
+        least = after
+    return least.get((2**boxes - 1,) * boxes, inf)
+
+
+@cache
+def exchanges(state: Nodes) -> set[tuple[Nodes, int, int, int, int, int]]:
+    """The states after a step, from the boxes that each box knows, as bits; and k, a, d, b, h."""
+    every, full = range(len(state)), 2 ** len(state) - 1
+    options = [dict[int, int]() for _ in every]
+    for x, n in product(every, every):
+        for some in combinations([state[y] for y in every if y != x], n):
+            union = reduce(or_, some, state[x])
+            for has in range(full + 1):
+                if state[x] | has == has and has | union == union:
+                    options[x].setdefault(has, n)
+    found, before = set(), known(state)
+    for choice in product(*(one.items() for one in options)):
+        new, k = tuple(has for has, _ in choice), sum(n for _, n in choice)
+        leaving = known(new) - before
+        filled = {x for x in every if new[x] == full != state[x]}
+        a, b = len([x for x in leaving if state[x] < full]), len(filled & known(new))
+        found.add((renumbered(new), k, a, len(leaving), b, len(filled) - b))
+    return found
+
+
+@cache
+def known(state: Nodes) -> frozenset[int]:
+    """The boxes that others know."""
+    every = range(len(state))
+    return frozenset(x for x in every if any(state[y] >> x & 1 for y in every if y != x))
+
+
+@cache
+def renumbered(state: Nodes) -> Nodes:
+    """The least of the states that differ from one by the numbers of the boxes."""
+    every = range(len(state))
+    return min(
+        tuple(sum(1 << y for y in every if state[order[x]] >> order[y] & 1) for x in every)
+        for order in permutations(every)
+    )
 
 
 def sum_in_switches(nodes: int, out: Sequence[Fraction], into: Sequence[Fraction]) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 Json = dict[str, Any]
 Kind = Callable[[Any], Any]
 
-NEWEST = {"frontier": 10, "forest": 2, "floors": 2}
+NEWEST = {"frontier": 11, "forest": 2, "floors": 2}
 DEEPEST = 16
 MOST_GRAINS, MOST_ROUNDS = 1_000_000, 1_000_000_000
 

@@ -8,8 +8,8 @@ backwards distributes.  Otherwise three arguments count, each valid wherever an 
 * every contribution must reach one of these, like a broadcast of it on the reversed topology;
 * between many contributors and many receivers there are many sends, see `partition`.
 
-For a number of steps there are two more, see `gossip` and `completions`. Where switches copy or add
-up, only the first three count, and one for a number of steps, see `switches`.
+For a number of steps there are three more, see `gossip`, `boxes` and `completions`. Where switches
+copy or add up, only the first three count, and one for a number of steps, see `switches`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 
+from syncoll.bounding.boxes import find_boxes
 from syncoll.bounding.branching import divided
 from syncoll.bounding.first_completion import find_completions
 from syncoll.bounding.partition import find_partition
@@ -37,9 +38,9 @@ from syncoll.symmetry.structure import Structure
 
 _Found = tuple[Fraction, Priced] | None
 
-_SHARES = (0.5, 0.25, 0.7, 0.25, 0.5)
+_SHARES = (0.5, 0.25, 0.7, 0.25, 0.25, 0.5)
 """Shares of the remaining time for partitions, orbits of nodes, the larger relaxation of one node,
-gossip, and completions if their cases may be divided."""
+gossip, boxes, and completions if their cases may be divided."""
 
 _LITTLE, _FALLS = 0.02, 3
 """The larger relaxation is left out if its expected gain over the smaller one is below this share.
@@ -207,11 +208,12 @@ def _of_whole_chunks(
 
     finders: tuple[Callable[[Deadline, Fraction], _Found], ...] = (
         lambda until, more: find_gossip(topology, shape, steps, until, more, memory),
+        lambda until, more: find_boxes(topology, shape, steps, until, more),
         complete,
         divide,
     )
-    own = 1.0 if enough is None else _SHARES[4]
-    for share, find in zip((_SHARES[3], own, 1.0), finders, strict=True):
+    own = 1.0 if enough is None else _SHARES[5]
+    for share, find in zip((*_SHARES[3:5], own, 1.0), finders, strict=True):
         until = deadline.share(share)
         found = in_time(until, partial(find, until, best.rounds))
         if found is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
+    from syncoll.certificates.boxes import Boxes as Boxes
     from syncoll.certificates.certificate import *
     from syncoll.certificates.chunk_classes import *
     from syncoll.certificates.completions import *

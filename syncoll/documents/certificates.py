@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from msgspec import UNSET, UnsetType, defstruct
 
-from syncoll.certificates import Completions, Cut, DemandView, Parts, RoundsBound, Switches, Ways
+from syncoll.certificates import (
+    Boxes,
+    Completions,
+    Cut,
+    DemandView,
+    Parts,
+    RoundsBound,
+    Switches,
+    Ways,
+)
 from syncoll.certificates.chunk_classes import NodeNumber
 from syncoll.certificates.link_prices import Prices
 from syncoll.certificates.priced import Argument, Priced
@@ -132,7 +141,7 @@ def _certificate(kind: type[Argument]) -> Any:
 
 
 _METHODS: dict[str, type[Argument]] = {
-    one.method: one for one in (Ways, Trees, Completions, Gossip, Switches, Parts, Cut)
+    one.method: one for one in (Ways, Trees, Completions, Gossip, Switches, Parts, Boxes, Cut)
 }
 
 if TYPE_CHECKING:

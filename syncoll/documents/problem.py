@@ -32,7 +32,7 @@ from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.topology import MOST_GRAINS
 from syncoll.wording import counted
 
-VERSION = 10
+VERSION = 11
 """The newest version of all kinds of files; each file has the least version that it needs."""
 
 VERSIONS = f"({'|'.join(map(str, range(1, VERSION + 1)))})"

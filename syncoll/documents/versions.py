@@ -4,7 +4,7 @@ Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 
 the members of families. Version 5 brought runs of chunks and certificates with `moved`, 6 machines
 with several grains in a round. Version 7 brought simple points: they have fewer chunks or messages
 than points of no more steps and no higher R/C. Version 8 brought algorithms that are fast by time,
-9 reproducible sums.  Version 10 brought cases with automorphisms.
+9 reproducible sums.  Version 10 brought cases with automorphisms, 11 certificates by boxes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,6 +58,8 @@ def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
             yield 5, f"evidence.certificates[{i}] has moved"
         if any(case.automorphisms for case in getattr(one, "cases", ())):
             yield 10, f"evidence.certificates[{i}] has cases with automorphisms"
+        if one.__struct_config__.tag == "boxes":
+            yield 11, f"evidence.certificates[{i}] is by boxes"
 
 
 def _problems(kind: str, record: Any) -> dict[str, Any]:

@@ -119,6 +119,8 @@ _PAID = {
     "every other node that needs the sum has to receive its missing contributions.",
     "gossip": "The sends of a chunk hold a tree from every contributor and one into every node "
     "that needs the sum; each send divides its price among them.",
+    "boxes": "Each node of a box sends something before the box's last contribution leaves it, and "
+    "receives something after the last one came. Boxes exchange in the cheapest order.",
     "switches": "A value pays once where switches copy it, and once where switches add it up. "
     "The price counts the cheapest way to form a sum in these steps and to copy it.",
     "trees": "A chunk needs a tree of sends to all its destinations; the cheapest trees of all "

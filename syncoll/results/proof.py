@@ -31,6 +31,7 @@ class Method(StrEnum):
     TREES = "trees"
     COMPLETIONS = "completions"
     GOSSIP = "gossip"
+    BOXES = "boxes"
     SWITCHES = "switches"
     UNSAT = "unsat"
     DISTANCE = "distance"

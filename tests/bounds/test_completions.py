@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
 from typing import Any
 
 import msgspec
@@ -41,6 +39,7 @@ from syncoll_check.certificates import Certificate as IndependentCertificate
 from syncoll_check.layout import WrongError
 from syncoll_check.machine import Machine, Shape
 from tests.oracles.classics import bus, dgx1, line, ring
+from tests.oracles.least_sends import least_sends
 from tests.oracles.proofs import argued
 
 F = Fraction
@@ -246,38 +245,6 @@ def test_divided_cases_prove_the_cost_on_a_ring_of_eight() -> None:
         rest = tuple(changed if case == cases[0] else case for case in certificate.argument.cases)
         with pytest.raises(VerificationError, match=match):
             argued(certificate, cases=rest).check(ring(8), everyone(8).classes)
-
-
-def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | None:
-    """The least number of sends in a number of steps after which all of post know all of pre.
-
-    The state of a node is a set of contributors; whole sets are sent, since parts of them do no
-    better.
-    """
-    nodes, links = topology.num_nodes, topology.links
-    order = count()
-    start = tuple((1 << n) & pre for n in range(nodes))
-    queue = [(0, next(order), 0, start)]
-    seen = set()
-    while queue:
-        cost, _, step, state = heapq.heappop(queue)
-        if (step, state) in seen:
-            continue
-        seen.add((step, state))
-        if all(state[n] == pre for n in range(nodes) if post >> n & 1):
-            return cost
-        if step == steps:
-            continue
-        useful = [(a, b) for a, b in links if state[a] & ~state[b]]
-        for chosen in range(1 << len(useful)):
-            after = list(state)
-            for i, (a, b) in enumerate(useful):
-                if chosen >> i & 1:
-                    after[b] |= state[a]
-            item = (cost + chosen.bit_count(), next(order), step + 1, tuple(after))
-            if item[2:] not in seen:
-                heapq.heappush(queue, item)
-    return None
 
 
 def test_no_algorithm_needs_fewer_sends() -> None:

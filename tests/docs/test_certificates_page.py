@@ -27,7 +27,7 @@ from syncoll_check import FileError, WrongError, check
 from syncoll_check.__main__ import main as checker_main
 from syncoll_check.certificates import Certificate
 from syncoll_check.frontier import digest
-from syncoll_check.layout import read
+from syncoll_check.layout import NEWEST, read
 from syncoll_check.machine import Machine, Shape
 
 from .conftest import ROOT, Block, blocks
@@ -50,6 +50,12 @@ topology slopes {
     rounds per 1/4
     link (0, 1) bandwidth 4/3  link (1, 2) bandwidth 2
     link (2, 0) bandwidth 1/2  link (1, 0) bandwidth 1
+}
+topology pairs {
+    nodes 6
+    link (a, b) for a in nodes, b in nodes if a != b
+    shared { (0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4) } bandwidth 24
+    shared { (a, b) for a in nodes, b in nodes if a div 2 != b div 2 } bandwidth 6
 }
 collective pair { chunks C  pre Root(0)  post { (c, n) : n == 0 or n == 1 } }
 collective both = reduce then pair
@@ -81,6 +87,7 @@ BOUNDS = {
     "ring(5) allreduce": "--max-steps 3",
     "hypercube(3) allreduce": "--max-steps 4",
     "nvl72(3,true) allreduce": "--max-steps 2",
+    "pairs allreduce": "--max-steps 5",
     "line(3) allreduce+alltoall": "",
     "ring(4) allreduce+alltoall": "",
 }
@@ -89,7 +96,9 @@ BOUNDS = {
 EARLIER = ("odd", "gap")
 """Frontiers of irregular collectives, from an earlier version that searched several C each."""
 
-METHODS = {*("prices", "trees", "cut", "sends", "completions", "gossip", "switches", "nothing")}
+METHODS = {
+    *("prices", "trees", "cut", "sends", "completions", "gossip", "boxes", "switches", "nothing")
+}
 
 LARGE = ("ring(17) allgather", "ring(17) reducescatter")
 """Frontiers written as if they were large: with carriers, and runs of nodes."""
@@ -105,17 +114,21 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
     specs = folder / "specs.syncoll"
     specs.write_text(SPECS, encoding="utf-8")
     made = {}
+
+    def words(name: str) -> list[str]:
+        own = re.findall(r"^(?:topology|collective) (\w+)", SPECS, re.MULTILINE)
+        return [f"{specs}:{word}" if word in own else word for word in name.split()]
+
     for name, options in COMMANDS.items():
-        words = [f"{specs}:{w}" if w in ("lop", "both", "slopes") else w for w in name.split()]
         path = folder / "frontier.json"
         limits = ["--work", "0.5", *options.split()]
-        assert main(["pareto", *words, *limits, "-o", str(path)]) in (0, 3)
+        assert main(["pareto", *words(name), *limits, "-o", str(path)]) in (0, 3)
         made[name] = json.loads(path.read_text("utf-8"))
     for name in EARLIER:
         file = Path(__file__).parent / "earlier" / f"{name}.json"
         made[f"line(3) {name}"] = json.loads(file.read_text("utf-8"))
     for name, options in BOUNDS.items():
-        assert main(["bounds", *name.split(), *options.split(), "-o", str(path)]) == 0
+        assert main(["bounds", *words(name), *options.split(), "-o", str(path)]) == 0
         made[name] = json.loads(path.read_text("utf-8"))
     with pytest.MonkeyPatch.context() as patch:  # features that only large machines have
         patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
@@ -267,10 +280,10 @@ def test_an_example_is_as_in_a_file(block: Block, documents: dict[str, Json]) ->
     kind, name, *path = block.mark.split(": ")
     content = documents[name]
     if kind == "certificate":
-        content = read(content, "frontier", 5)
+        content = read(content, "frontier", NEWEST["frontier"])
         machine = Machine.read(content)
         shapes = [Shape(one, machine) for one in content["evidence"]["shapes"]]
-        certificate = read(shown, "certificate", 5)
+        certificate = read(shown, "certificate", NEWEST["frontier"])
         Certificate(certificate, machine, shapes)
         for rounds in (Fraction(shown["rounds"]) * 2 + 1, Fraction(shown["rounds"]) / 2):
             if str(rounds) != shown["rounds"]:
@@ -360,6 +373,15 @@ WRONG: dict[str, tuple[str, Change]] = {
     "a tree's node": (
         "hypercube(3) allreduce",
         lambda d: certificate(d, "gossip")["trees"][0].update(node=1),
+    ),
+    "boxes of others": (
+        "pairs allreduce",
+        lambda d: certificate(d, "boxes").update(parts=[0, 0, 1, 2, 1, 2]),
+    ),
+    "boxes of no kind": ("pairs allreduce", lambda d: certificate(d, "boxes").pop("parts")),
+    "a price of boxes": (
+        "pairs allreduce",
+        lambda d: certificate(d, "boxes")["prices"][1].update(price="1/80"),
     ),
     "trees of all": ("hypercube(3) allreduce", lambda d: certificate(d, "gossip")["trees"].pop()),
     "a price of what enters": (

@@ -47,7 +47,7 @@ def refused(content: object, match: str, kind: type[SyncollError] = FileFormatEr
         ('{"schema": "syncoll/frontier/-1"}', "unknown schema"),
         ('{"schema": "syncoll/poem/1"}', "unknown schema 'syncoll/poem/1'; this syncoll reads"),
         ('{"schema": "openapi/3"}', "unknown schema"),
-        ('{"schema": "syncoll/frontier/11"}', "newer syncoll.*upgrade"),
+        ('{"schema": "syncoll/frontier/12"}', "newer syncoll.*upgrade"),
         ('{"schema": "syncoll/outcome/999999999"}', "newer syncoll"),
         ('{"schema": "syncoll/frontier/0"}', "unknown schema"),
         ('{"schema": "syncoll/frontier/1"}', "the entry 'topology' is missing"),
