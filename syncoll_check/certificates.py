@@ -15,7 +15,7 @@ from .machine import Machine, Nodes, Shape
 Prices = dict[tuple[int, int], Fraction]  # of a link in a step; 0 by default
 Total = Fraction | int
 Table = list[list[Any]]  # for each step the price of each link, times the scale
-MOST_DESTINATIONS, MOST_UNINFORMED, MOST_BOXES = 10, 15, 4
+MOST_DESTINATIONS, MOST_UNINFORMED, MOST_BOXES, MOST_STEPS = 10, 15, 4, 64
 
 
 def distinct(rows: Iterable[Sequence[Any]]) -> dict[Any, Any]:
@@ -397,30 +397,33 @@ class Certificate:
     def _boxes(self) -> Total:
         price, parts, steps = self._link_prices(), self.written["parts"], range(self.steps)
         machine, boxes = self.machine, set(parts)
-        require(len(parts) == machine.nodes and 2 <= len(boxes) <= MOST_BOXES, "parts")
+        numbers = f"{len(parts)} nodes in {len(boxes)} boxes, {self.steps} steps"
+        require(len(parts) == machine.nodes and 2 <= len(boxes) <= MOST_BOXES, numbers)
+        require(1 <= self.steps <= MOST_STEPS, numbers)
         crosses = [parts[a] != parts[b] for a, b in machine.links]
         require(any(crosses) and not all(crosses), "no link within a box, or between boxes")
-        require(self.steps > 0, "it is about no step")
+        scale = lcm(*(one.denominator for one in price.values()))
         inner, outer = (
-            [min(price[i, t] for i, x in enumerate(crosses) if x is side) for t in steps]
+            [
+                min(int(price[i, t] * scale) for i, x in enumerate(crosses) if x is side)
+                for t in steps
+            ]
             for side in (False, True)
         )
         costs = dict[int, Fraction]()
         for k, ends in enumerate(self.shape.counts):
             fewest = [min([parts[n] for n in nodes].count(x) for x in boxes) for nodes in ends]
             if min(fewest):
-                costs[k] = exchange(len(boxes), inner, outer, *fewest)
+                costs[k] = Fraction(exchange(len(boxes), inner, outer, *fewest), scale)
         return self._in_sends(price, costs)
 
 
-def exchange(
-    boxes: int, inner: list[Fraction], outer: list[Fraction], given: int, needed: int
-) -> Any:
+def exchange(boxes: int, inner: list[int], outer: list[int], given: int, needed: int) -> int:
     """The cost of a chunk that boxes exchange: rules 2 to 5 of `boxes`."""
-    steps, least = range(len(inner)), {tuple(1 << x for x in range(boxes)): Fraction(0)}
+    steps, least = range(len(inner)), {tuple(1 << x for x in range(boxes)): 0}
     for t in steps:
         early, late = min(inner[:t] + outer[: t + 1]), min(inner[t + 1 :] + outer[t:])
-        twice = max(Fraction(0), early + late - outer[t])
+        twice = max(0, early + late - outer[t])
         head = min(
             min(inner[: e + 1] + outer[:e]) * (given - 1)
             + min(inner[max(e, t + 1) :] + outer[e:]) * (needed - 1)
@@ -433,7 +436,7 @@ def exchange(
                 now = cost + k * outer[t] + (given * a - k) * early + (needed * b + h - k) * late
                 after[new] = min(now + head * h - m * twice, after.get(new, inf))
         least = after
-    return least.get((2**boxes - 1,) * boxes, inf)
+    return least[(2**boxes - 1,) * boxes]
 
 
 @cache

@@ -14,6 +14,7 @@ from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.trees import Sends, TreeOracle, find_prices
 from syncoll.certificates.boxes import (
     MOST_BOXES,
+    MOST_STEPS,
     Boxes,
     cheapest_exchange,
     fewest,
@@ -40,8 +41,10 @@ def find_boxes(
     more_than: Fraction = Fraction(0),
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind for at most S steps, with its certificate; None without boxes of
-    several nodes, or if it is at most `more_than`."""
+    several nodes, with too many steps, or if it is at most `more_than`."""
     best: tuple[Fraction, Priced] | None = None
+    if steps > MOST_STEPS:
+        return None
     model = OrbitModel.of(topology, shape, steps)
     for label in boxes_by_width(topology):
         boxes = Boxes(tuple(np.unique(label, return_inverse=True)[1].tolist()))

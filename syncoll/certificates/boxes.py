@@ -25,8 +25,8 @@ from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.priced import Argument
 from syncoll.errors import VerificationError
 
-MOST_BOXES = 4
-"""More boxes have too many states."""
+MOST_BOXES, MOST_STEPS = 4, 64
+"""Of a certificate: more boxes have too many states; many steps take long."""
 
 State = tuple[int, ...]
 """For each box the boxes whose last contribution it has, as bits."""
@@ -54,9 +54,11 @@ class Boxes(Argument):
         boxes = len(set(self.parts))
         if len(self.parts) != prices.topology.num_nodes or not 2 <= boxes <= MOST_BOXES:
             raise VerificationError(f"{len(self.parts)} nodes in {boxes} boxes")
+        if not 1 <= len(prices.rooms) <= MOST_STEPS:
+            raise VerificationError(f"boxes in {len(prices.rooms)} steps, not 1 to {MOST_STEPS}")
         inside = inside_boxes(self.parts, prices.topology.ends)
-        if not prices.steps or inside.all() or not inside.any():
-            raise VerificationError("no step, no link within a box, or none between boxes")
+        if inside.all() or not inside.any():
+            raise VerificationError("no link within a box, or none between boxes")
         inner, outer = (prices.wholes[:, some].min(axis=1).tolist() for some in (inside, ~inside))
         paid = Fraction(0)
         for one in asked:
@@ -88,8 +90,8 @@ def cheapest_exchange(
     Args:
         inner: for each step the price of a send within a box.
         outer: for each step the price of a send between boxes.
-        given: contributors in each box.
-        needed: nodes in each box that need the sum.
+        given: the least number of contributors in a box.
+        needed: the least number of nodes in a box that need the sum.
     """
     moves, steps = moves_of(boxes), len(inner)
     kind = np.float64 if isinstance(inner[0], float) else object
@@ -160,7 +162,7 @@ class Moves(NamedTuple):
 
 @cache
 def moves_of(boxes: int) -> Moves:
-    """The moves of a number of boxes; 4 have 10,758."""
+    """The moves of a number of boxes; 4 have 14,192."""
     every, full = range(boxes), (1 << boxes) - 1
     images = [
         (order, [sum((has >> x & 1) << y for y, x in enumerate(order)) for has in range(full + 1)])
@@ -186,29 +188,27 @@ def moves_of(boxes: int) -> Moves:
         return found
 
     start = least(tuple(1 << x for x in every))
-    left, rows = [start], dict[State, dict[tuple[State, int, int, int, int], int]]()
+    left, rows = [start], dict[State, set[tuple[State, int, int, int, int, int]]]()
     while left:
         state = left.pop()
         if state in rows:
             continue
-        gone, best = departed(state), dict[tuple[State, int, int, int, int], int]()
+        gone, rows[state] = departed(state), set()
         for choice in product(*(gains(state, x).items() for x in every)):
             new = tuple(has for has, _ in choice)
             there = departed(new)
             goes = [x for x in every if there[x] and not gone[x]]
             fills = [there[x] for x in every if new[x] == full != state[x]]
             early = sum(state[x] != full for x in goes)
-            key = least(new), len(goes), early, sum(fills), len(fills) - sum(fills)
-            sends = sum(number for _, number in choice)
-            best[key] = min(sends, best.get(key, sends))
-        rows[state] = best
-        left += {after for after, *_ in best}
+            kinds = len(goes), early, sum(fills), len(fills) - sum(fills)
+            rows[state].add((least(new), sum(number for _, number in choice), *kinds))
+        left += {after for after, *_ in rows[state]}
     number = {state: i for i, state in enumerate(rows)}
     table = sorted(
-        (number[after], number[before], sends, *kinds)
-        for before, best in rows.items()
-        for (after, *kinds), sends in best.items()
+        (number[after], number[before], *counts)
+        for before, moves in rows.items()
+        for after, *counts in moves
     )
-    after, before, *counts = np.array(table).T
+    after, before, *columns = np.array(table).T
     starts = np.searchsorted(after, np.arange(len(rows)))
-    return Moves(before, after, starts, number[(full,) * boxes], *counts)
+    return Moves(before, after, starts, number[(full,) * boxes], *columns)
