@@ -74,7 +74,10 @@ if TYPE_CHECKING:
     from syncoll.verbs.recommend import recommend as recommend
     from syncoll.verbs.recommend.result import RecommendationResult as RecommendationResult
     from syncoll.verbs.repair import repair as repair, survey as survey
-    from syncoll.verbs.repair.result import *
+    from syncoll.verbs.repair.result import (
+        RepairResult as RepairResult,
+        SurveyResult as SurveyResult,
+    )
     from syncoll.verbs.report import report as report
     from syncoll.verbs.report.result import ReportResult as ReportResult
     from syncoll.verbs.run import run as run
