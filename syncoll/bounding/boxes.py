@@ -30,7 +30,7 @@ from syncoll.model.width_clusters import boxes_by_width
 from syncoll.packing.master import Master
 
 _UNITS_PER_MOVE = 6e-7
-"""Work units for a move between states of an exchange, in each step."""
+"""Work units for a move between states of an exchange, in each step; of 4 boxes and 6 steps."""
 
 
 def find_boxes(
@@ -42,15 +42,15 @@ def find_boxes(
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind for at most S steps, with its certificate; None without boxes of
     several nodes, with too many steps, or if it is at most `more_than`."""
+    numbered = (np.unique(label, return_inverse=True)[1] for label in boxes_by_width(topology))
+    every = [Boxes(tuple(parts.tolist())) for parts in numbered if parts.max() < MOST_BOXES]
+    if not every or steps > MOST_STEPS:
+        return None  # before symmetry is looked for, which takes long
     best: tuple[Fraction, Priced] | None = None
-    if steps > MOST_STEPS:
-        return None
     model = OrbitModel.of(topology, shape, steps)
-    for label in boxes_by_width(topology):
-        boxes = Boxes(tuple(np.unique(label, return_inverse=True)[1].tolist()))
-        if max(boxes.parts) < MOST_BOXES:
-            found = _priced(model, boxes, deadline, more_than)
-            best, more_than = (found, found[0]) if found else (best, more_than)
+    for boxes in every:
+        found = _priced(model, boxes, deadline, more_than)
+        best, more_than = (found, found[0]) if found else (best, more_than)
     return best
 
 

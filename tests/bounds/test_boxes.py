@@ -18,7 +18,7 @@ from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.documents.record import read_record
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
-from syncoll_check.certificates import exchange
+from syncoll_check.exchanges import exchange
 from syncoll_check.layout import WrongError
 from tests.bounds.test_completions import everyone, independent, read
 from tests.oracles.classics import ring
