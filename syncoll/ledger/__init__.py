@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
+    from syncoll.ledger.aim import Aim as Aim
     from syncoll.ledger.bounds_table import BoundsTable as BoundsTable
     from syncoll.ledger.candidates import CandidateSource as CandidateSource
     from syncoll.ledger.request import *

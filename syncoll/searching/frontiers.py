@@ -12,21 +12,19 @@ Every algorithm is verified again as an algorithm of the requested collective.
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import cache
 
 from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline
 from syncoll.ledger.events import Log
 from syncoll.ledger.ledger import Ledger, OnPoints
 from syncoll.ledger.request import Observer, SearchRequest
-from syncoll.model import Collective, Topology
-from syncoll.model.grains import exact
-from syncoll.results import Family, Frontier, Point
+from syncoll.model import Collective
+from syncoll.results.frontier import Frontier
 from syncoll.searching.agenda import Work
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.composition_search import CompositionSearch
 from syncoll.searching.decompose import Decomposition
+from syncoll.searching.grains import InGrains
 from syncoll.searching.parts import Dual, SearchTask, same_problem
 from syncoll.searching.passes import in_passes
 from syncoll.searching.search import Search
@@ -61,9 +59,9 @@ def search(
         OutOfTimeError: when the time was over before any result.
     """
     if request.topology.grains > 1:
-        in_grains = _InGrains(request)
+        in_grains = InGrains(request)
         log = observer if isinstance(observer, Log) else Log(observer)
-        shown = None if on_points is None else in_grains.shown(on_points)
+        shown = None if on_points is None else _in_rounds(in_grains, on_points)
         with log.in_rounds(request.topology.grains, in_grains.point):
             asked = in_grains.asked
             return in_grains.frontier(
@@ -88,61 +86,8 @@ def search(
         return _Frontiers(source, log).search(task)
 
 
-class _InGrains:
-    """A request on a machine with several grains in a round, whose rounds are grains in `asked`,
-    since engines count whole rounds; and its results in rounds again."""
-
-    def __init__(self, request: SearchRequest) -> None:
-        self._request, self._each = request, request.topology.grains
-        most, aim = request.max_rounds, request.aim
-        self.asked = replace(
-            request,
-            topology=request.topology.in_grains,
-            grains=self._each,
-            max_rounds=None if most is None else int(most * self._each),
-            aim=None if aim is None else replace(aim, bandwidth=aim.bandwidth * self._each),
-        )
-        # A frontier is reported often; its points stay the same, and so do the machines.
-        self.point, self._family = cache(self._point), cache(self._family_in_rounds)
-        self._machine = cache(self._in_rounds)
-
-    def _in_rounds(self, topology: Topology) -> Topology:
-        if topology is self.asked.topology:
-            return self._request.topology
-        return topology.in_rounds(self._each)
-
-    def _point(self, point: Point) -> Point:
-        """A point in rounds, of the machine or the reversed one."""
-        factor = Fraction(1, self._each)
-        return point.restated(
-            point.instance.scaled(self._machine(point.instance.topology), factor),
-            point.algorithm.scaled(factor),
-            None if point.bound is None else point.bound * factor,
-        )
-
-    def _family_in_rounds(self, family: Family) -> Family:
-        return family.scaled(self._machine(family.topology), Fraction(1, self._each))
-
-    def frontier(self, found: Frontier) -> Frontier:
-        """The frontier in rounds."""
-        factor, settings = Fraction(1, self._each), dict(found.settings)
-        if settings.get("max_rounds") is not None:
-            settings["max_rounds"] = exact(self._request.max_rounds)
-        return replace(
-            found,
-            topology=self._request.topology,
-            points=tuple(map(self.point, found.points)),
-            families=tuple(map(self._family, found.families)),
-            settings=settings,
-            open=tuple(claim.scaled(factor) for claim in found.open),
-            least_bandwidth=found.least_bandwidth * factor,
-            evidence=None if found.evidence is None else found.evidence.scaled(factor),
-            refuted=tuple(one.scaled(factor) for one in found.refuted),
-        )
-
-    def shown(self, on_points: OnPoints) -> OnPoints:
-        """Passes frontiers on in rounds."""
-        return lambda found: on_points(self.frontier(found))
+def _in_rounds(in_grains: InGrains, on_points: OnPoints) -> OnPoints:
+    return lambda found: on_points(in_grains.frontier(found))
 
 
 @dataclass(eq=False)

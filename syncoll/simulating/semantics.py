@@ -44,7 +44,7 @@ class Order(StrEnum):
     EXPORTS = "exports"
     """That of exports."""
     ARRIVALS = "arrivals"
-    """That in which their data arrives, see `syncoll.simulating.simulation`."""
+    """That in which their data arrives, see `syncoll.simulating.arrivals`."""
 
 
 class Injection(StrEnum):

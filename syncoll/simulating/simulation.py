@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import Floats
 from syncoll.documents import StoredAlgorithm
-from syncoll.model import OrbitAlgorithm, ranges
+from syncoll.model import OrbitAlgorithm
 from syncoll.progress import report
 from syncoll.runtime import Kind, counts_on_switches, kind_of
+from syncoll.simulating.arrivals import by_arrival
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.fair import fair
 from syncoll.simulating.lanes import Movements, Passages
@@ -42,9 +42,6 @@ _Timed = tuple[Fraction, Setting]
 
 _CELLS_AT_ONCE = 1 << 23
 """Sends times sizes that are computed together: a few hundred megabytes."""
-
-_FINEST = 1e15
-"""Parts of a second: arrivals within one of them are simultaneous."""
 
 _MOST_KEPT = 1 << 23
 """Limit on the sends whose order is kept for further sizes: less than a gigabyte."""
@@ -259,51 +256,3 @@ def _totals(moved: Movements, semantics: Semantics) -> list[Fraction]:
     # One size after the other is faster than all along the axis of short rows.
     ends = (max(float(one.max(initial=0.0)), late) for one in moved.arrived)
     return [Fraction(end) + semantics.overhead for end in ends]
-
-
-def by_arrival(work: Workload, semantics: Semantics) -> Workload:
-    """The same sends, ordered by the arrival of their data, then by their steps.  Where a thread
-    block serves each connection, a send whose data comes late does not hold up those behind it."""
-    when = np.column_stack([np.round(_ready(work, semantics) * _FINEST), work.sends[:, 3]])
-    order = np.lexsort((when[:, 1], when[:, 0]))
-    place = np.argsort(order)
-    new = (when[order[1:]] != when[order[:-1]]).any(axis=1)
-    counts = np.diff(work.first_need)[order]
-    needs = work.needs[ranges(work.first_need[order], counts)]
-    return replace(
-        work,
-        sends=work.sends[order],
-        links=work.links[order],
-        connections=work.connections[order],
-        first_step=np.concatenate([[0], np.flatnonzero(new) + 1, [len(work)]]),
-        first_need=np.concatenate([[0], np.cumsum(counts)]),
-        needs=place[needs],
-        adds=work.adds[order],
-        together=None if work.together is None else work.together[:, order],
-        begins=work.begins[order],
-    )
-
-
-def _ready(work: Workload, semantics: Semantics) -> Floats:
-    """``[M]``: seconds at which the data of each send is there, if bytes took no time."""
-    latencies = np.array([float(one) for one in work.network.link_latencies])
-    takes = latencies[work.links] + float(semantics.summing) * work.adds
-    takes += float(semantics.message) * work.begins
-    starts = semantics.starts(work.network.topology.num_nodes)
-    ready = np.array([float(one) for one in starts])[work.sends[:, 1]]
-    there = np.empty(len(work))
-    for low, high in zip(work.first_step[:-1].tolist(), work.first_step[1:].tolist(), strict=True):
-        first = work.first_need[low : high + 1]
-        some = low + np.flatnonzero(np.diff(first))
-        if len(some):
-            came = there[work.needs[first[0] : first[-1]]]
-            latest = np.maximum.reduceat(came, work.first_need[some] - first[0])
-            ready[some] = np.maximum(ready[some], latest)
-        for group in () if work.together is None else work.together[:, low:high]:
-            # Sends that pass as one wait for each other.
-            _, which = np.unique(group, return_inverse=True)
-            last = np.zeros(high - low)
-            np.maximum.at(last, which, ready[low:high])
-            ready[low:high] = last[which]
-        there[low:high] = ready[low:high] + takes[low:high]
-    return ready

@@ -24,7 +24,7 @@ from syncoll.simulating import (
     runtime,
     simulate_algorithm,
 )
-from syncoll.simulating.simulation import by_arrival
+from syncoll.simulating.arrivals import by_arrival
 from syncoll.simulating.workload import workload_of
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from syncoll.documents import require_writable
     from syncoll.documents.folder import FrontierFolder
     from syncoll.ledger import Observer, SearchRequest
-    from syncoll.repairing.fewer_nodes import collective_meant, left
+    from syncoll.repairing.collective_meant import collective_meant
+    from syncoll.repairing.fewer_nodes import left
     from syncoll.repairing.survey import FailureKind, SurveyWork, survey as repair_each
     from syncoll.repairing.warm_start_seeds import warm_start_seeds
     from syncoll.spec.damages import parse_damage
