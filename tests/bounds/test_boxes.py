@@ -10,7 +10,7 @@ from itertools import permutations, product
 import msgspec
 import pytest
 
-from syncoll.bounding import combining_rounds_bound
+from syncoll.bounding import boxes, combining_rounds_bound
 from syncoll.bounding.boxes import find_boxes
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses
 from syncoll.certificates.boxes import cheapest_exchange
@@ -128,8 +128,11 @@ def test_a_bound_takes_boxes_where_they_are_best() -> None:
             Certificate(everyone(6), again).check(machine)
 
 
-def test_machines_without_boxes_have_no_such_bound() -> None:
+def test_machines_without_boxes_have_no_such_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is symmetry looked for, which takes long."""
+    monkeypatch.setattr(boxes, "OrbitModel", None)
     assert find_boxes(ring(5), everyone(5), 3) is None
     assert find_boxes(boxes_with_cards(5, 2, 4), everyone(10), 3) is None
+    monkeypatch.undo()
     lonely = ChunkClasses(1, [ChunkClass((0, 1), (0, 1), 1)], combining=True)
     assert find_boxes(boxes_with_cards(2, 2, 2), lonely, 3) is None
