@@ -124,7 +124,7 @@ class SumPrograms:
         model, nodes = model or self._model, self._topology.num_nodes
         costs = np.rint(prices * (_PRICE / float(prices.sum()))).astype(int)
         model.minimize(sum(int(costs[send]) * one for send, one in self._sent.items()))
-        solver, _ = run_counted(model, _SECONDS)
+        solver, _ = run_counted(model, _SECONDS, simple=True)
         if solver is None:
             return None
         rows = np.zeros((len(self._parts), nodes), dtype=bool)
