@@ -41,9 +41,10 @@ _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
 _PAIRS = 4
 """Number of pairs in each orbit for which a limit on C should have room, at least."""
 
-_ENRICHED, _LOWERED = 40, 8
+_ENRICHED, _LOWERED, _FITTED = 40, 8, 64
 """Turns that look for pairs near the last prices, with few pairs in each orbit; and most pairs in
-each orbit that are replaced by programs when they are dealt; limits work."""
+each orbit that are replaced by programs when they are dealt, to lower or to fit the rounds; limits
+work."""
 
 _MANY = 16
 """Number of pairs in each orbit of a group beyond which no smaller group is tried; limits work."""
@@ -345,18 +346,22 @@ class _Run:
         dealt = None
         if not (rested and steps in self._all_dealt):  # the same columns were dealt before
             thorough = self.many and not packing.sums_wait
-            until = self.turn.until.sooner((8 if thorough else 3) * _LEAST_SECONDS)
+            times = 3 - thorough - (thorough and packing.has_sums)  # sums are dealt again
+            until = self.turn.until.sooner(times * _LEAST_SECONDS)
             dealt = deal(packing, most, known, until, thorough=thorough)
             if self.many and packing.rested and not self.turn.until.passed:
                 self._all_dealt.add(steps)
         if dealt is not None:
             yield self._proposal(dealt, steps)
         units = (most if dealt is None else dealt.chunks) // self.network.least_chunks
-        if self.limited and units * self.network.times <= _LOWERED:
+        each, fits_whole = units * self.network.times, dealt and self.many and not packing.has_sums
+        lowers = each <= _LOWERED
+        if self.limited and (lowers or (fits_whole and each <= _FITTED)):
             few, known = self._few_chunks(self.network, packing), self._known(steps)
             if dealt is not None:
                 few.know(units, dealt.columns)
-            few.lower(units, self.turn.until.sooner(4 * _LEAST_SECONDS))
+            change, times = (few.lower, 4) if lowers else (few.fit, 5)
+            change(units, self.turn.until.sooner(times * _LEAST_SECONDS))
             lowered = few.dealt(units)
             if known is None or lowered.bandwidth < known:
                 yield self._proposal(lowered, steps)

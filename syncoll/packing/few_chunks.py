@@ -11,6 +11,7 @@ rounds, and the search continues.
 """
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from typing import Generic
@@ -20,6 +21,7 @@ import numpy as np
 from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, C, Packing
+from syncoll.packing.remainders import largest_remainders
 from syncoll.packing.send_programs import SendPrograms
 from syncoll.packing.whole_chunks import WHOLE, ColumnChoice, DealtChunks, rounds_per_step
 
@@ -180,6 +182,24 @@ class FewChunks(Generic[C]):
             if until.passed:
                 break
 
+    def fit(self, units: int, until: Deadline) -> None:
+        """Looks by programs alone for fewer rounds, in the packing's proportions and whole for the
+        slowest bound: half way to the least, and after a failure nearer to the best."""
+        whole, failures = self._choice.slowest, 0
+        rounds = self._packing.rounds * (units * self._each / whole)
+        while failures < _FAILURES and not until.passed:
+            best = self.found[units]
+            least, most = ceil(self.least(units) / whole), ceil(best / whole) - 1
+            if least > most:
+                return
+            total = most if failures else (least + most) // 2
+            some = largest_remainders(rounds, total) * whole
+            begun = self._fitting(units, some, best - 1, whole, programs=True)
+            next(begun)
+            with suppress(StopIteration):
+                begun.send(until)
+            failures = failures + 1 if self.found[units] == best else 0
+
     def _begin(self, units: int, until: Deadline) -> None:
         """A first solution: of smaller numbers of units, or by the shares."""
         for part in self._best.copy():
@@ -256,14 +276,18 @@ class FewChunks(Generic[C]):
         return best[1], best[2]
 
     def _fitting(
-        self, units: int, rounds: Ints, most: int, whole: int
+        self, units: int, rounds: Ints, most: int, whole: int, *, programs: bool = False
     ) -> Generator[None, Deadline, None]:
         """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
-        gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one."""
+        gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one.
+        With `programs` there are no sweeps, and at first one chunk is replaced at a time: see row
+        mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
         until = yield
-        now, size, exact = self._best[units].copied(), _FIRST, self._repair.variables <= _VARIABLES
+        now, exact = self._best[units].copied(), self._repair.variables <= _VARIABLES
+        size = low = 1 if programs else _FIRST
         load, rounds = now.load, rounds.copy()
-        first = 0 if exact and len(now.columns) <= self._repair.at_once else _SWEEPS
+        few = programs or len(now.columns) <= self._repair.at_once
+        first = 0 if exact and few else _SWEEPS
         weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), first
         while rounds.sum() <= most:
             room = self._room(rounds)
@@ -297,7 +321,7 @@ class FewChunks(Generic[C]):
                 fruitless, least = 0, int(after.sum())
             if fruitless % _HEAVIER == _HEAVIER - 1:
                 weights = weights + (after > 0)
-            size = self._resized(size, proved)
+            size = self._resized(size, proved, low)
 
     def _rerouted(self, now: _Solution[C], room: Ints, weights: Ints, until: Deadline) -> Ints:
         """Gives each chunk with overload the cheapest column found; returns the load ``[B, S]``."""
@@ -337,5 +361,5 @@ class FewChunks(Generic[C]):
         now.loads[which] = fresh.loads
         return fresh.load
 
-    def _resized(self, size: int, proved: bool) -> int:
-        return size + int(self._random.random() < _GROWS) if proved else max(_FIRST, size - 1)
+    def _resized(self, size: int, proved: bool, low: int) -> int:
+        return size + int(self._random.random() < _GROWS) if proved else max(low, size - 1)

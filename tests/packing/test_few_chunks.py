@@ -106,6 +106,21 @@ def test_columns_of_a_solution_are_replaced_by_cheaper_ones() -> None:
     assert few.found[3] <= before
 
 
+def test_programs_fit_columns_into_fewer_whole_rounds() -> None:
+    question = problem(uneven())
+    packing = TimedPacking(question, 3)
+    while not packing.rested:
+        packing.improve(NEVER.sooner(10.0))
+    choice = column_choice(packing, 50)
+    few = FewChunks(packing, choice, TreeRepair(question, 3), question.least_chunks)
+    alike = [(choice.columns[first], 3) for first in np.cumsum([0, *choice.sizes[:-1]]).tolist()]
+    few.know(3, [[one] for one in alike])
+    before = few.found[3]
+    few.fit(3, NEVER)
+    assert few.least(3) <= few.found[3] < before
+    assert few.found[3] < improved(few_of(question, 3), 3) + choice.slowest
+
+
 def test_solutions_of_few_chunks_are_valid_algorithms() -> None:
     question = problem(uneven())
     few = few_of(question, 3)
