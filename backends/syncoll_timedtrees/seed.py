@@ -37,15 +37,10 @@ from syncoll.plugins.turns import Proposals, Question, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS
 from syncoll_timedtrees.known import known_trees
 
-_MOST_IMAGES = 4
-"""Most sends of an algorithm with its images, in multiples of `MOST_SENDS`; limits memory."""
-
-_MOST_CELLS = MOST_CELLS << 6
-"""Largest tables of the search for trees: links times nodes, and steps times pairs of nodes; limits
-memory."""
-
-_MOST_KINDS = 1 << 14
-"""Most kinds of chunks that go to sets of nodes: each has trees of its own.  Limits work."""
+_MOST_IMAGES, _MOST_CELLS, _MOST_KINDS = 4, MOST_CELLS << 6, 1 << 14
+"""Most sends of an algorithm with its images, in multiples of `MOST_SENDS`; largest tables of the
+search for trees, links times nodes, and steps times pairs of nodes; and most kinds of chunks that
+go to sets of nodes, which have trees of their own.  Limits memory."""
 
 _FIRST_SECONDS = 0.3
 """Seconds for the first packing, and again to round it, for an early answer.  Limits work."""
@@ -58,20 +53,17 @@ _SHARE, _SMALL_SHARE = 0.25, 0.1
 """Parts of the remaining time: for the next S and its whole chunks; and for trees without steps and
 the first whole chunks.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
-_LINKS_MORE = 6
-"""Most levels of trees without steps, beyond the fewest steps; limits work."""
+_LINKS_MORE, _MULTIPLES = 6, 4
+"""Most levels of trees without steps, beyond the fewest steps; and multiples that are tried
+together of a C that may reach the packing's value.  Limits work."""
 
-_MULTIPLES = 4
-"""Multiples that are tried together of a C that may reach the packing's value; limits work."""
-
-_FEW_TREES = 400
-"""Known trees that a solution with a small C may begin with; limits work."""
+_BEGUN_WITH, _FEW_TREES, _LOWERED = 200, 400, 8
+"""Trees of other S that a packing begins with, beyond the trees with a share; known trees that a
+solution with a small C may begin with; and most chunks of a solution, one of each orbit, for which
+programs choose all rounds.  Limits work."""
 
 _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
 """The part of the remaining time for small C, with a limit on C and without."""
-
-_BEGUN_WITH = 200
-"""Trees of other S that a packing begins with, beyond the trees with a share; limits work."""
 
 
 class TimedTreeSeed(ResumingSeed):
@@ -119,7 +111,7 @@ class _Run:
         self.most_chunks, self.known = most_chunks, known
         self.best: dict[int, Fraction] = {}
         each = sum(demand.count for demand in problem.demands)
-        self.small = SmallBudgets(self._few_chunks, problem.least_chunks, each)
+        self.small = SmallBudgets(self._few_chunks, problem.least_chunks, each, lowered=_LOWERED)
         most = turn.limits.max_steps or problem.num_nodes * 4
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
@@ -164,7 +156,8 @@ class _Run:
 
     def _few_chunks(self, packing: Packing[TimedTree]) -> FewChunks[TimedTree]:
         choice = column_choice(self.schedule.packings[packing.steps], _FEW_TREES)
-        repair = TreeRepair(self.problem, packing.steps)
+        trees = self.schedule.packings[packing.steps].trees_of_use(0)
+        repair = TreeRepair(self.problem, packing.steps, trees)
         return FewChunks(packing, choice, repair, self.problem.least_chunks)
 
     def _deal_few(self, packing: TimedPacking) -> Proposals:
@@ -231,7 +224,8 @@ class _Run:
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:
             return  # no time
-        if known is not None and packing.value >= known * (1 - WHOLE):
+        few = thorough and self.most_chunks <= self.small.most_lowered
+        if few or (known is not None and packing.value >= known * (1 - WHOLE)):
             return
         dealer = ChunkRounding(packing)
         for choice in self._choices(packing, known, small=small, thorough=thorough):

@@ -54,7 +54,7 @@ class PairRepair(SendPrograms[Pair]):
         )
         sends = {}
         for links, distance, steps, first, sign in sides:
-            found = forest_sends(model, links, inside, others, distance, steps)
+            found = forest_sends(model, links, inside, others, distance, steps, {})
             for (link, step), variable in found.items():
                 send = int(links.number[link]), first + sign * step
                 sends[send] = variable

@@ -41,22 +41,18 @@ _SWEEPS, _BASE = 30, 0.05
 round without overload, relative to a chunk too many.  Row mi250(boxes=1) of
 benchmarks/results/deployable.md."""
 
-_SECONDS = 0.1
-"""Time limit of a repair."""
+_SECONDS, _CHOICE_SECONDS = 0.1, 0.3
+"""Time limits of a repair, and of the integer program over the known columns, for a solution to
+begin with."""
 
-_LOWERED_SECONDS, _FRUITLESS_LOWERED = 0.3, 8
-"""Time limit of a program that chooses the rounds of all steps, too, and the number of these
-without a gain after which no more are solved.  Row dgx_h100(boxes=4) allreduce of
-benchmarks/results/deployable.md."""
+_LOWERED_SECONDS, _FRUITLESS_LOWERED, _KEPT = 0.3, 8, 4
+"""Time limit of a program that chooses the rounds of all steps, too; the number of these without a
+gain after which no more are solved; and most chunks of one if leaves keep their links.  Rows
+dgx_h100(boxes=4) of benchmarks/results/deployable.md."""
 
-_VARIABLES = 6000
-"""Most variables of a repair; limits work."""
-
-_FAILURES = 3
-"""Searches without a gain after which a number of chunks is given up."""
-
-_CHOICE_SECONDS = 0.3
-"""Time limit of the integer program over the known columns, for a solution to begin with."""
+_VARIABLES, _FAILURES = 6000, 3
+"""Most variables of a repair, and searches without a gain after which a number of chunks is given
+up; limits work."""
 
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
@@ -165,14 +161,18 @@ class FewChunks(Generic[C]):
         failures += units not in self._unfinished
         self._failures[units] = failures if self.found[units] == best else 0
 
-    def lower(self, units: int, until: Deadline) -> None:
-        """Replaces a few columns of the best at a time, with fewer rounds in all or as many."""
+    def lower(self, units: int, until: Deadline, *, kept: bool = False) -> None:
+        """Replaces a few columns of the best at a time, with fewer rounds in all or as many; with
+        `kept`, most leaves keep their links."""
         if units not in self.found:
             self._begin(units, until)
         now, fruitless = self._best[units].copied(), 0
         while fruitless < _FRUITLESS_LOWERED:
             order = self._random.permutation(len(now.columns))
-            which = order[: self._random.integers(_FIRST) + 1].tolist()
+            which = order[: self._random.integers(_KEPT if kept else _FIRST) + 1].tolist()
+            if kept:
+                nodes = self._random.permutation(self._repair.network.num_nodes)
+                self._repair.senders = nodes[: self._random.integers(1 + fruitless)].tolist()
             others, best = now.load - now.loads[which].sum(axis=0), self.found[units]
             demands, known = ([some[i] for i in which] for some in (now.demands, now.columns))
             columns = self._repair.cheaper(demands, known, others, _LOWERED_SECONDS)
@@ -181,6 +181,7 @@ class FewChunks(Generic[C]):
             fruitless = fruitless + 1 if self.found[units] == best else 0
             if until.passed:
                 break
+        self._repair.senders = None
 
     def fit(self, units: int, until: Deadline) -> None:
         """Looks by programs alone for fewer rounds, in the packing's proportions and whole for the

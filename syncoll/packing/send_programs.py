@@ -9,9 +9,9 @@ the fractional one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 import numpy as np
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 
     Variables = dict[Send, cp_model.IntVar]
 
-_UNITS_PER_VARIABLE = 2e-5
+_UNITS_PER_VARIABLE, _SLOWEST = 2e-5, 10.0
 """Work units for constructing a program, and for CP-SAT to read and simplify it, which its
-deterministic time leaves out."""
+deterministic time leaves out; and most seconds on the clock for a second of a program."""
 
-_SLOWEST = 10.0
-"""Seconds on the clock for a second of a program on a busy machine, at most."""
+_OTHER = 0.5
+"""How often a tree has the leaves of another one.  Row dgx_h100(boxes=4) allgather of
+benchmarks/results/deployable.md."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +66,11 @@ class SendPrograms(ABC, Generic[C]):
     Attributes:
         variables: the size of a program for each chunk.
         at_once: most chunks that programs replace before an oracle reroutes them.
+        senders: if not None, links to leaves stay, except for these nodes.
     """
 
     at_once: ClassVar[int] = 0
+    senders: Collection[int] | None = None
 
     def __init__(self, network: OrbitNetwork, links: int, steps: int) -> None:
         self.network, self.steps = network, steps
@@ -152,7 +155,7 @@ class SendPrograms(ABC, Generic[C]):
         if solver is None:
             return list(known), proved
         found = [
-            chunk.column([send for send, one in chunk.sends.items() if solver.value(one)])
+            chunk.column([s for s, one in chunk.sends.items() for _ in range(solver.value(one))])
             for chunk in chunks
         ]
         return found, proved
@@ -185,6 +188,7 @@ def forest_sends(
     needed: Iterable[int],
     far: Ints,
     steps: int,
+    leaves: Mapping[int, Sequence[int]],
 ) -> Variables:
     """Variables of the sends by which a chunk comes from sources to nodes, and the rules for them.
 
@@ -193,7 +197,9 @@ def forest_sends(
         needed: nodes that must receive it.
         far: ``[P]``, the distance of each node from the sources.
         steps: the number of steps.
+        leaves: links to leaves that are alike, by the first, whose variables are numbers of sends.
     """
+    late = {int(links.target[link]) for group in leaves.values() for link in group}
     into: list[list[int]] = [[] for _ in range(links.num_nodes)]
     for link, node in enumerate(links.target.tolist()):
         into[node].append(link)
@@ -201,37 +207,46 @@ def forest_sends(
     sends: Variables = {}
     has: dict[tuple[int, int], cp_model.IntVar] = {}  # whether a node has it after a step
     for node in range(links.num_nodes):
-        if node in sources or far[node] == UNREACHABLE:
+        if node in sources or node in late or far[node] == UNREACHABLE:
             continue
         before: cp_model.IntVar | int = 0
         for step in range(int(far[node]) - 1, steps):
-            ways = [link for link in into[node] if far[sender[link]] <= step]
+            ways = [v for v in into[node] if far[sender[v]] <= step and sender[v] not in late]
             for link in ways:
                 sends[link, step] = model.new_bool_var("")
             after = model.new_bool_var("")
             model.add(sum(sends[link, step] for link in ways) + before == after)
             before = has[node, step] = after
+    for link, group in leaves.items():
+        of = [(link, step) for step in range(int(far[sender[link]]), steps)]
+        sends |= {send: model.new_int_var(0, len(group), "") for send in of}
+        model.add(sum(sends[send] for send in of) == len(group))
     for node in needed:
         if (node, steps - 1) in has:
             model.add(has[node, steps - 1] == 1)
-        elif node not in sources:
+        elif node not in sources and node not in late:
             model.add_bool_or([])  # too few steps
     for (link, step), variable in sends.items():
         if sender[link] not in sources:
             earlier = has.get((sender[link], step - 1))
             if earlier is None:
                 model.add(variable == 0)
+            elif link in leaves:
+                model.add(variable <= len(leaves[link]) * earlier)
             else:
                 model.add_implication(variable, earlier)
     return sends
 
 
 class TreeRepair(SendPrograms[TimedTree]):
-    """Replaces trees of S steps."""
+    """Replaces trees of S steps; `trees` of each demand also show leaves and their links."""
 
-    def __init__(self, problem: PackingProblem, steps: int) -> None:
+    def __init__(
+        self, problem: PackingProblem, steps: int, trees: Sequence[Sequence[TimedTree]] = ()
+    ) -> None:
         super().__init__(problem, len(problem.links.source), steps)
-        self._problem = problem
+        self._problem, self._trees = problem, trees
+        self._random = np.random.default_rng(steps)
 
     def chunk_sends(
         self, model: cp_model.CpModel, demand: int, known: TimedTree
@@ -239,12 +254,29 @@ class TreeRepair(SendPrograms[TimedTree]):
         """See `SendPrograms.chunk_sends`."""
         one, links = self._problem.demands[demand], self._problem.links
         far = self._problem.topology.distances[list(one.sources)].min(axis=0)
-        sends = forest_sends(model, links, one.sources, one.destinations, far, self.steps)
-        for send, variable in sends.items():
-            model.add_hint(variable, send in known.sends)
+        other = self._trees and self._random.random() < _OTHER
+        shown = self._trees[demand] if other else [known]
+        leaves = self._leaves(shown[int(self._random.integers(len(shown)))], one.sources)
+        sends = forest_sends(model, links, one.sources, one.destinations, far, self.steps, leaves)
+        for (link, step), variable in sends.items():
+            sent = [(own, step) in known.sends for own in leaves.get(link, [link])]
+            model.add_hint(variable, sum(sent))
 
         def column(chosen: Sequence[Send]) -> TimedTree:
-            first = {int(links.target[link]): (link, step) for link, step in chosen}
+            members = {link: iter(group) for link, group in leaves.items()}
+            own = [(next(members.get(link, repeat(link))), step) for link, step in chosen]
+            first = {int(links.target[link]): (link, step) for link, step in own}
             return of_use(one, first, links.source)
 
         return ChunkSends(sends, (), column)
+
+    def _leaves(self, tree: TimedTree, sources: Collection[int]) -> dict[int, list[int]]:
+        """The links to leaves, by the first one of a sender and of equal loads."""
+        links, groups = self._problem.links, dict[tuple[object, ...], list[int]]()
+        if self.senders is not None:
+            inner = {*sources, *self.senders, *links.source[tree.links].tolist()}
+            for link in tree.links.tolist():
+                if links.target[link] not in inner:
+                    key = links.source[link], *self._loads[link]
+                    groups.setdefault(key, []).append(link)
+        return {group[0]: group for group in groups.values()}

@@ -10,12 +10,9 @@ from syncoll.packing.column_generation import C, Packing
 from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.whole_chunks import WHOLE, DealtChunks
 
-_FEW = 64
-"""Most chunks of a solution, one of each orbit; limits work."""
-
-_SIMPLE = 1.02
-"""A number of chunks within this factor of the packing's R/C is not improved, and larger ones are
-not needed."""
+_FEW, _SIMPLE = 64, 1.02
+"""Most chunks of a solution, one of each orbit, which limits work.  A number of chunks within this
+factor of the packing's R/C is not improved, and larger ones are not needed."""
 
 _LONG_SECONDS = 1.0
 """A number of units has another search in a turn that has this time left.  Row mi250(boxes=1)
@@ -33,6 +30,7 @@ class SmallBudgets(Generic[C]):
         each: the chunks C of a unit.
         demands: chunks of all demands for a unit, one of each orbit.
         costs: the least R/C found for each S and C; others may add to it.
+        lowered: most chunks of a solution for which programs choose all rounds.
     """
 
     def __init__(
@@ -41,9 +39,11 @@ class SmallBudgets(Generic[C]):
         each: int,
         demands: int = 1,
         costs: dict[tuple[int, int], Fraction] | None = None,
+        lowered: int = 0,
     ) -> None:
         self.costs = {} if costs is None else costs
         self._make, self._each, self._demands = make, each, demands
+        self.most_lowered = lowered // demands * each
         self._few: dict[int, FewChunks[C]] = {}
 
     def note(self, steps: int, dealt: DealtChunks[C]) -> None:
@@ -99,8 +99,11 @@ class SmallBudgets(Generic[C]):
                     few.know(units, other.dealt(units).columns)
             known = self.least(steps, units * self._each)
             part = until.share(1 / sum(left / n for n in range(1, left + 1)))
-            few.improve(units, part)
-            while few.is_open(units) and part.left() > _LONG_SECONDS:
+            lowered = units * self._each <= self.most_lowered
+            if lowered:
+                few.lower(units, part.share(2 / 3), kept=True)
+            few.improve(units, part.sooner(_LONG_SECONDS / 2) if lowered else part)
+            while not lowered and few.is_open(units) and part.left() > _LONG_SECONDS:
                 few.improve(units, part)
             dealt = few.dealt(units)
             if known is None or dealt.bandwidth < known:

@@ -97,6 +97,30 @@ def test_a_repair_of_one_chunk_is_as_good_as_any_tree() -> None:
         assert rounds_of(question.exact_rate, others + load) == least
 
 
+def test_leaves_keep_their_links_but_not_their_steps() -> None:
+    question, steps = problem(uneven()), 3
+    trees = all_trees(question, 0, steps)
+    repair = TreeRepair(question, steps)
+    source, target = question.links.source, question.links.target
+    for senders in ([], [*range(question.num_nodes)]):
+        repair.senders = senders
+        for tree in trees[::7]:
+            others = np.ones_like(question.load(tree.links, tree.steps, steps))
+            (found,) = repair.cheaper([0], [tree], others, 5.0)
+            inner = {*source[tree.links].tolist(), *question.demands[0].sources, *senders}
+            kept = {int(link) for link in tree.links if target[link] not in inner}
+            assert kept <= set(found.links.tolist())
+            fit = [
+                others + question.load(other.links, other.steps, steps)
+                for other in trees
+                if kept <= set(other.links.tolist())
+                and not {int(target[link]) for link in kept} & {*source[other.links].tolist()}
+            ]
+            load = others + question.load(found.links, found.steps, steps)
+            least = min(rounds_of(question.exact_rate, one) for one in fit)
+            assert rounds_of(question.exact_rate, load) == least
+
+
 def test_columns_of_a_solution_are_replaced_by_cheaper_ones() -> None:
     few = few_of(problem(uneven()), 3)
     few.lower(3, NEVER)
