@@ -40,7 +40,7 @@ from syncoll_timedtrees.known import known_trees
 _MOST_IMAGES, _MOST_CELLS, _MOST_KINDS = 4, MOST_CELLS << 6, 1 << 14
 """Most sends of an algorithm with its images, in multiples of `MOST_SENDS`; largest tables of the
 search for trees, links times nodes, and steps times pairs of nodes; and most kinds of chunks that
-go to sets of nodes, which have trees of their own.  Limits memory."""
+go to sets of nodes, which have trees of their own.  Limits memory and work."""
 
 _FIRST_SECONDS = 0.3
 """Seconds for the first packing, and again to round it, for an early answer.  Limits work."""
