@@ -101,7 +101,6 @@ class HeuristicTurns:
                 most = shares.seed_seconds if soon and not combining else LONG_SECONDS
                 wait = min(most, until.left(), ends.left() * shares.waiting)
         limits = self._limits(ledger, work, within)
-        seeds.ask(limits)
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
         if background is not None and ledger.bounds.has_many_sets:  # even quick seeds take seconds
             seeds.go_to_background(limits, background)

@@ -489,5 +489,5 @@ def _share(ends: Deadline, weights: Sequence[float], least: float) -> Deadline:
         return ends
     part = weights[0] / sum(weights)
     # On a busy machine work takes several times as long, but one seed must not starve the others.
-    wall = 1.0 if len(weights) == 1 or is_counted() else max(0.25, min(0.5, BUSY * part))
+    wall = 1.0 if len(weights) == 1 else max(0.25, min(0.5, BUSY * part))
     return replace(ends, works=None).share(wall).working(max(least, ends.left() * part))

@@ -90,7 +90,7 @@ _SMALL = Shares(
 """On a small network a solver is often as fast as a seed."""
 
 _SMALL_IN_GRAINS = Shares(
-    whole=0.6, first_bound=0.05, parts=0.5, parts_far=0.5, claims_of_parts=0.1, other_machine=0.1
+    whole=0.75, first_bound=0.05, parts=0.5, parts_far=0.5, claims_of_parts=0.1, other_machine=0.1
 )
 """Compositions of few chunks in parts of rounds: a solver has many R to decide, and seeds
 seldom end early.  Row mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""

@@ -138,7 +138,7 @@ def check(topology: Topology, most: int) -> int:
     chosen = [ChosenSeed(*one, named=True) for one in zip(records, options, strict=True)]
     failures: list[str] = []
     seeding = Seeding(chosen, failures.append)
-    request = SearchRequest(topology, asked, max_steps=most, time_limit=4.0)
+    request = SearchRequest(topology, asked, max_steps=most, time_limit=2.0)
     with counting():
         frontier = search(request, AnswerSource(None, seeding=seeding))
     assert not failures

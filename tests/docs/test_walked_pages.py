@@ -30,7 +30,7 @@ NOT_RUN = ("c", "json", "text", "toml")
 """Languages of blocks that are data or output."""
 
 LESS = {
-    "pipelines.md": ("pareto", "--work", "0.7"),
+    "pipelines.md": ("pareto", "--work", "0.5"),
     "repair.md": ("--survey", "--search-limit", "200ms"),
     "report.md": ("pareto", "--work", "0.2"),
     "simulation.md": ("pareto", "--work", "0.2"),

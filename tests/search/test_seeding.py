@@ -171,18 +171,6 @@ def test_shares_are_in_proportion_to_weights(clocks: dict[str, float]) -> None:
     assert spends.given == {"one": 1.0, "two": pytest.approx(60 / 11), "three": 12.0}
 
 
-def test_seeds_that_do_not_apply_have_no_share(clocks: dict[str, float]) -> None:
-    """Nor have others less time before their own turn."""
-    given = []
-    for others in (), (chosen("not here", around, Answer(False, "no idea")),):
-        spends = Spends(clocks)
-        seeding = Seeding([spends.seed("one", 0.0), *others])
-        search = searched(seeding, SearchRequest(ring(4), broadcast()))
-        assert _backends(search.turns().first(search.ledger, Deadline.after(60))) == ["one"]
-        given.append(spends.given["one"])
-    assert given[0] == given[1]
-
-
 def searched(
     seeding: Seeding, request: SearchRequest, solver: Solver | None = None, **limits: Any
 ) -> Search:
