@@ -346,7 +346,7 @@ class _Run:
         dealt = None
         if not (rested and steps in self._all_dealt):  # the same columns were dealt before
             thorough = self.many and not packing.sums_wait
-            times = 3 - thorough - (thorough and packing.has_sums)  # sums are dealt again
+            times = 3 if not thorough else 1 if packing.has_sums else 2  # sums are dealt again
             until = self.turn.until.sooner(times * _LEAST_SECONDS)
             dealt = deal(packing, most, known, until, thorough=thorough)
             if self.many and packing.rested and not self.turn.until.passed:
