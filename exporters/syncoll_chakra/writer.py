@@ -35,16 +35,7 @@ _MESSAGES = {
     "10 attr AttributeProto*",
 }
 _CLASSES = message_classes("ChakraProtoMsg", _MESSAGES, union="AttributeProto", last_common=1)
-
-
-def new_metadata() -> Any:
-    """An empty ``GlobalMetadata``."""
-    return _CLASSES["GlobalMetadata"]()
-
-
-def new_node() -> Any:
-    """An empty ``Node``."""
-    return _CLASSES["Node"]()
+new_metadata, new_node = _CLASSES["GlobalMetadata"], _CLASSES["Node"]
 
 
 def set_attribute(message: Any, name: str, kind: str, value: object) -> None:

@@ -77,15 +77,13 @@ class Notes:
                 f"{place}: unexpected note {word[:40]!r}; in the lines "
                 "of a rank there are //@ starts, //@ ends, //@ chunks and //@ reads"
             )
-        if word == "reads":
-            if self.reads is not None:
-                raise VerificationError(f"{place}: two notes //@ reads for one operation")
-            self.reads = rest
-            return
-        if word == "chunks":
-            if self.moves is not None:
-                raise VerificationError(f"{place}: two notes //@ chunks for one operation")
-            self.moves = tuple(self._numbers(rest, place))
+        if word in ("reads", "chunks"):
+            if (self.reads if word == "reads" else self.moves) is not None:
+                raise VerificationError(f"{place}: two notes //@ {word} for one operation")
+            if word == "reads":
+                self.reads = rest
+            else:
+                self.moves = tuple(self._numbers(rest, place))
             return
         table = self.starts if word == "starts" else self.ends
         if rank in table:

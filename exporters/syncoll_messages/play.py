@@ -165,27 +165,18 @@ class _Run:
             self.finish(place)
             return
         key = _key(place[0], node)
-        sends, receives = self.played.together.setdefault(key, ([], []))
-        if node.kind is NodeKind.SEND:
-            sends.append(place)
-            if not self.rendezvous:
-                self.finish(place)
-            if self.posted[key]:
-                self.deliver(place, self.posted[key].popleft())
-            else:
-                self.under_way[key].append(place)
-        else:
-            receives.append(place)
-            if self.under_way[key]:
-                self.deliver(self.under_way[key].popleft(), place)
-            else:
-                self.posted[key].append(place)
-
-    def deliver(self, send: Place, receive: Place) -> None:
-        self.played.senders[receive] = send
-        if self.rendezvous:
-            self.finish(send)
-        self.finish(receive)
+        sends = node.kind is NodeKind.SEND
+        self.played.together.setdefault(key, ([], []))[not sends].append(place)
+        if sends and not self.rendezvous:
+            self.finish(place)
+        here, there = self.under_way[key], self.posted[key]
+        (here if sends else there).append(place)
+        if here and there:
+            send, receive = here.popleft(), there.popleft()
+            self.played.senders[receive] = send
+            if self.rendezvous:
+                self.finish(send)
+            self.finish(receive)
 
     def finish(self, place: Place) -> None:
         self.done.add(place)

@@ -143,22 +143,17 @@ class _Blocks:
         self.all: list[ThreadBlock] = []
         self._connections, self._pairs, self._most_steps = connections, pairs, most_steps
         self._reverse = {outgoing: incoming for incoming, outgoing in pairs.items()}
-        self._receiving: dict[Connection, ThreadBlock] = {}
-        self._sending: dict[Connection, ThreadBlock] = {}
+        self._of: dict[Connection, ThreadBlock] = {}
         self._local: ThreadBlock | None = None
 
     def choose(self, instruction: XmlInstruction, before: Sequence[ThreadBlock]) -> ThreadBlock:
         """The block of an instruction; `before` are the blocks that it waits for."""
         if instruction.incoming is not None:
             incoming = self._connections[instruction.incoming]
-            if incoming not in self._receiving:
-                self._add(incoming, self._pairs.get(incoming))
-            return self._receiving[incoming]
+            return self._of.get(incoming) or self._add(incoming, self._pairs.get(incoming))
         if instruction.outgoing is not None:
             outgoing = self._connections[instruction.outgoing]
-            if outgoing not in self._sending:
-                self._add(self._reverse.get(outgoing), outgoing)
-            return self._sending[outgoing]
+            return self._of.get(outgoing) or self._add(self._reverse.get(outgoing), outgoing)
         for block in reversed(before):  # the block that receives its source
             if block.incoming is not None:
                 return block
@@ -169,10 +164,7 @@ class _Blocks:
     def _add(self, incoming: Connection | None, outgoing: Connection | None) -> ThreadBlock:
         block = ThreadBlock(incoming, outgoing)
         self.all.append(block)
-        if incoming is not None:
-            self._receiving[incoming] = block
-        if outgoing is not None:
-            self._sending[outgoing] = block
+        self._of |= {one: block for one in (incoming, outgoing) if one is not None}
         return block
 
 

@@ -93,22 +93,20 @@ class _Check:
 
     def as_any(self) -> CheckedExport:
         """The verdict of the dialects that accept the file; the errors of all if none does."""
-        accepted: list[CheckedExport] = []
-        names: list[str] = []
+        accepted: dict[str, CheckedExport] = {}
         refusals: dict[str, VerificationError] = {}
         for dialect in RUNTIMES.values():
             try:
-                accepted.append(self.as_dialect(dialect))
-                names.append(dialect.name)
+                accepted[dialect.name] = self.as_dialect(dialect)
             except VerificationError as error:
                 refusals[dialect.name] = error
         if accepted:
-            first = accepted[0]
+            first = next(iter(accepted.values()))
             facts = {
                 **first.facts,
                 **{f"refused by {name}": str(why) for name, why in refusals.items()},
             }
-            label = f"MSCCL XML ({', '.join(names)})"
+            label = f"MSCCL XML ({', '.join(accepted)})"
             return replace(first, format=label, facts=facts)
         reasons = list(dict.fromkeys(map(str, refusals.values())))
         # An execution too long to follow might be right.

@@ -14,7 +14,7 @@ from syncoll_mscclpp.blocks import Division
 from syncoll_mscclpp.draft import Draft
 from syncoll_mscclpp.limits import MOST_FILE, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packets
-from syncoll_mscclpp.script import KINDS, Event, Group, Script
+from syncoll_mscclpp.script import Event, Group, Script
 
 CLOSE = 1.5
 """A division that needs more operations than fit, by more than this ratio, is far from fitting."""
@@ -72,7 +72,7 @@ class PlanProgram:
             for script in rank.scripts
             for one in script.operations
         )
-        kinds = max(sum(bool(s.table(k)) for s in x.scripts for k in KINDS) for x in self.ranks)
+        kinds = max(sum(bool(t) for s in x.scripts for t in s.tables.values()) for x in self.ranks)
         tables = _BLOCK_BYTES * self.thread_blocks + _KIND_BYTES * kinds
         tables += _CHANNEL_BYTES * self.channels
         return operations // len(self.ranks) + tables
@@ -193,7 +193,7 @@ def _scratch(lowered: LoweredAlgorithm, events: Sequence[Event]) -> list[list[in
 
 def _excess(script: Script) -> str | None:
     """Describes an exceeded limit; None if a script keeps all."""
-    channels = [len(script.switches), *(len(script.table(kind)) for kind in KINDS)]
+    channels = [len(script.switches), *map(len, script.tables.values())]
     for count, most, what in (
         (len(script.operations), MOST_OPERATIONS, "operations"),
         (max(channels), MOST_TABLE, "channels"),

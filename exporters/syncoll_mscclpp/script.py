@@ -118,7 +118,7 @@ def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
 class Script:
     """The operations of one thread block, with its channels, remote buffers and switch channels.
 
-    Operations refer to them by their position in tables by kind.
+    Operations refer to them by their position in `tables` by kind.
 
     Args:
         rank: of the thread block.
@@ -140,18 +140,14 @@ class Script:
     """The sums since the last other operation, by slot."""
 
     def __post_init__(self) -> None:
-        self._tables = {
+        self.tables = {
             kind: [number for one, number in self.channels if one == kind] for kind in KINDS
         }
         self._at = {
             (kind, number): place
-            for kind, table in self._tables.items()
+            for kind, table in self.tables.items()
             for place, number in enumerate(table)
         }
-
-    def table(self, kind: str) -> list[int]:
-        """The table of channels of a kind."""
-        return self._tables[kind]
 
     def nop(self) -> None:
         """The threads of the block meet."""

@@ -30,12 +30,10 @@ class Sizes:
         collective, share = layout.collective, places.cut.share
         kind = collective.kind
         ranks = range(collective.num_nodes)
-        all_shares = share * collective.num_nodes
-        inputs = all_shares if kind in (Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.SCATTER) else share
-        outputs = all_shares if kind in (Kind.ALLGATHER, Kind.ALLTOALL, Kind.GATHER) else share
+        own = [places.chunks(rank) for rank in ranks]
+        inputs, outputs = map(max, zip(*own, strict=True))
         self.alignment = alignment
         self.buffers = [(inputs, outputs) for _ in ranks]
-        own = [places.chunks(rank) for rank in ranks]
         self.padded = kind is Kind.CUSTOM and any(0 in one for one in own)
         message = share * collective.blocks
         if kind is Kind.CUSTOM:

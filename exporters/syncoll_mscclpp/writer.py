@@ -35,7 +35,31 @@ class MscclppExporter:
     def export(self, request: ExportRequest, options: Options) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         program = _program(request, options)
-        return _exported(request, options, program)
+        layout, scratch = program.places.layout, program.places.scratch
+        sizes = _sizes(request, options, program)
+        notes = notes_on(request, program, sizes)
+        gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(program.ranks)]
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", request.name) or "algorithm"
+        plan: dict[str, Any] = {
+            "name": name,
+            "collective": str(layout.collective.kind),
+            "protocol": "LL" if program.packets else "Simple",
+            "inplace": request.in_place,
+            "reuse_resources": False,
+            "use_double_scratch_buffer": False,
+            "num_threads_per_block": int(options["threads"]),
+            "buffer_alignment": sizes.alignment,
+            "min_message_size": sizes.smallest,
+            "max_message_size": sizes.largest,
+            "gpus": gpus,
+            **_stated(request),
+        }
+        files = {f"{name}.json": f"{_compact(plan)}\n".encode("ascii")}
+        counts = counts_by(program, sizes, _small(options))
+        size = program.size
+        large = (f"the plan has {size >> 10} KiB for each rank",) * (size > MOST_FILE)
+        notes_too = (*notes, *large, *program.notes)
+        return Exported(files, notes_too, in_switches=program.switches, counts=counts)
 
 
 def counts_of(request: ExportRequest, options: Options) -> ExportCounts:
@@ -79,34 +103,6 @@ def _program(request: ExportRequest, options: Options) -> PlanProgram:
 def _sizes(request: ExportRequest, options: Options, program: PlanProgram) -> Sizes:
     room = max(program.places.scratch) * (2 if program.packets else 1)
     return Sizes(program.places, request, int(options["alignment"]), room)
-
-
-def _exported(request: ExportRequest, options: Options, program: PlanProgram) -> Exported:
-    layout, scratch = program.places.layout, program.places.scratch
-    sizes = _sizes(request, options, program)
-    notes = notes_on(request, program, sizes)
-    gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(program.ranks)]
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", request.name) or "algorithm"
-    plan: dict[str, Any] = {
-        "name": name,
-        "collective": str(layout.collective.kind),
-        "protocol": "LL" if program.packets else "Simple",
-        "inplace": request.in_place,
-        "reuse_resources": False,
-        "use_double_scratch_buffer": False,
-        "num_threads_per_block": int(options["threads"]),
-        "buffer_alignment": sizes.alignment,
-        "min_message_size": sizes.smallest,
-        "max_message_size": sizes.largest,
-        "gpus": gpus,
-        **_stated(request),
-    }
-    files = {f"{name}.json": f"{_compact(plan)}\n".encode("ascii")}
-    counts = counts_by(program, sizes, _small(options))
-    size = program.size
-    large = (f"the plan has {size >> 10} KiB for each rank",) * (size > MOST_FILE)
-    notes_too = (*notes, *large, *program.notes)
-    return Exported(files, notes_too, in_switches=program.switches, counts=counts)
 
 
 def _through_switches(request: ExportRequest, options: Options) -> PlanProgram:
@@ -231,13 +227,12 @@ def _gpu(rank: int, program: RankPlan, buffers: tuple[int, int], scratch: int) -
 
 
 def _block(number: int, script: Script, remotes: list[tuple[int, str, str]]) -> dict[str, Any]:
-    tables = [(kind, script.table(kind)) for kind in KINDS]
     return {
         "id": number,
         "ops": script.operations,
         "channels": [
             {"channel_type": kind, "channel_ids": ids}
-            for kind, ids in (*tables, ("switch", script.switches))
+            for kind, ids in (*script.tables.items(), ("switch", script.switches))
             if ids
         ],
         "remote_buffer_refs": [

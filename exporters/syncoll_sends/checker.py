@@ -27,7 +27,30 @@ class CsvChecker:
     ) -> CheckedExport:
         """See `syncoll.plugins.ExportChecker`; without an instance the rows must be sends."""
         (content,) = files.values()
-        return _checked(_read(content), instance)
+        rows = _read(content)
+        _require_sane(rows)
+        if instance is not None:
+            _require_solves(rows, instance)
+        nodes = {node for row in rows for node in (row.source, row.destination, *row.contributors)}
+        facts: dict[str, int | str] = {
+            "sends": len(rows),
+            "steps": len({row.step for row in rows}),
+            "chunks": len({row.chunk for row in rows}),
+            "solves": "not checked: the table has no instance" if instance is None else "replayed",
+        }
+        return CheckedExport(
+            "CSV",
+            "not stated" if instance is None else instance.collective,
+            max(nodes, default=-1) + 1 if instance is None else instance.topology.num_nodes,
+            None,
+            facts,
+            instance is not None,
+            links=frozenset((row.source, row.destination) for row in rows),
+            all_nodes=instance is not None,
+            num_chunks=max((row.chunk + 1 for row in rows), default=0),
+            steps=max((row.step + 1 for row in rows), default=0),
+            rounds=exact(sum({row.step: row.rounds for row in rows}.values())),
+        )
 
 
 @dataclass(frozen=True)
@@ -163,33 +186,3 @@ def _rounds_per_step(rounds: dict[int, Rounds], instance: Instance) -> tuple[Rou
     if instance.rounds_per_step is None and idle:
         result[idle[0]] += max(0, instance.rounds - sum(result))
     return tuple(result)
-
-
-def _checked(rows: Sequence[SendRow], instance: Instance | None) -> CheckedExport:
-    """The facts about a table whose rows are sends, and solve the instance if given.  Raises
-    VerificationError if the rows contradict each other, or are no valid algorithm."""
-    _require_sane(rows)
-    if instance is not None:
-        _require_solves(rows, instance)
-    nodes = {node for row in rows for node in (row.source, row.destination, *row.contributors)}
-    facts: dict[str, int | str] = {
-        "sends": len(rows),
-        "steps": len({row.step for row in rows}),
-        "chunks": len({row.chunk for row in rows}),
-    }
-    facts["solves"] = "replayed"
-    if instance is None:
-        facts["solves"] = "not checked: the table has no instance"
-    return CheckedExport(
-        "CSV",
-        "not stated" if instance is None else instance.collective,
-        max(nodes, default=-1) + 1 if instance is None else instance.topology.num_nodes,
-        None,
-        facts,
-        instance is not None,
-        links=frozenset((row.source, row.destination) for row in rows),
-        all_nodes=instance is not None,
-        num_chunks=max((row.chunk + 1 for row in rows), default=0),
-        steps=max((row.step + 1 for row in rows), default=0),
-        rounds=exact(sum({row.step: row.rounds for row in rows}.values())),
-    )

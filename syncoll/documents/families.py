@@ -86,16 +86,14 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
 
 def family_record(family: Family) -> FamilyRecord:
     """The record of a family."""
-    return FamilyRecord(
-        first=family.first,
+    return FamilyRecord.of(
+        family,
         steps=GrowthRecord.of(family.steps),
         rounds=RoundsGrowthRecord.of(family.rounds_needed),
         chunks=GrowthRecord.of(family.chunks),
-        limit=family.limit,
         rounds_per_interval=family.rounds,
         ramp_up=family.ramp_up or UNSET,
         ramp_down=family.ramp_down or UNSET,
-        found_by=family.found_by,
         wave=part_record(family.wave),
         head=UNSET if family.head is None else part_record(family.head),
         tail=UNSET if family.tail is None else part_record(family.tail),

@@ -55,32 +55,26 @@ def _fabric(record: ForestRecord, network: Fabric | None) -> Fabric:
             raise FileFormatError(
                 "files of version 1 lack the network of their trees; name it with --topology"
             )
-        _require_same(record, network, network)
-        return network
-    fabric = Fabric(
-        record.topology,
-        record.nodes,
-        written.switches,
-        tuple(FabricLink(*row) for row in written.links),
-        measure=record.unit,
-        multicast=written.multicast or (),
-        reduce=written.reduce or (),
-    )
-    if network is not None:
-        _require_same(record, fabric, network)
-    return fabric
-
-
-def _require_same(record: ForestRecord, fabric: Fabric, network: Fabric) -> None:
-    same = (
+        fabric = network
+    else:
+        fabric = Fabric(
+            record.topology,
+            record.nodes,
+            written.switches,
+            tuple(FabricLink(*row) for row in written.links),
+            measure=record.unit,
+            multicast=written.multicast or (),
+            reduce=written.reduce or (),
+        )
+    if network is not None and not (
         record.nodes == network.num_nodes
         and record.unit == network.measure
         and fabric.num_switches == network.num_switches
         and fabric.bandwidths == network.bandwidths
         and (fabric.multicast, fabric.reduce) == (network.multicast, network.reduce)
-    )
-    if not same:
+    ):
         raise VerificationError(f"its trees are for another network than {network.name}")
+    return fabric
 
 
 def _forests(record: ForestRecord, fabric: Fabric) -> Forests:

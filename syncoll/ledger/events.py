@@ -245,12 +245,8 @@ class Log:
                 pass
         rounds = chunks = None
         if costs is not None:
-            steps, bandwidth, rounds, chunks = (
-                costs.steps,
-                costs.bandwidth,
-                costs.rounds,
-                costs.chunks,
-            )
+            steps, rounds, chunks = costs.steps, costs.rounds, costs.chunks
+            bandwidth = costs.bandwidth
         if self._grains > 1:
             bandwidth /= self._grains
             rounds = None if rounds is None else in_rounds(rounds, self._grains)

@@ -70,8 +70,8 @@ def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification
     spec = Specification(name, ranks, share)
     for gpu in algorithm.gpus:
         for key, declared, actual in (
-            ("i_chunks", gpu.i_chunks, spec.input_size),
-            ("o_chunks", gpu.o_chunks, spec.output_size),
+            ("i_chunks", gpu.i_chunks, spec.inputs_of(gpu.id)),
+            ("o_chunks", gpu.o_chunks, spec.outputs_of(gpu.id)),
         ):
             if declared > actual or (dialect.sizes_checked and declared not in (0, actual)):
                 raise VerificationError(

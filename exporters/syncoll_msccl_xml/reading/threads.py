@@ -80,8 +80,8 @@ def _buffers(
     memory: AddressSpace, gpu: XmlGpu, spec: Specification | None, in_place: bool
 ) -> dict[str, int]:
     """The first slot of each buffer of a rank."""
-    i_size = gpu.i_chunks if spec is None else spec.input_size
-    o_size = gpu.o_chunks if spec is None else spec.output_size
+    i_size = gpu.i_chunks if spec is None else spec.inputs_of(gpu.id)
+    o_size = gpu.o_chunks if spec is None else spec.outputs_of(gpu.id)
     if in_place and spec is not None:
         i, o = memory.add_in_place(gpu.id, (i_size, o_size), spec.in_place(gpu.id))
     else:

@@ -149,9 +149,8 @@ _KINDS: dict[str, tuple[str, Callable[[PlanReference], bool]]] = {
     "r": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
     "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
     "L": ("scratch of this rank ('type' s), which holds packets", lambda one: one.buffer == "s"),
-    "R": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
-    "S": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
 }
+_KINDS |= {"R": _KINDS["r"], "S": _KINDS["s"]}
 
 
 def _mismatch(pattern: str, given: tuple[PlanReference, ...]) -> str | None:
