@@ -54,7 +54,11 @@ class MscclppExporter:
             "gpus": gpus,
             **_stated(request),
         }
-        files = {f"{name}.json": f"{_compact(plan)}\n".encode("ascii")}
+        text = json.dumps(plan, separators=(",", ":"))
+        # A line for each rank, thread block and operation: in texts quotes are escaped, so these
+        # are the first keys of an object.
+        text = text.replace('{"id":', '\n{"id":').replace('{"name":', '\n{"name":').lstrip()
+        files = {f"{name}.json": f"{text}\n".encode("ascii")}
         counts = counts_by(program, sizes, _small(options))
         size = program.size
         large = (f"the plan has {size >> 10} KiB for each rank",) * (size > MOST_FILE)
@@ -243,10 +247,3 @@ def _block(number: int, script: Script, remotes: list[tuple[int, str, str]]) -> 
             for kind, reached in script.remotes.items()
         ],
     }
-
-
-def _compact(plan: dict[str, Any]) -> str:
-    """JSON without spaces, and with a line for each rank, thread block and operation."""
-    text = json.dumps(plan, separators=(",", ":"))
-    # In texts quotes are escaped, so these are the first keys of an object.
-    return text.replace('{"id":', '\n{"id":').replace('{"name":', '\n{"name":').lstrip()

@@ -171,15 +171,11 @@ def _pairs(
                 f"receives {counted(other.parts, 'chunk')}, but {program.words(sent)} sends "
                 f"{counted(one.parts, 'chunk')} (message {number} of the connection {name})",
             )
-    if len(sends) > len(receives):
-        raise program.fail(
-            sends[len(receives)],
-            f"its message is never received: {len(sends)} chunks are sent over the connection "
-            f"{name}, and {len(receives)} are received",
-        )
-    if len(receives) > len(sends):
-        raise program.fail(
-            receives[len(sends)],
-            f"its message is never sent: {len(receives)} chunks are received from the "
-            f"connection {name}, and {len(sends)} are sent",
-        )
+    ends = (sends, "sent over", receives, "received"), (receives, "received from", sends, "sent")
+    for more, done, fewer, never in ends:
+        if len(more) > len(fewer):
+            raise program.fail(
+                more[len(fewer)],
+                f"its message is never {never}: {len(more)} chunks are {done} the connection "
+                f"{name}, and {len(fewer)} are {never}",
+            )

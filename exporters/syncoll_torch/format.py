@@ -12,25 +12,19 @@ def _parts(table: Table, name: str) -> dict[str, str]:
     single = _SINGLE.get(table.kind)
     op = ", op=dist.ReduceOp.SUM" if table.combining else ""
     given = "op" if table.combining else "dist.ReduceOp.SUM"
+    tensors, both, total, more = "output, input", "output, input", ", total=None", ", total"
     if single:
-        public = (
-            f"def {name}(tensor, group=None, async_op=False{op}):\n"
-            f'    """{single}\n\n{_RAISES}"""\n'
-            f"    return call(tensor, tensor, group, async_op, {given})"
-        )
-        example = f"{name}(tensor)"
-    else:
-        public = (
-            f"def {name}(output, input, group=None, async_op=False{op}, total=None):\n"
-            f'    """Fills `output` from `input`: {_DOUBLE}\n\n{_RAISES}"""\n'
-            f"    return call(output, input, group, async_op, {given}, total)"
-        )
-        example = f"{name}(output, input)"
+        tensors, both, total, more = "tensor", "tensor, tensor", "", ""
+    public = (
+        f"def {name}({tensors}, group=None, async_op=False{op}{total}):\n"
+        f'    """{single or _DOUBLE}\n\n{_RAISES}"""\n'
+        f"    return call({both}, group, async_op, {given}{more})"
+    )
     return {
         "TABLE": f"{python_table(table)}\nALIASED = {table.kind in _ALIAS_SAFE}",
         "REPLAY": replay_source(),
         "PUBLIC": public,
-        "EXAMPLE": example,
+        "EXAMPLE": f"{name}({tensors})",
     }
 
 
@@ -39,7 +33,7 @@ _SINGLE = {
     "reduce": "Reduces the tensors of all ranks into the one of the root.",
     "broadcast": "Copies the tensor of the root to all ranks.",
 }
-_DOUBLE = """chunks lie in the order of torch's own collective.
+_DOUBLE = """Fills `output` from `input`: chunks lie in the order of torch's own collective.
 
     A rank without one of them passes None.  `total` is the number of elements of all blocks; only
     blocks of different lengths need it."""

@@ -9,7 +9,9 @@ too where they join boxes.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from itertools import combinations
 
+import networkx as nx
 from networkx.utils import UnionFind
 
 from syncoll.importing import Machine, TextError
@@ -224,25 +226,21 @@ def _groups(
                 "a matrix as the tool printed it; with pcie=no, PCIe is left out",
             )
     if sockets is not None:
-        apart: dict[int, set[int]] = {}
-        for (a, b), where in levels.items():
-            if where > level:
-                apart.setdefault(joined[a], set()).add(joined[b])
-                apart.setdefault(joined[b], set()).add(joined[a])
-        for a in range(len(names)):
-            for b in range(a + 1, len(names)):
-                one, other = joined[a], joined[b]
-                if one == other or (a, b) in levels or other in apart.get(one, ()):
-                    continue
-                if b < len(sockets) and sockets[a] != sockets[b]:
-                    continue
-                joined.union(a, b)
-                if joined[a] == one:
-                    one, other = other, one
-                for third in apart.pop(one, ()):
-                    apart[third].discard(one)
-                    apart[third].add(other)
-                    apart.setdefault(other, set()).add(third)
+        apart: nx.Graph[int] = nx.Graph()
+        apart.add_nodes_from(joined)
+        apart.add_edges_from(
+            (joined[a], joined[b]) for (a, b), where in levels.items() if where > level
+        )
+        for a, b in combinations(range(len(names)), 2):
+            one, other = joined[a], joined[b]
+            if one == other or (a, b) in levels or apart.has_edge(one, other):
+                continue
+            if b < len(sockets) and sockets[a] != sockets[b]:
+                continue
+            joined.union(a, b)
+            gone = other if joined[a] == one else one
+            apart.add_edges_from([(joined[a], third) for third in apart[gone]])
+            apart.remove_node(gone)
     return sorted(map(sorted, joined.to_sets()))
 
 

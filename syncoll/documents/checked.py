@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from syncoll.results import Frontier
 from syncoll.trust.claims import Checked
 from syncoll.values import picked
 
@@ -31,16 +30,11 @@ def checked_document(checked: Checked) -> dict[str, Any]:
             }
             for point, proof in proofs
         ],
-        "bounds": num_bounds(frontier),
+        # One for each S with a bound, and one for any S.
+        "bounds": len(evidence.proofs if evidence else ()) + (frontier.least_bandwidth > 0),
         "certificates": 0 if evidence is None else len(evidence.certificates),
         "refutations_checked": len(checked.proved_by_file),
         "refutations_on_word": [
             picked(one, "steps rounds chunks backend") for one in checked.on_word
         ],
     }
-
-
-def num_bounds(frontier: Frontier) -> int:
-    """Number of lower bounds on R/C: one for each S with a bound, and one for any S."""
-    by_steps = 0 if frontier.evidence is None else len(frontier.evidence.proofs)
-    return by_steps + (frontier.least_bandwidth > 0)

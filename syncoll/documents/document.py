@@ -84,18 +84,23 @@ def read_document(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> 
 
 def read_text(path: Path) -> str:
     """The text of a file; raises FileFormatError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise FileFormatError(f"cannot read {path}: {reason}") from None
+    content = read_bytes(path, _LARGEST_FILE + 1)
     if len(content) > _LARGEST_FILE:
         raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileFormatError(f"{path}: not a text file in UTF-8; expected JSON") from None
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """At most this number of bytes of a file; raises FileFormatError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileFormatError(f"cannot read {path}: {reason}") from None
 
 
 @collected_later()

@@ -69,6 +69,19 @@ def exact_number(value: object) -> Fraction | None:
     return number if number < 10**_MOST_DIGITS else None
 
 
+_FOREIGN = {
+    frozenset({"TopologyParams"}): "an input of TE-CCL: it names a topology whose links and "
+    "bandwidths are in the program TE-CCL, not in this file",
+    frozenset({"node_betas_list", "node_invbws_list", "invbws"}): "a topology of TACCL: it holds "
+    "latencies and inverse bandwidths for messages of one size; the GPUs that they join are in the "
+    "program TACCL",
+    frozenset({"intranode_sketch", "internode_sketch"}): "a sketch of TACCL: it restricts a search "
+    "and describes no links",
+    frozenset({"logical-dims"}): "the logical shape that ASTRA-sim gives its nodes: it holds no "
+    "links; their network is in another file",
+}
+"""By keys of its files a tool's input that cannot be imported, and why."""
+
 _IN_CODE = (
     "; write the machine in a .syncoll file, or as a graph with its links (importers node-link and "
     "graphml)"
@@ -94,24 +107,8 @@ def foreign_json(data: Any) -> str:
         return ""
     if data.get("msccl_type") == "algorithm":
         return "an algorithm of SCCL, which `syncoll verify` and `syncoll simulate` read"
-    if "TopologyParams" in data:
-        return (
-            "an input of TE-CCL: it names a topology whose links and bandwidths are in the "
-            "program TE-CCL, not in this file" + _IN_CODE
-        )
-    if "node_betas_list" in data or "node_invbws_list" in data or "invbws" in data:
-        return (
-            "a topology of TACCL: it holds latencies and inverse bandwidths for messages of one "
-            "size; the GPUs that they join are in the program TACCL" + _IN_CODE
-        )
-    if "intranode_sketch" in data or "internode_sketch" in data:
-        return "a sketch of TACCL: it restricts a search and describes no links" + _IN_CODE
-    if "logical-dims" in data:
-        return (
-            "the logical shape that ASTRA-sim gives its nodes: it holds no links; their network is "
-            "in another file" + _IN_CODE
-        )
-    return ""
+    found = (what for keys, what in _FOREIGN.items() if not keys.isdisjoint(data))
+    return next((what + _IN_CODE for what in found), "")
 
 
 def foreign_text(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from syncoll.documents.document import read_bytes
 from syncoll.errors import (
     FileFormatError,
     ModelError,
@@ -120,7 +121,7 @@ def exporter_of(
     FileFormatError if it cannot be read; `tell` gets a message for each broken exporter."""
     told: set[str] = set()
     for file in _files_in(path):
-        head = _read(file, _HEAD)
+        head = read_bytes(file, _HEAD)
         for record in ours_first(plugins):
             try:
                 if record.recognises(file, head):
@@ -142,7 +143,7 @@ def contents(path: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     left = _LARGEST_FILE
     for file in _files_in(path):
-        files[file.name] = _read(file, left + 1)
+        files[file.name] = read_bytes(file, left + 1)
         left -= len(files[file.name])
         if left < 0:
             raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
@@ -153,15 +154,6 @@ def _files_in(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.iterdir() if file.is_file())
-
-
-def _read(path: Path, most: int) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(most)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise FileFormatError(f"cannot read {path}: {reason}") from None
 
 
 def require_reproducible(found: CheckedExport) -> None:
