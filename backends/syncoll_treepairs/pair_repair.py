@@ -27,7 +27,7 @@ class PairRepair(SendPrograms[Pair]):
         pairs: at least one; their cores and exchanges are tried.
     """
 
-    at_once: ClassVar[int] = 4
+    at_once: ClassVar[int | None] = 4
     """The oracle of pairs sees few pairs, and programs find more (torus(4,4) in
     `benchmarks/deployable.py`)."""
 

@@ -1,13 +1,13 @@
 """Whole numbers of chunks for a small C: columns are replaced until they fit into whole rounds.
 
 With few chunks the shares of a linear program say little.  The rounds of each step are fixed
-instead, and the overload of bounds is minimised.  Overloaded cells of bounds and steps have prices,
-which rise as long as they stay overloaded.  One chunk after the other takes the cheapest column
-that the packing's oracle finds, as in the routing of FPGAs (McMurchie & Ebeling 1995,
-"PathFinder").  When that no longer helps, `SendPrograms` chooses the columns of a few chunks at a
-time for the room that the others leave (large neighbourhood search).  Where nothing helps, the step
-with the best ratio of overload to rounds gets more rounds.  A solution is squeezed: a step loses
-rounds, and the search continues.
+instead, and the overload of bounds is minimised.  A search begins with the best of some dives
+(`diving`), or with sweeps.  In these, overloaded cells of bounds and steps have prices, which rise
+as long as they stay overloaded.  One chunk after the other takes the cheapest column that the
+packing's oracle finds, as in the routing of FPGAs (McMurchie & Ebeling 1995, "PathFinder").  Then
+`SendPrograms` chooses the columns of a few chunks at a time for the room that the others leave
+(large neighbourhood search).  Where nothing helps, the step with the best ratio of overload to
+rounds gets more rounds.  A solution is squeezed: a step loses rounds, and the search continues.
 """
 
 from collections.abc import Generator, Sequence
@@ -21,6 +21,7 @@ import numpy as np
 from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, C, Packing
+from syncoll.packing.diving import Dive
 from syncoll.packing.remainders import largest_remainders
 from syncoll.packing.send_programs import SendPrograms
 from syncoll.packing.whole_chunks import WHOLE, ColumnChoice, DealtChunks, rounds_per_step
@@ -53,6 +54,10 @@ dgx_h100(boxes=4) of benchmarks/results/deployable.md."""
 _VARIABLES, _FAILURES = 6000, 3
 """Most variables of a repair, and searches without a gain after which a number of chunks is given
 up; limits work."""
+
+_DIVES, _CLOSE = 3, 3
+"""Dives for the same rounds, and the overload up to which programs repair a dive; with more a step
+gets more rounds before.  Row mi250(boxes=1) allgather of benchmarks/results/deployable.md."""
 
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
@@ -150,8 +155,13 @@ class FewChunks(Generic[C]):
         begun = self._unfinished.pop(units, None)
         if begun is None:
             whole = int(self._random.choice([1, self._choice.slowest]))
-            rounds = self._squeezed(units) if failures else self._chosen(units, whole)
-            begun = self._fitting(units, rounds, best - 1, whole)
+            dives = self._repair.at_once is None and not failures % 2
+            if dives:
+                whole = self._choice.slowest
+                rounds = self._proportional(units, whole, ceil(self.least(units) / whole))
+            else:
+                rounds = self._squeezed(units) if failures else self._chosen(units, whole)
+            begun = self._fitting(units, rounds, best - 1, whole, dives=dives)
             next(begun)
         try:
             begun.send(until)
@@ -187,15 +197,14 @@ class FewChunks(Generic[C]):
         """Looks by programs alone for fewer rounds, in the packing's proportions and whole for the
         slowest bound: half way to the least, and after a failure nearer to the best."""
         whole, failures = self._choice.slowest, 0
-        rounds = self._packing.rounds * (units * self._each / whole)
         while failures < _FAILURES and not until.passed:
             best = self.found[units]
             least, most = ceil(self.least(units) / whole), ceil(best / whole) - 1
             if least > most:
                 return
             total = most if failures else (least + most) // 2
-            some = largest_remainders(rounds, total) * whole
-            begun = self._fitting(units, some, best - 1, whole, programs=True)
+            rounds = self._proportional(units, whole, total)
+            begun = self._fitting(units, rounds, best - 1, whole, programs=True)
             next(begun)
             with suppress(StopIteration):
                 begun.send(until)
@@ -213,9 +222,9 @@ class FewChunks(Generic[C]):
                     whole = whole.joined(self._best[part])
                 self._keep(units, whole)
         numbers = self._choice.rounded(units)
-        seconds = min(_CHOICE_SECONDS, until.left())
-        dealt = self._choice.dealt(self._choice.solved(numbers, seconds), units)
-        self.know(units, dealt.columns)
+        if self._repair.at_once is not None:
+            numbers = self._choice.solved(numbers, min(_CHOICE_SECONDS, until.left()))
+        self.know(units, self._choice.dealt(numbers, units).columns)
 
     def _solution(self, demands: list[int], columns: list[C]) -> _Solution[C]:
         steps, network = self._packing.steps, self._packing.network
@@ -232,6 +241,11 @@ class FewChunks(Generic[C]):
     def _room(self, rounds: Ints) -> Ints:
         """``[B, S]``: whole chunks that fit into these rounds."""
         return np.asarray(self._numerator * rounds // self._denominator)
+
+    def _proportional(self, units: int, whole: int, total: int) -> Ints:
+        """Rounds of each step ``[S]`` in proportion to the packing, of sum `total * whole`."""
+        rounds = self._packing.rounds * (units * self._each / whole)
+        return largest_remainders(rounds, total) * whole
 
     def _chosen(self, units: int, whole: int) -> Ints:
         """Rounds of each step ``[S]`` for the loads of the shares, multiples of `whole`, half way
@@ -276,18 +290,48 @@ class FewChunks(Generic[C]):
                 best = max(best, (float(removed) / one, step, one))
         return best[1], best[2]
 
+    def _dived(
+        self, units: int, rounds: Ints, most: int, whole: int, until: Deadline
+    ) -> _Solution[C]:
+        """A solution close to the rounds; a step gets more in place where no dive comes close."""
+        while True:
+            room, found = self._room(rounds), list[tuple[int, int, _Solution[C]]]()
+            for i in range(_DIVES):
+                dive = Dive(self._packing, self._choice, units, room, self._random)
+                one = self._solution(*map(list, zip(*dive.chunks(until), strict=True)))
+                self._keep(units, one.copied())
+                found.append((int(np.maximum(0, one.load - room).sum()), i, one))
+                if not found[-1][0] or until.passed:
+                    break
+            least, _, best = min(found)
+            if least <= _CLOSE or rounds.sum() >= most:
+                return best
+            over = np.maximum(0.0, best.load - room)
+            step, more = self._raise(rounds, over, whole)
+            rounds[step] += more
+
     def _fitting(
-        self, units: int, rounds: Ints, most: int, whole: int, *, programs: bool = False
+        self,
+        units: int,
+        rounds: Ints,
+        most: int,
+        whole: int,
+        *,
+        programs: bool = False,
+        dives: bool = False,
     ) -> Generator[None, Deadline, None]:
         """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
         gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one.
         With `programs` there are no sweeps, and at first one chunk is replaced at a time: see row
         mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
         until = yield
-        now, exact = self._best[units].copied(), self._repair.variables <= _VARIABLES
+        now, rounds = self._best[units].copied(), rounds.copy()
+        if dives:
+            now = self._dived(units, rounds, most, whole, until)
+        load, exact, at_once = now.load, self._repair.variables <= _VARIABLES, self._repair.at_once
+        programs = programs or at_once is None
         size = low = 1 if programs else _FIRST
-        load, rounds = now.load, rounds.copy()
-        few = programs or len(now.columns) <= self._repair.at_once
+        few = programs or len(now.columns) <= (at_once or 0)
         first = 0 if exact and few else _SWEEPS
         weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), first
         while rounds.sum() <= most:

@@ -65,11 +65,12 @@ class SendPrograms(ABC, Generic[C]):
 
     Attributes:
         variables: the size of a program for each chunk.
-        at_once: most chunks that programs replace before an oracle reroutes them.
+        at_once: most chunks that programs replace before an oracle reroutes them; if None,
+            solutions begin with dives.
         senders: if not None, links to leaves stay, except for these nodes.
     """
 
-    at_once: ClassVar[int] = 0
+    at_once: ClassVar[int | None] = None
     senders: Collection[int] | None = None
 
     def __init__(self, network: OrbitNetwork, links: int, steps: int) -> None:

@@ -101,8 +101,9 @@ class SmallBudgets(Generic[C]):
             part = until.share(1 / sum(left / n for n in range(1, left + 1)))
             lowered = units * self._each <= self.most_lowered
             if lowered:
-                few.lower(units, part.share(2 / 3), kept=True)
-            few.improve(units, part.sooner(_LONG_SECONDS / 2) if lowered else part)
+                few.lower(units, part, kept=True)
+            else:
+                few.improve(units, part)
             while not lowered and few.is_open(units) and part.left() > _LONG_SECONDS:
                 few.improve(units, part)
             dealt = few.dealt(units)
