@@ -1,13 +1,13 @@
 """Whole numbers of chunks for a small C: columns are replaced until they fit into whole rounds.
 
 With few chunks the shares of a linear program say little.  The rounds of each step are fixed
-instead, and the overload of bounds is minimised.  A search begins with the best of some dives
-(`diving`), or with sweeps.  In these, overloaded cells of bounds and steps have prices, which rise
-as long as they stay overloaded.  One chunk after the other takes the cheapest column that the
-packing's oracle finds, as in the routing of FPGAs (McMurchie & Ebeling 1995, "PathFinder").  Then
-`SendPrograms` chooses the columns of a few chunks at a time for the room that the others leave
-(large neighbourhood search).  Where nothing helps, the step with the best ratio of overload to
-rounds gets more rounds.  A solution is squeezed: a step loses rounds, and the search continues.
+instead, and the overload of bounds is minimised.  A search begins with a dive (`diving`) or with
+sweeps.  In these, overloaded cells of bounds and steps have prices, which rise as long as they stay
+overloaded.  One chunk after the other takes the cheapest column that the packing's oracle finds, as
+in the routing of FPGAs (McMurchie & Ebeling 1995, "PathFinder").  Then `SendPrograms` chooses the
+columns of a few chunks at a time for the room that the others leave (large neighbourhood search).
+Where nothing helps, the step with the best ratio of overload to rounds gets more rounds.  A
+solution is squeezed: a step loses rounds, and the search continues.
 """
 
 from collections.abc import Generator, Sequence
@@ -54,10 +54,6 @@ dgx_h100(boxes=4) of benchmarks/results/deployable.md."""
 _VARIABLES, _FAILURES = 6000, 3
 """Most variables of a repair, and searches without a gain after which a number of chunks is given
 up; limits work."""
-
-_DIVES, _CLOSE = 3, 3
-"""Dives for the same rounds, and the overload up to which programs repair a dive; with more a step
-gets more rounds before.  Row mi250(boxes=1) allgather of benchmarks/results/deployable.md."""
 
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
@@ -290,26 +286,6 @@ class FewChunks(Generic[C]):
                 best = max(best, (float(removed) / one, step, one))
         return best[1], best[2]
 
-    def _dived(
-        self, units: int, rounds: Ints, most: int, whole: int, until: Deadline
-    ) -> _Solution[C]:
-        """A solution close to the rounds; a step gets more in place where no dive comes close."""
-        while True:
-            room, found = self._room(rounds), list[tuple[int, int, _Solution[C]]]()
-            for i in range(_DIVES):
-                dive = Dive(self._packing, self._choice, units, room, self._random)
-                one = self._solution(*map(list, zip(*dive.chunks(until), strict=True)))
-                self._keep(units, one.copied())
-                found.append((int(np.maximum(0, one.load - room).sum()), i, one))
-                if not found[-1][0] or until.passed:
-                    break
-            least, _, best = min(found)
-            if least <= _CLOSE or rounds.sum() >= most:
-                return best
-            over = np.maximum(0.0, best.load - room)
-            step, more = self._raise(rounds, over, whole)
-            rounds[step] += more
-
     def _fitting(
         self,
         units: int,
@@ -327,7 +303,9 @@ class FewChunks(Generic[C]):
         until = yield
         now, rounds = self._best[units].copied(), rounds.copy()
         if dives:
-            now = self._dived(units, rounds, most, whole, until)
+            dive = Dive(self._packing, self._choice, units, self._room(rounds), self._random)
+            now = self._solution(*map(list, zip(*dive.chunks(until), strict=True)))
+            self._keep(units, now.copied())
         load, exact, at_once = now.load, self._repair.variables <= _VARIABLES, self._repair.at_once
         programs = programs or at_once is None
         size = low = 1 if programs else _FIRST
