@@ -297,9 +297,9 @@ class FewChunks(Generic[C]):
         dives: bool = False,
     ) -> Generator[None, Deadline, None]:
         """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
-        gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one.
-        With `programs` there are no sweeps, and at first one chunk is replaced at a time: see row
-        mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
+        gets more in multiples of `whole`.  Stops at a deadline; after it, searches without a dive
+        go on until the next one.  With `programs` there are no sweeps, and at first one chunk is
+        replaced at a time: see row mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
         until = yield
         now, rounds = self._best[units].copied(), rounds.copy()
         if dives:
@@ -319,6 +319,8 @@ class FewChunks(Generic[C]):
                 self._keep(units, now)
                 return
             if until.passed:
+                if dives:
+                    return
                 until = yield
             if sweeps:
                 load = self._rerouted(now, room, weights, until)

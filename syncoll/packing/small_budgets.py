@@ -14,9 +14,10 @@ _FEW, _SIMPLE = 64, 1.02
 """Most chunks of a solution, one of each orbit, which limits work.  A number of chunks within this
 factor of the packing's R/C is not improved, and larger ones are not needed."""
 
-_LONG_SECONDS = 1.0
-"""A number of units has another search in a turn that has this time left.  Row mi250(boxes=1)
-allgather of benchmarks/results/deployable.md."""
+_LONG_SECONDS, _TRY_SECONDS = 0.3, 0.6
+"""A number of units has another search in a turn that has this time left; and the time of a search:
+another dive is better than a long repair.  Row mi250(boxes=1) allgather of
+benchmarks/results/deployable.md."""
 
 _LEAST_ROOM, _MOST_ROOM = 1.01, 1.05
 """Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
@@ -99,13 +100,12 @@ class SmallBudgets(Generic[C]):
                     few.know(units, other.dealt(units).columns)
             known = self.least(steps, units * self._each)
             part = until.share(1 / sum(left / n for n in range(1, left + 1)))
-            lowered = units * self._each <= self.most_lowered
-            if lowered:
+            searches = units * self._each > self.most_lowered
+            if not searches:
                 few.lower(units, part, kept=True)
-            else:
-                few.improve(units, part)
-            while not lowered and few.is_open(units) and part.left() > _LONG_SECONDS:
-                few.improve(units, part)
+            while searches:
+                few.improve(units, part.sooner(_TRY_SECONDS))
+                searches = few.is_open(units) and part.left() > _LONG_SECONDS
             dealt = few.dealt(units)
             if known is None or dealt.bandwidth < known:
                 self.note(steps, dealt)
