@@ -212,13 +212,23 @@ class Specification(OwnSpecification):
         where = tuple(inputs), tuple(outputs)
         super().__init__(collective, start == "all", *where, share, root, "root" in (start, end))
 
-    def inputs_of(self, _rank: int) -> int:
-        """Places of a rank's input; all have as many, also those without a part in it."""
+    @property
+    def input_size(self) -> int:
+        """Places of a rank's input."""
         return self.pieces * (self.num_ranks if _ENDS[self.collective][1] == "each" else 1)
 
-    def outputs_of(self, _rank: int) -> int:
-        """Places of a rank's output; all have as many, also those without a part in it."""
+    @property
+    def output_size(self) -> int:
+        """Places of a rank's output."""
         return self.pieces * (self.num_ranks if _ENDS[self.collective][0] == "each" else 1)
+
+    def inputs_of(self, _rank: int) -> int:
+        """The same of one rank; all have as many, also those without a part in it."""
+        return self.input_size
+
+    def outputs_of(self, _rank: int) -> int:
+        """The same of one rank; all have as many, also those without a part in it."""
+        return self.output_size
 
     def cut(self, pieces: int) -> Specification:
         """The same with each place cut into several."""
@@ -230,10 +240,9 @@ class Specification(OwnSpecification):
 
     def in_place(self, rank: int) -> tuple[int, int]:
         """Where input and output start in their common buffer, in chunks."""
-        inputs, outputs = self.inputs_of(rank), self.outputs_of(rank)
-        if inputs < outputs:
+        if self.input_size < self.output_size:
             return rank * self.pieces, 0
-        return 0, rank * self.pieces if inputs > outputs else 0
+        return 0, rank * self.pieces if self.input_size > self.output_size else 0
 
     def require_same(self, instance: Instance, *, any_cut: bool = False) -> None:
         """Passes if the collective of an instance is this one.
@@ -278,10 +287,10 @@ class Specification(OwnSpecification):
         votes: Counter[int] = Counter()
         for rank in ranks:
             if _ENDS[self.collective][1] == "root":
-                places = range(self.outputs_of(rank))
+                places = range(self.output_size)
                 votes[rank] = sum(output(rank, j) == self.wanted(rank, j) for j in places)
             elif (value := output(rank, 0)) is not None:
-                votes[value[0] // self.inputs_of(rank)] += 1
+                votes[value[0] // self.input_size] += 1
         return max(ranks, key=lambda rank: (votes[rank], -rank))
 
 

@@ -112,18 +112,18 @@ def test_every_required_value_is_an_input(name: str, ranks: int, share: int) -> 
     spec: Specification = Specification(name, ranks, share, ranks - 1 if name in ROOTED else None)
     there: dict[int, int] = {}
     for rank in range(ranks):
-        for j in range(spec.inputs_of(0)):
+        for j in range(spec.input_size):
             value = spec.initial(rank, j)
             if value is not None:
                 assert not there.get(value[0], 0) & value[1], "the same contribution in two slots"
                 there[value[0]] = there.get(value[0], 0) | value[1]
-    wanted = [spec.wanted(r, j) for r in range(ranks) for j in range(spec.outputs_of(0))]
+    wanted = [spec.wanted(r, j) for r in range(ranks) for j in range(spec.output_size)]
     assert all(there[value[0]] == value[1] for value in wanted if value is not None)
     assert {value[0] for value in wanted if value is not None} == set(there)
     for rank in range(ranks):
         i, o = spec.in_place(rank)
-        assert 0 <= i + spec.inputs_of(0) <= max(spec.inputs_of(0), spec.outputs_of(0))
-        assert 0 <= o + spec.outputs_of(0) <= max(spec.inputs_of(0), spec.outputs_of(0))
+        assert 0 <= i + spec.input_size <= max(spec.input_size, spec.output_size)
+        assert 0 <= o + spec.output_size <= max(spec.input_size, spec.output_size)
 
 
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
