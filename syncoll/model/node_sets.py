@@ -156,6 +156,4 @@ def _distinct(rows: ByteArray) -> tuple[Ints, Ints]:
 def by_first(first: Ints, number: Ints) -> tuple[Ints, Ints]:
     """Kinds renumbered in the order of their first members: these, and ``[G]`` the new numbers."""
     order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return first[order], place[number]
+    return first[order], np.argsort(order)[number]

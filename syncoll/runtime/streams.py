@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from syncoll.arrays import Ints
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance, ranges
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Kind, Layout, StandardCollective, kind_of, layout_of
 
@@ -50,11 +50,8 @@ class Streams:
         instance, algorithm = self.request.instance, self.request.algorithm
         sends = algorithm.sends
         rows = np.repeat(np.arange(len(sends)), counts[sends[:, 0]])
-        turn = np.arange(len(rows)) - np.repeat(
-            np.cumsum(counts[sends[:, 0]]) - counts[sends[:, 0]], counts[sends[:, 0]]
-        )
         copied = sends[rows]
-        copied[:, 0] = first[copied[:, 0]] + turn
+        copied[:, 0] = ranges(first[sends[:, 0]], counts[sends[:, 0]])
         carried = algorithm.contributions
         kept = np.repeat(np.arange(len(counts)), counts)
         longest = max(1, int(counts.max()))  # links have room for all

@@ -7,7 +7,7 @@ processes of its solver's backends, which end with this one.
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from syncoll.errors import UsageError
@@ -22,7 +22,7 @@ How = Callable[[Solver, Instance, float | None], Solution]
 """Decides an instance within a time limit."""
 
 
-class SolverPool:
+class SolverPool(AbstractContextManager["SolverPool"]):
     """Decides instances on threads.  Thread-safe.
 
     Use it as a context manager, or `close` it: only that ends running questions.  Ctrl-C reaches
@@ -47,9 +47,6 @@ class SolverPool:
         self._asked: dict[Future[Solution], tuple[threading.Event, Future[Solution]]] = {}
         self._threads = ThreadPoolExecutor(width, thread_name_prefix="syncoll solver")
         self._closed = False
-
-    def __enter__(self) -> "SolverPool":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -13,6 +13,7 @@ import dataclasses
 import pickle
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline
@@ -35,7 +36,7 @@ _SHARE_OF_REST = 0.95
 
 
 @dataclasses.dataclass(eq=False)
-class SolverProcess:
+class SolverProcess(AbstractContextManager["SolverProcess"]):
     """A backend that solves in a process of its own.  For one thread at a time.
 
     Args:
@@ -48,9 +49,6 @@ class SolverProcess:
     _connection: WorkerConnection | None = None
     _idle_memory: int = 0
     _loading_since: float | None = None
-
-    def __enter__(self) -> "SolverProcess":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -8,6 +8,7 @@ replays the decoded algorithm.
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,7 +101,7 @@ class _Asked:
     seconds: float = 0.0
 
 
-class Solver:
+class Solver(AbstractContextManager["Solver"]):
     """Solves instances with an encoding and one or several backends; workers are reused.
 
     For one thread at a time.
@@ -154,9 +155,6 @@ class Solver:
         }
         if start:
             self.start()
-
-    def __enter__(self) -> "Solver":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

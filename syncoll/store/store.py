@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -83,7 +84,7 @@ def default_path() -> Path:
     return platformdirs.user_cache_path("syncoll") / "store.sqlite"
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """An open store; several threads may share it, and several processes one file.  A forked
     process must open the file itself."""
 
@@ -159,9 +160,6 @@ class Store:
         if self._connection is None:
             raise UsageError(self.trouble or f"the store {self.path} is closed")
         return self._connection
-
-    def __enter__(self) -> "Store":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
