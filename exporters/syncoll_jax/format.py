@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from syncoll.runtime import MessageTable, TableExporter
-from syncoll_tables import ModuleFormat, TableChecker, python_table, replay_source
+from syncoll.runtime import TableExporter
+from syncoll_tables import ModuleFormat, Table, python_table, replay_source
 
 _RESULTS = {
     "allgather": "The blocks `x` of all devices, one after the other.",
@@ -21,7 +21,7 @@ _RESULTS = {
 }
 
 
-def _parts(table: MessageTable, name: str) -> dict[str, str]:
+def _parts(table: Table, name: str) -> dict[str, str]:
     op, given = (", op=jnp.add", "op") if table.combining else ("", "jnp.add")
     custom = table.kind == "custom"
     end = "\n    " if custom else ""
@@ -44,4 +44,3 @@ def _parts(table: MessageTable, name: str) -> dict[str, str]:
 
 FORMAT = ModuleFormat("jax", Path(__file__).with_name("module.py.txt"), _parts)
 EXPORTER = TableExporter(FORMAT.text, ".py")
-CHECKER = TableChecker(FORMAT)

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.model.associations import PartialSum, in_words
 from syncoll.plugins import CheckedExport, Options
-from syncoll.runtime import Kind, MessageTable
-from syncoll_tables.module import ModuleFormat
+from syncoll_tables.module import ModuleFormat, Rows, Table
 from syncoll_tables.replay import replay
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
@@ -65,7 +63,7 @@ class TableChecker:
         messages = {row[:4] for row in table.messages}
         return CheckedExport(
             self.format.name,
-            str(table.kind),
+            table.kind,
             table.nodes,
             None,
             {"messages": len(messages), "sums": sum(row[4] >= 0 for row in table.sums)},
@@ -75,7 +73,7 @@ class TableChecker:
         )
 
 
-def _read(text: str, name: str) -> tuple[MessageTable, str]:
+def _read(text: str, name: str) -> tuple[Table, str]:
     """The table, and the name of the function."""
     head = _HEADER.search(text)
     if head is None or head[1] != name:
@@ -86,7 +84,7 @@ def _read(text: str, name: str) -> tuple[MessageTable, str]:
     numbers = 0 < nodes <= _MOST_NODES and chunks > 0 and blocks > 0 and share > 0
     if not (numbers and -1 <= root < nodes and combining in (0, 1)):
         raise VerificationError("the numbers of its first line are out of range")
-    found: dict[str, Any] = {}
+    found: dict[str, Rows] = {}
     for match in _TABLE.finditer(text):
         rows = (tuple(map(int, row.split(", "))) for row in _ROW.findall(match[2]))
         found.setdefault(match[1], tuple(row for row in rows if row[0] != _END))
@@ -106,11 +104,11 @@ def _read(text: str, name: str) -> tuple[MessageTable, str]:
     steps = 1 + max((row[0] for row in (*found["MESSAGES"], *found["SUMS"])), default=0)
     if moved + steps > _MOST_SLOTS:
         raise UncheckedError(f"it has {steps} steps and {moved} slots, too many to follow")
-    what = Kind(head[3]), None if root < 0 else root, nodes, chunks, blocks, share, bool(combining)
-    return MessageTable(*what, *(found[table] for table in _WIDTHS)), head[2]
+    what = head[3], None if root < 0 else root, nodes, chunks, blocks, share, bool(combining)
+    return Table(*what, *(found[table] for table in _WIDTHS)), head[2]
 
 
-def _specification(table: MessageTable) -> OwnSpecification:
+def _specification(table: Table) -> OwnSpecification:
     """The collective whose buffers the table has; VerificationError if it is another one."""
     sides: list[list[list[int]]] = [[[] for _ in range(table.nodes)] for _ in range(2)]
     for rank, holds, first, count in table.places:

@@ -5,12 +5,27 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from syncoll.runtime import MessageTable
 from syncoll_tables.replay import digest
 
 _WIDTH = 96
 
 Rows = Sequence[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a file, with the fields of `syncoll.runtime.MessageTable`."""
+
+    kind: str
+    root: int | None
+    nodes: int
+    chunks: int
+    blocks: int
+    share: int
+    combining: bool
+    places: Rows
+    messages: Rows
+    sums: Rows
 
 
 @dataclass(frozen=True)
@@ -26,10 +41,10 @@ class ModuleFormat:
 
     name: str
     template: Path
-    parts: Callable[[MessageTable, str], Mapping[str, str]]
+    parts: Callable[[Table, str], Mapping[str, str]]
     comment: str = ""
 
-    def text(self, table: MessageTable, function: str, head: str) -> str:
+    def text(self, table: Table, function: str, head: str) -> str:
         """The module with a head."""
         root = -1 if table.root is None else table.root
         numbers = table.nodes, table.chunks, table.blocks, table.share, root, int(table.combining)
@@ -47,7 +62,7 @@ class ModuleFormat:
         return text.replace("@HEAD@", "\n".join(lines).removeprefix(self.comment))
 
 
-def sizes_of(table: MessageTable) -> tuple[int, int, int]:
+def sizes_of(table: Table) -> tuple[int, int, int]:
     """S, the slots of the largest message, and the digest of the table."""
     steps = 1 + max((row[0] for row in (*table.messages, *table.sums)), default=0)
     sizes = [sum(r[-1] for r in rows) for _, rows in groupby(table.messages, lambda r: r[:4])]
@@ -72,7 +87,7 @@ _COLUMNS = {
 }
 
 
-def parts_of(table: MessageTable) -> dict[str, tuple[str, int, Rows]]:
+def parts_of(table: Table) -> dict[str, tuple[str, int, Rows]]:
     """The columns, their number and the rows of each part."""
     return {
         name: (columns, columns.count(", ") + 1, rows)
@@ -82,14 +97,15 @@ def parts_of(table: MessageTable) -> dict[str, tuple[str, int, Rows]]:
     }
 
 
-def python_table(table: MessageTable) -> str:
+def python_table(table: Table) -> str:
     """The constants and tables of a Python module."""
     steps, largest, number = sizes_of(table)
+    in_place = table.kind in ("allreduce", "reduce")
     lines = [
         f"NODES, CHUNKS, BLOCKS, SHARE = "
         f"{table.nodes}, {table.chunks}, {table.blocks}, {table.share}",
         f"STEPS, LARGEST, DIGEST = {steps}, {largest}, {number:#x}",
-        f"COMBINING, IN_PLACE = {table.combining}, {table.in_place}",
+        f"COMBINING, IN_PLACE = {table.combining}, {in_place}",
     ]
     for name, (comment, _, rows) in parts_of(table).items():
         lines.append(f"# {comment}\n{name} = [\n{rows_text(rows)}\n]" if rows else f"{name} = []")

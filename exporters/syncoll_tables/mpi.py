@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from syncoll.runtime import MessageTable
-from syncoll_tables.module import ModuleFormat, parts_of, rows_text, sizes_of
+from syncoll_tables.module import ModuleFormat, Table, parts_of, rows_text, sizes_of
 
 
-def _call(table: MessageTable) -> list[str]:
+def _call(table: Table) -> list[str]:
     """The parts of a collective in mpi_calls.c.txt."""
     kind = "custom, combining" if table.kind == "custom" and table.combining else table.kind
     text = Path(__file__).with_name("mpi_calls.c.txt").read_text("utf-8")
@@ -14,7 +13,7 @@ def _call(table: MessageTable) -> list[str]:
     return [part.strip() for part in section.split("\n--")]
 
 
-def _parts(table: MessageTable, name: str) -> dict[str, str]:
+def _parts(table: Table, name: str) -> dict[str, str]:
     parameters, body, arguments, library, prepare = _call(table)
     if table.kind == "allreduce" and table.chunks > table.share:  # of groups
         library = ""

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from syncoll.runtime import MessageTable, TableExporter
-from syncoll_tables import ModuleFormat, TableChecker, python_table, replay_source
+from syncoll.runtime import TableExporter
+from syncoll_tables import ModuleFormat, Table, python_table, replay_source
 
 _ALIAS_SAFE = ("allgather", "broadcast", "gather", "scatter")
 
 
-def _parts(table: MessageTable, name: str) -> dict[str, str]:
+def _parts(table: Table, name: str) -> dict[str, str]:
     single = _SINGLE.get(table.kind)
     op = ", op=dist.ReduceOp.SUM" if table.combining else ""
     given = "op" if table.combining else "dist.ReduceOp.SUM"
@@ -44,4 +44,3 @@ _RAISES = """    With `async_op` it returns a `Handle`.  Raises ValueError if th
 
 FORMAT = ModuleFormat("torch", Path(__file__).with_name("module.py.txt"), _parts)
 EXPORTER = TableExporter(FORMAT.text, ".py")
-CHECKER = TableChecker(FORMAT)
