@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from syncoll.documents import StoredAlgorithm, StoredFile, algorithm_document, read_file
+from syncoll.documents.folder import INDEX
+from syncoll.documents.sniff import kind_in
 from syncoll.errors import FileFormatError, LocatedError, ModelError, UsageError, VerificationError
 from syncoll.importing.fitting import fitted
 from syncoll.model import Collective, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager
 from syncoll.plugins.foreign import Meant
 from syncoll.runtime.exported import VerifiedExports, contents, exporter_of, verify_exports
-from syncoll.runtime.plan_folder import FRONTIER, holds_plan, read_index, verify_plan
+from syncoll.runtime.plan_folder import FRONTIER, read_index, verify_plan
 from syncoll.trust import require_valid
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
 from syncoll.values import picked
@@ -86,7 +88,7 @@ def exporter_for(
     """The exporter of a file, by its name or content; None for a file of syncoll or the folder of a
     plan.  Raises `UsageError` on a folder of no known format."""
     record = plugins.exporters[to] if to is not None else exporter_of(file, plugins, tell)
-    if record is None and file.is_dir() and not holds_plan(file):
+    if record is None and file.is_dir() and kind_in(file / INDEX) != "plan":
         raise UsageError(
             f"{file} is a folder without files of any exporter and without the index.json of a "
             "plan; name a file, or the folder's format"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from syncoll.documents import stored_forest
-from syncoll.documents.sniff import holds_forest
+from syncoll.documents.sniff import kind_in
 from syncoll.documents.stored import StoredFile
 from syncoll.errors import SyncollError
 from syncoll.trust.claims import check_claims
@@ -32,7 +32,7 @@ def compared() -> Iterator[None]:
         return claims(self)
 
     def forests_of(path: Path, network: Any = None) -> Any:
-        if network is None and holds_forest(path):
+        if network is None and kind_in(path) == "forest":
             _compare(path.read_bytes(), lambda: read_forests(path))
         return read_forests(path, network)
 

@@ -37,11 +37,6 @@ def kind_in(path: Path) -> str:
     return match[1].decode() if match else ""
 
 
-def holds_forest(path: Path) -> bool:
-    """Whether the schema of a file is that of a forest."""
-    return kind_in(path) == "forest"
-
-
 def noun_of(kind: str) -> str:
     """A file of a kind in words; empty for an unknown kind."""
     if kind in _PRINTED_BY:

@@ -8,7 +8,6 @@ from syncoll.documents.document import parse_entries, read_text
 from syncoll.documents.folder import INDEX
 from syncoll.documents.plan import PlanRecord
 from syncoll.documents.record import read_record
-from syncoll.documents.sniff import kind_in
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import CheckedExport, PluginManager
@@ -16,11 +15,6 @@ from syncoll.runtime.exported import VerifiedExports, verify_exports
 
 FRONTIER = "frontier.json"
 """The file with the algorithms of a recommendation, next to its index."""
-
-
-def holds_plan(folder: Path) -> bool:
-    """Whether a folder is one that `syncoll plan -o` or `syncoll recommend -o` wrote."""
-    return folder.is_dir() and kind_in(folder / INDEX) == "plan"
 
 
 def read_index(folder: Path) -> PlanRecord:

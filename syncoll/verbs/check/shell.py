@@ -11,7 +11,7 @@ import syncoll
 from syncoll.cli import Exit, ask, print_value
 from syncoll.documents.floors import read_floors
 from syncoll.documents.folder import INDEX
-from syncoll.documents.sniff import holds_forest, kind_in
+from syncoll.documents.sniff import kind_in
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.live.tasks import counting
 from syncoll.pages import Page
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _check_folder(arguments)
         if kind_in(file) == "floors":
             page, document = _floors(file)
-        elif holds_forest(file):
+        elif kind_in(file) == "forest":
             page, document = _forest(arguments)
         else:
             checked = ask(arguments)
@@ -158,7 +158,7 @@ def _checked(
     arguments: argparse.Namespace, file: Path
 ) -> syncoll.CheckedResult | syncoll.ForestsResult:
     """A checked file of a folder; frontiers on the topology of their name if that is known."""
-    if holds_forest(file):
+    if kind_in(file) == "forest":
         return syncoll.load_forest(file)
     found, topology = syncoll.load(file), None
     if not isinstance(found, syncoll.FrontierResult):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import syncoll
 from syncoll.cli import Exit, ask, print_value, width
-from syncoll.documents.sniff import holds_forest
+from syncoll.documents.sniff import kind_in
 from syncoll.errors import UsageError
 from syncoll.spec.kinds import kind_of
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind = kind_of(session.specs, what)
     if arguments.symmetry:
         return _show_symmetry(arguments, kind)
-    if kind == "file" and holds_forest(Path(what)):
+    if kind == "file" and kind_in(Path(what)) == "forest":
         print_value(arguments, syncoll.load_forest(what), trees=True)
     else:
         print_value(arguments, ask(arguments, width=width()))
