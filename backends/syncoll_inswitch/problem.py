@@ -9,6 +9,7 @@ import numpy as np
 
 from syncoll.arrays import Bools
 from syncoll.model import Algorithm, Collective, Counting, RelationTable, Topology
+from syncoll.model.derivation import renumbered
 from syncoll.results import Part
 from syncoll.scheduling import MOST_SENDS
 from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
@@ -96,6 +97,4 @@ class Problem:
         )
         number = table.matching(instance.table)
         assert number is not None
-        sends = algorithm.sends.copy()
-        sends[:, 0] = number[sends[:, 0]]
-        return Part(instance, replace(algorithm, sends=sends))
+        return Part(instance, renumbered(algorithm, number))

@@ -66,7 +66,7 @@ def renumber(instance: Instance, algorithm: Algorithm, number: Ints) -> tuple[In
     """Chunk c becomes chunk ``number[c]``; `number` is a permutation."""
     pre, post = np.empty_like(instance.pre), np.empty_like(instance.post)
     pre[number], post[number] = instance.pre, instance.post
-    return replace(instance, pre=pre, post=post), _renumbered(algorithm, number)
+    return replace(instance, pre=pre, post=post), renumbered(algorithm, number)
 
 
 def same_chunks(
@@ -81,9 +81,10 @@ def same_chunks(
     return renumber(instance, algorithm, number)
 
 
-def _renumbered(algorithm: Algorithm, number: Ints) -> Algorithm:
+def renumbered(algorithm: Algorithm, number: Ints) -> Algorithm:
+    """The algorithm with chunk ``number[c]`` in place of chunk c."""
     if isinstance(algorithm, OrbitAlgorithm):
-        carriers, own = algorithm.carriers, _renumbered(algorithm.representative, number)
+        carriers, own = algorithm.carriers, renumbered(algorithm.representative, number)
         maps = np.empty_like(carriers.chunks)
         maps[:, number] = number[carriers.chunks]
         return OrbitAlgorithm(own, replace(carriers, chunks=maps))

@@ -8,14 +8,14 @@ An algorithm kept as an orbit is not listed for a count: sends are joined if the
 joined sends of the representative, and their chunks are neighbours.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from syncoll.arrays import Bools, Ints, in_words
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.counting import numbered, packed
+from syncoll.model.derivation import renumbered
 from syncoll.model.instance import Instance
+from syncoll.model.node_sets import by_first
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.orbit_carriers import Carriers
 from syncoll.model.rows import RelationTable, ranges
@@ -43,8 +43,7 @@ def message_numbers(keys: Ints, place: Ints) -> Ints:
     run = np.empty(len(order), dtype=np.int64)
     run[order] = np.cumsum(~same) - 1
     _, first, number = np.unique(run, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    return np.asarray(rank[number.reshape(-1)], dtype=np.int64)
+    return by_first(first, number.reshape(-1))[1]
 
 
 def count_messages(instance: Instance, algorithm: Algorithm) -> int:
@@ -95,13 +94,7 @@ def contiguous(instance: Instance, algorithm: Algorithm) -> Algorithm:
     to[np.lexsort((np.arange(len(kind)), rank, kind))] = old
     if np.array_equal(to, np.arange(len(to))):
         return algorithm
-    sends = own.sends.copy()
-    sends[:, 0] = to[sends[:, 0]]
-    renamed = replace(own, sends=sends)
-    if isinstance(algorithm, OrbitAlgorithm):
-        maps = np.empty_like(algorithm.carriers.chunks)
-        maps[:, to] = to[algorithm.carriers.chunks]
-        renamed = OrbitAlgorithm(renamed, replace(algorithm.carriers, chunks=maps))
+    renamed = renumbered(algorithm, to)
     fewer = count_messages(instance, renamed) < count_messages(instance, algorithm)
     return renamed if fewer else algorithm
 
