@@ -155,8 +155,7 @@ def _algorithm(
     table = collective.tabulate(topology.num_nodes, chunks)
     owner = table.pre.argmax(axis=1)
     order = np.argsort(owner, kind="stable")  # the chunks of each source follow one another
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    place = np.argsort(order)
     first = np.searchsorted(owner[order], np.arange(topology.num_nodes))
     parts = []
     for one, senders in sent:

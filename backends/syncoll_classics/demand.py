@@ -13,6 +13,7 @@ from syncoll.arrays import Bools, Ints
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.model.fabric import unreached
+from syncoll.model.rows import ranks_among
 
 _MOST_CELLS = 1 << 24
 """Most cells of a table that is made to read the demand of a collective."""
@@ -58,10 +59,7 @@ def read_demand(collective: Collective, nodes: int, chunks: int) -> ClassicDeman
     sources = np.empty(0, dtype=np.int64)
     if not collective.combining:
         sources = table.pre.argmax(axis=1).astype(np.int64)
-    order = np.argsort(table.kind, kind="stable")
-    kinds, places = table.kind[order], np.empty(len(table), dtype=np.int64)
-    places[order] = np.arange(len(table)) - np.searchsorted(kinds, kinds)
-    return ClassicDemand(collective, chunks, sources, table.post, places)
+    return ClassicDemand(collective, chunks, sources, table.post, ranks_among(table.kind))
 
 
 def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from syncoll.arrays import Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
+from syncoll.model.rows import ranks_among
 from syncoll.scheduling.link_sets import LinkSets
 
 Narrow = npt.NDArray[np.float32]
@@ -58,11 +59,10 @@ class CongestionRouter:
         self._topology, self._pairs, self._nodes = topology, pairs, topology.num_nodes
         self._sources, self._source = np.unique(pairs[:, 0], return_inverse=True)
         self._ends = topology.ends
-        degree = np.bincount(self._ends[:, 1], minlength=self._nodes)
-        order = np.argsort(self._ends[:, 1], kind="stable")
-        place = np.arange(len(order)) - np.repeat(np.cumsum(degree) - degree, degree)
-        self._into = np.full((self._nodes, max(1, int(degree.max(initial=0)))), -1)
-        self._into[self._ends[order, 1], place] = order
+        heads = self._ends[:, 1]
+        place = ranks_among(heads)
+        self._into = np.full((self._nodes, 1 + int(place.max(initial=0))), -1)
+        self._into[heads, place] = np.arange(len(heads))
         self._random = np.random.default_rng(0)
 
     def routes(

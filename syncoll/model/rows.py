@@ -123,6 +123,14 @@ def ranges(firsts: Ints, counts: Ints) -> Ints:
     return found
 
 
+def ranks_among(keys: Ints) -> Ints:
+    """For each key the number of equal keys before it."""
+    order = np.argsort(keys, kind="stable")
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
+    return ranks
+
+
 def rows_within(ours: Ints, theirs: Ints) -> Bools:
     """For each row of `ours` whether it is a row of `theirs`; both ``[*, n]``, numbers from 0."""
     if not len(theirs):

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from syncoll.arrays import Floats, Ints
 from syncoll.model import ranges
+from syncoll.model.rows import ranks_among
 from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.semantics import Injection, Semantics, Switching
-from syncoll.simulating.workload import Workload, ranks_among
+from syncoll.simulating.workload import Workload
 
 
 def asynchronous(

@@ -17,6 +17,8 @@ from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.components import least_of_orbits
 from syncoll.model.counting import CountedSends
 from syncoll.model.messages import starts_of_messages
+from syncoll.model.node_sets import by_first
+from syncoll.model.rows import ranks_among
 from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 
@@ -78,8 +80,7 @@ class Workload:
         _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         if len(first) == len(keys):
             return None
-        order = np.argsort(first)
-        return first[order], np.argsort(order)[place.reshape(-1)]
+        return by_first(first, place.reshape(-1))
 
     def __len__(self) -> int:
         return len(self.sends)
@@ -115,14 +116,6 @@ class Workload:
     def rank_on_connection(self) -> Ints:
         """``[M]``: number of earlier sends on the same connection."""
         return ranks_among(self.connections)
-
-
-def ranks_among(keys: Ints) -> Ints:
-    """For each key the number of equal keys before it."""
-    order = np.argsort(keys, kind="stable")
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
-    return ranks
 
 
 def workload_of(

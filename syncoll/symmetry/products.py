@@ -149,8 +149,7 @@ def _factor(
         return None
     if len(order) < size:  # several components
         return None
-    position = np.empty(size, dtype=np.int64)
-    position[order] = np.arange(size)
+    position = np.argsort(order)
     found = {widths.get((a, b)) for x, y in inside.tolist() for a, b in ((x, y), (y, x))}
     bandwidths = tuple(sorted(width for width in found if width is not None))
     return _Factor(kind, size, bandwidths, position[layer])
