@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import Bools, Floats, Ints, frozen
+from syncoll.arrays import Floats, Ints, frozen
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, RelationTable, Topology, ranges
 from syncoll.scheduling.link_sets import LinkSets
@@ -65,10 +65,6 @@ class _Starts:
         first, count = self.first[self.number, 0], self.count.sum(axis=1)[self.number]
         return np.asarray(self.nodes[first + self.turn % count])
 
-    def are_in(self, chunk: Ints, box: Ints) -> Bools:
-        """Whether chunks start in boxes."""
-        return np.asarray(self.count[self.number[chunk], box] > 0)
-
     def within(self, chunk: Ints, box: Ints) -> Ints:
         """The nodes of boxes in which chunks start that send them inside."""
         place = self.number[chunk], box
@@ -107,7 +103,7 @@ class Copies:
         kept = ~table.starts.sets[table.starts.number[chunk], end]
         chunk, end = chunk[kept], end[kept]
         # A crossing is a chunk and a box that needs it, where it does not start.
-        away = ~starts.are_in(chunk, box[end])
+        away = starts.count[starts.number[chunk], box[end]] == 0
         crossing, of = np.unique(chunk[away] * boxes + box[end[away]], return_inverse=True)
         crosser, target = np.divmod(crossing, boxes)
         start = starts.of_chunk[crosser]

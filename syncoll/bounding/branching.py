@@ -18,7 +18,7 @@ import numpy as np
 from syncoll.arrays import Floats, Ints
 from syncoll.bounding.first_completion import CaseAt, CaseProgram
 from syncoll.bounding.orbit_model import OrbitModel
-from syncoll.bounding.rationals import TOLERANCE, first_rounding
+from syncoll.bounding.rationals import TOLERANCE, roundings
 from syncoll.certificates.chunk_classes import ChunkClasses
 from syncoll.certificates.completions import CompletionCase, Completions, Send, Way
 from syncoll.certificates.link_prices import LinkPrices, Prices
@@ -134,7 +134,8 @@ class _Divisible:
             one = self._model.classes[k]
             ways = tuple(Way(u, d, {}) for u in one.pre for d in one.post if u != d)
             return CompletionCase(k, node, after, ways, (), part.sends)
-        return self._program.case(0, -part.duals, on_links, first_rounding(part.duals), part.sends)
+        rounding = next(roundings(part.duals))
+        return self._program.case(0, -part.duals, on_links, rounding, part.sends)
 
 
 def _halves(part: _Part, deadline: Deadline) -> Sequence[_Part]:

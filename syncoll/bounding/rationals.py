@@ -99,7 +99,7 @@ def rationalise(
         more_than: proofs of no more than this are not returned.
     """
     best: tuple[Fraction, _Proof] | None = None
-    for rounding in _roundings(prices):
+    for rounding in roundings(prices):
         found = proof(rounding)
         proved = Fraction(-1) if found is None else check(found)
         too_long = rounding.denominator is not None and proved.denominator > _LONGEST[1]
@@ -110,7 +110,7 @@ def rationalise(
     return best if best is None or more_than is None or best[0] > more_than else None
 
 
-def _roundings(prices: Floats) -> Iterator[Rounding]:
+def roundings(prices: Floats) -> Iterator[Rounding]:
     """The roundings, from the first that changes no price to the grid."""
     sizes = np.unique(np.round(np.abs(prices), 8))
     sizes = sizes[:: len(sizes) // _MOST_DUALS + 1]
@@ -121,11 +121,6 @@ def _roundings(prices: Floats) -> Iterator[Rounding]:
             first = i
             break
     yield from map(Rounding, (*_DENOMINATORS[first:], None))
-
-
-def first_rounding(prices: Floats) -> Rounding:
-    """The first rounding worth trying."""
-    return next(_roundings(prices))
 
 
 def excess(sums: Mapping[_At, Fraction], room: Callable[[_At], Fraction]) -> dict[_At, Fraction]:

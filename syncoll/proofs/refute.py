@@ -136,12 +136,10 @@ def refute_with_proof(
                     "the two is wrong"
                 )
             if _size(traced) > most:
-                reason = f"the proof grew larger than {most >> 20} MiB"
-                return Refuting(None, reason)
+                return Refuting(None, f"the proof grew larger than {most >> 20} MiB")
             if outcome.verdict is Verdict.UNKNOWN:
                 why = f": {outcome.message}" if outcome.message else ""
-                reason = f"backend {prover.name} stopped ({outcome.reason}{why})"
-                return Refuting(None, reason)
+                return Refuting(None, f"backend {prover.name} stopped ({outcome.reason}{why})")
             if outcome.proof is None:
                 reason = f"backend {prover.name} wrote no proof, though its record says it does"
                 return Refuting(None, reason)
