@@ -8,8 +8,8 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.model.associations import PartialSum, in_words
 from syncoll.plugins import CheckedExport, Options
-from syncoll_tables.module import ModuleFormat, Rows, Table
-from syncoll_tables.replay import replay
+from syncoll_tables.module import ModuleFormat, Table
+from syncoll_tables.replay import Rows, replay
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
 _HEADER = re.compile(r"syncoll-([\w-]+) 1: (\w+) (\w+)((?: -?\d{1,9}){6})$", re.MULTILINE)

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from syncoll_tables.replay import digest
+from syncoll_tables.replay import Rows, digest
 
 _WIDTH = 96
-
-Rows = Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
