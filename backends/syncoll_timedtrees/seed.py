@@ -20,7 +20,7 @@ from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.small_budgets import SmallBudgets
-from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
+from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, WORTH, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import (
@@ -61,6 +61,11 @@ _BEGUN_WITH, _FEW_TREES, _LOWERED = 200, 400, 8
 """Trees of other S that a packing begins with, beyond the trees with a share; known trees that a
 solution with a small C may begin with; and most chunks of a solution, one of each orbit, for which
 programs choose all rounds.  Limits work."""
+
+_FEW_WORTH = 0.98
+"""More steps are worthwhile when they lower R/C to this share, for few chunks, which lose more in
+whole rounds.  Rows mi250(boxes=1) and dgx_h100(boxes=4) allgather of
+benchmarks/results/deployable.md."""
 
 _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
 """The part of the remaining time for small C, with a limit on C and without."""
@@ -115,7 +120,9 @@ class _Run:
         most = turn.limits.max_steps or problem.num_nodes * 4
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
-        self.schedule = StepOrder(first, most, problem.into_nodes, strides)
+        self.few = bool(turn.limits.max_chunks) and most_chunks <= self.small.most_searched
+        worth = _FEW_WORTH if self.few else WORTH
+        self.schedule = StepOrder(first, most, problem.into_nodes, strides, worth)
         self.timeless: TimedPacking | None = None
 
     def proposals(self) -> Proposals:
@@ -224,8 +231,7 @@ class _Run:
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:
             return  # no time
-        few = thorough and self.most_chunks <= self.small.most_lowered
-        if few or (known is not None and packing.value >= known * (1 - WHOLE)):
+        if (self.few and not small) or (known is not None and packing.value >= known * (1 - WHOLE)):
             return
         dealer = ChunkRounding(packing)
         for choice in self._choices(packing, known, small=small, thorough=thorough):

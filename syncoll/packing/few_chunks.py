@@ -18,6 +18,7 @@ from typing import Generic
 
 import numpy as np
 
+from syncoll import clock
 from syncoll.arrays import Bools, Floats, Ints
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, C, Packing
@@ -54,6 +55,11 @@ dgx_h100(boxes=4) of benchmarks/results/deployable.md."""
 _VARIABLES, _FAILURES = 6000, 3
 """Most variables of a repair, and searches without a gain after which a number of chunks is given
 up; limits work."""
+
+_ROOM, _LEAST_ROOM, _DIVE_SECONDS = 1.02, 1.01, 0.6
+"""Ratio of a dive's rounds to the packing's, at first and at least; and the time of its search:
+another dive is better than a long repair.  Row mi250(boxes=1) allgather of
+benchmarks/results/deployable.md."""
 
 _MIXED = 0.3
 """Random share by which overloads are raised or lowered when rounds are chosen."""
@@ -100,13 +106,14 @@ class FewChunks(Generic[C]):
         each: the chunks C of a unit.
 
     Attributes:
+        dives: whether searches begin with dives.
         found: for each number of units the least rounds so far.
     """
 
     def __init__(
         self, packing: Packing[C], choice: ColumnChoice[C], repair: SendPrograms[C], each: int
     ) -> None:
-        self.found: dict[int, int] = {}
+        self.dives, self.found = repair.at_once is None, dict[int, int]()
         self._packing, self._choice, self._repair = packing, choice, repair
         self._each, self._counts, self._rates = each, choice.counts, choice.rates
         self._numerator, self._denominator = (
@@ -122,11 +129,23 @@ class FewChunks(Generic[C]):
         """A bound on the rounds by the packing's value."""
         return max(self._packing.steps, ceil(self._packing.value * units * self._each - WHOLE))
 
-    def is_open(self, units: int) -> bool:
-        """Whether more time may find fewer rounds."""
-        known = self.found.get(units)
+    def aim(self, units: int) -> int:
+        """Rounds of the next search: of a dive a few more than the packing has, and fewer than the
+        best so far."""
+        if not self.dives:
+            return self.least(units)
+        whole = self._choice.slowest
+        exact = self._packing.value * units * self._each / whole
+        least, aim = (ceil(exact * room - WHOLE) for room in (_LEAST_ROOM, _ROOM))
+        if units in self.found:
+            aim = max(least, min(aim, ceil(self.found[units] / whole) - 1))
+        return aim * whole
+
+    def is_open(self, units: int, *, lowers: bool = False) -> bool:
+        """Whether more time may find fewer rounds, of a search or of `lower`."""
+        known, least = self.found.get(units), (self.least if lowers else self.aim)(units)
         failed = self._failures.get(units, 0) >= _FAILURES
-        return known is None or (known > self.least(units) and not failed)
+        return known is None or (known > least and not failed)
 
     def know(self, units: int, columns: Sequence[Sequence[tuple[C, int]]]) -> None:
         """Adds a solution: for each demand its columns with their numbers of chunks."""
@@ -151,10 +170,10 @@ class FewChunks(Generic[C]):
         begun = self._unfinished.pop(units, None)
         if begun is None:
             whole = int(self._random.choice([1, self._choice.slowest]))
-            dives = self._repair.at_once is None and not failures % 2
+            dives = self.dives and not failures % 2
             if dives:
                 whole = self._choice.slowest
-                rounds = self._proportional(units, whole, ceil(self.least(units) / whole))
+                rounds = self._proportional(units, whole, self.aim(units) // whole)
             else:
                 rounds = self._squeezed(units) if failures else self._chosen(units, whole)
             begun = self._fitting(units, rounds, best - 1, whole, dives=dives)
@@ -218,7 +237,7 @@ class FewChunks(Generic[C]):
                     whole = whole.joined(self._best[part])
                 self._keep(units, whole)
         numbers = self._choice.rounded(units)
-        if self._repair.at_once is not None:
+        if not self.dives:
             numbers = self._choice.solved(numbers, min(_CHOICE_SECONDS, until.left()))
         self.know(units, self._choice.dealt(numbers, units).columns)
 
@@ -297,10 +316,12 @@ class FewChunks(Generic[C]):
         dives: bool = False,
     ) -> Generator[None, Deadline, None]:
         """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
-        gets more in multiples of `whole`.  Stops at a deadline; after it, searches without a dive
-        go on until the next one.  With `programs` there are no sweeps, and at first one chunk is
-        replaced at a time: see row mi250(boxes=1) allreduce of benchmarks/results/deployable.md."""
+        gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one; a
+        search with a dive ends after `_DIVE_SECONDS`.  With `programs` there are no sweeps, and at
+        first one chunk is replaced at a time: see row mi250(boxes=1) allreduce of
+        benchmarks/results/deployable.md."""
         until = yield
+        since, spent = clock.now(), 0.0
         now, rounds = self._best[units].copied(), rounds.copy()
         if dives:
             dive = Dive(self._packing, self._choice, units, self._room(rounds), self._random)
@@ -318,10 +339,12 @@ class FewChunks(Generic[C]):
             if not over.any():
                 self._keep(units, now)
                 return
+            if dives and spent + clock.now() - since > _DIVE_SECONDS:
+                return
             if until.passed:
-                if dives:
-                    return
+                spent += clock.now() - since
                 until = yield
+                since = clock.now()
             if sweeps:
                 load = self._rerouted(now, room, weights, until)
                 over = np.maximum(0, load - room)

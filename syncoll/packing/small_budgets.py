@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import ceil, isinf
+from math import ceil, inf, isinf
 from typing import Generic
 
 from syncoll.deadline import Deadline
@@ -14,12 +14,7 @@ _FEW, _SIMPLE = 64, 1.02
 """Most chunks of a solution, one of each orbit, which limits work.  A number of chunks within this
 factor of the packing's R/C is not improved, and larger ones are not needed."""
 
-_LONG_SECONDS, _TRY_SECONDS = 0.3, 0.6
-"""A number of units has another search in a turn that has this time left; and the time of a search:
-another dive is better than a long repair.  Row mi250(boxes=1) allgather of
-benchmarks/results/deployable.md."""
-
-_LEAST_ROOM, _MOST_ROOM = 1.01, 1.05
+_LEAST_ROOM, _MOST_ROOM = 1.02, 1.05
 """Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
 
 
@@ -44,7 +39,7 @@ class SmallBudgets(Generic[C]):
     ) -> None:
         self.costs = {} if costs is None else costs
         self._make, self._each, self._demands = make, each, demands
-        self.most_lowered = lowered // demands * each
+        self.most_searched, self._most_lowered = (n // demands * each for n in (_FEW, lowered))
         self._few: dict[int, FewChunks[C]] = {}
 
     def note(self, steps: int, dealt: DealtChunks[C]) -> None:
@@ -61,51 +56,73 @@ class SmallBudgets(Generic[C]):
         """Numbers of units within some limits on C for which more time may lower R/C."""
         if isinf(packing.value) or not packing.feasible:
             return []
-        few, found = self._few.get(packing.steps), []
+        found = []
         for units in self._tried(packing, budgets):
-            known = self.least(packing.steps, units * self._each)
+            few, known = self._begun(packing, units), self.least(packing.steps, units * self._each)
             if known is not None and known <= packing.value * _SIMPLE:
                 break
-            if few is None or few.is_open(units):
+            lowers = self._is_lowered(units)
+            idle = few.dives and not lowers and self._is_idle(packing, units, known)
+            if few.is_open(units, lowers=lowers) and not idle:
                 found.append(units)
         return found
+
+    def _is_idle(self, packing: Packing[C], units: int, known: Fraction | None) -> bool:
+        """Whether a dive aims no lower than a smaller number of chunks has come, or than a dive of
+        fewer steps aims."""
+        aims = {s: few.aim(units) for s, few in self._few.items() if s <= packing.steps}
+        aim = aims.pop(packing.steps)
+        beaten = known is not None and aim >= known * units * self._each
+        return beaten or aim >= min(aims.values(), default=inf)
+
+    def _is_lowered(self, units: int) -> bool:
+        return units * self._each <= self._most_lowered
+
+    def _begun(self, packing: Packing[C], units: int) -> FewChunks[C]:
+        """The solutions of a packing, with the ones of fewer steps for a number of units."""
+        steps = packing.steps
+        if steps not in self._few:
+            self._few[steps] = self._make(packing)
+        few = self._few[steps]
+        for fewer, other in self._few.items():
+            rounds = other.found.get(units, inf) if fewer < steps else inf
+            if rounds < few.found.get(units, inf):
+                few.know(units, other.dealt(units).columns)
+        return few
 
     def _tried(self, packing: Packing[C], budgets: Sequence[int]) -> Iterator[int]:
         """The limits in units, and before each a smaller number with more room in whole rounds."""
         below, value = 0, packing.value * self._each
+        slowest = ceil(1 / packing.network.rate.min() - WHOLE)
         for units in sorted({chunks // self._each for chunks in budgets}):
-            if units <= below or units * self._demands > _FEW:
+            if units <= below or units * self._each > self.most_searched:
                 continue
-            room = {u: ceil(value * u - WHOLE) / (value * u) for u in range(below + 1, units + 1)}
+            exact = {u: value * u / slowest for u in range(below + 1, units + 1)}
+            room = {u: ceil(one - WHOLE) / one for u, one in exact.items()}
             fits = [u for u, one in room.items() if _LEAST_ROOM <= one <= _MOST_ROOM]
             if fits and units not in fits:
-                yield max(fits, key=lambda u: room[u])
+                yield max(fits)
             yield units
             below = units
 
     def improved(
         self, packing: Packing[C], budgets: Sequence[int], until: Deadline
     ) -> Iterator[DealtChunks[C]]:
-        """Improves open numbers of units, large ones longest; yields solutions, the best so far."""
+        """Improves open numbers of units, each for twice as long as the smaller one before; yields
+        solutions, the best so far."""
         steps = packing.steps
         numbers = self.open(packing, budgets)
         for left, units in zip(range(len(numbers), 0, -1), numbers, strict=True):
             if until.passed:
                 return
-            if steps not in self._few:
-                self._few[steps] = self._make(packing)
-            few = self._few[steps]
-            for fewer, other in self._few.items():
-                if fewer < steps and units in other.found:
-                    few.know(units, other.dealt(units).columns)
-            known = self.least(steps, units * self._each)
-            part = until.share(1 / sum(left / n for n in range(1, left + 1)))
-            searches = units * self._each > self.most_lowered
+            few, known = self._few[steps], self.least(steps, units * self._each)
+            part = until.share(1 / (2**left - 1))
+            searches = not self._is_lowered(units)
             if not searches:
                 few.lower(units, part, kept=True)
             while searches:
-                few.improve(units, part.sooner(_TRY_SECONDS))
-                searches = few.is_open(units) and part.left() > _LONG_SECONDS
+                few.improve(units, part)
+                searches = few.is_open(units) and not part.passed
             dealt = few.dealt(units)
             if known is None or dealt.bandwidth < known:
                 self.note(steps, dealt)

@@ -28,8 +28,8 @@ NEARLY_THERE = 1 + 20 * _CLOSE
 _FIRST_TURNS = 5
 """... up to this number of turns."""
 
-_WORTH = 1 - 0.8 * _CLOSE
-"""More steps are worthwhile when they lower R/C to this share."""
+WORTH = 1 - 0.8 * _CLOSE
+"""See `StepOrder`."""
 
 _USELESS_STEPS = 2
 """After this number of S without such a gain no larger one is tried."""
@@ -53,14 +53,17 @@ class StepOrder:
         most: the most steps.
         least: a lower bound on R/C for any number of steps.
         strides: number of S that are tried with one stride.
+        worth: more steps are worthwhile when they lower R/C to this share.
 
     Attributes:
         packings: for each S that was tried.
     """
 
-    def __init__(self, first: int, most: int, least: float, strides: int = STRIDES) -> None:
+    def __init__(
+        self, first: int, most: int, least: float, strides: int = STRIDES, worth: float = WORTH
+    ) -> None:
         self.first, self.most, self.least = first, most, least
-        self._strides = strides
+        self._strides, self._worth = strides, worth
         self.packings: dict[int, TimedPacking] = {}
         self._tries: dict[int, int] = {}
         self._at_rest: dict[int, int] = {}
@@ -126,7 +129,7 @@ class StepOrder:
         )
         if close and not self.packings[tried[-1]].rested:
             return None  # it can improve more than more steps
-        gains = [after < before * _WORTH for before, after in pairwise(values)]
+        gains = [after < before * self._worth for before, after in pairwise(values)]
         if len(gains) > _USELESS_STEPS and not any(gains[-_USELESS_STEPS:]):
             return None
         if not gains[-1] and not self.packings[tried[-1]].rested:

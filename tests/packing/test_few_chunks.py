@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from syncoll.deadline import NEVER
 from syncoll.model import BandwidthBound, Topology
-from syncoll.packing import send_programs
+from syncoll.packing import few_chunks, send_programs
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
+from syncoll.packing.small_budgets import SmallBudgets
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import column_choice, rounds_of
@@ -46,11 +48,15 @@ def problem(network: Topology) -> PackingProblem:
     return PackingProblem(network, SPECS.collective("allgather"), NEVER)
 
 
-def few_of(question: PackingProblem, steps: int) -> FewChunks[TimedTree]:
+def packed(question: PackingProblem, steps: int) -> TimedPacking:
     packing = TimedPacking(question, steps)
     while not packing.rested:
         packing.improve(NEVER.sooner(10.0))
-    repair = TreeRepair(question, steps)
+    return packing
+
+
+def few_of(question: PackingProblem, steps: int) -> FewChunks[TimedTree]:
+    packing, repair = packed(question, steps), TreeRepair(question, steps)
     return FewChunks(packing, column_choice(packing, 50), repair, question.least_chunks)
 
 
@@ -172,6 +178,53 @@ def test_a_slow_link_needs_its_rounds_for_each_chunk() -> None:
     assert [improved(few, units) for units in (1, 2)] == [3, 6]
 
 
+def test_a_dive_aims_above_the_packing_then_below_the_best() -> None:
+    few = few_of(problem(uneven()), 3)  # a chunk takes three rounds of the slowest links
+    assert few.least(42) == pytest.approx(2.25 * 42, abs=1)
+    assert few.aim(42) == 99  # 94.5 with 2 % are 96.4
+    few.found[42] = 99
+    assert few.aim(42) == 96  # 94.5 with 1 % are 95.4
+    assert few.is_open(42)
+    few.found[42] = 96
+    assert not few.is_open(42)
+    assert few.is_open(42, lowers=True)
+
+
+@pytest.mark.parametrize("seconds", [1000.0, 0.0])
+def test_the_search_of_a_dive_continues_until_it_took_too_long(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+
+    class Counted(few_chunks.Dive[TimedTree]):
+        def __init__(self, *args: Any) -> None:
+            begun.append(args[2])
+            super().__init__(*args)
+
+    monkeypatch.setattr(few_chunks, "Dive", Counted)
+    monkeypatch.setattr(few_chunks, "_DIVE_SECONDS", seconds)
+    monkeypatch.setattr(few_chunks, "_FAILURES", 1)
+    few = few_of(problem(uneven()), 3)
+    for _ in range(5 if seconds else 1):
+        few.improve(1, NEVER.sooner(0.0))
+    assert begun == [1]
+    assert few.is_open(1) == (seconds > 0)
+
+
+def test_numbers_with_room_in_whole_rounds_are_tried() -> None:
+    question = problem(uneven())
+    three, four = packed(question, 3), packed(question, 4)
+    small = SmallBudgets(
+        lambda one: FewChunks(one, column_choice(three, 50), TreeRepair(question, 3), 1), 1
+    )
+    # 18 chunks take 40.5 rounds, of 42 that are whole for the slowest link; 20 take 45 of 45.
+    assert three.value == pytest.approx(2.25)
+    assert small.open(three, [20]) == [18, 20]
+    # More steps would not help.
+    assert four.value == pytest.approx(2.25)
+    assert small.open(four, [20]) == []
+
+
 def test_constructing_a_program_counts_as_work(
     counted_work: Callable[[], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,9 +238,7 @@ def test_constructing_a_program_counts_as_work(
 
 
 def test_a_packing_at_rest_finds_more_columns_near_its_prices() -> None:
-    packing = TimedPacking(problem(uneven()), 4)
-    while not packing.rested:
-        packing.improve(NEVER.sooner(10.0))
+    packing = packed(problem(uneven()), 4)
     before, value = len(packing.columns), packing.value
     packing.enrich(10, NEVER)
     assert len(packing.columns) > before

@@ -33,3 +33,14 @@ def test_the_end_comes_soon(
         for _ in range(3 if rested else 1):
             schedule.tried(steps)
     assert schedule.following({s: Fraction(cost) for s, cost in known.items()}) == following
+
+
+@pytest.mark.parametrize(("worth", "following"), [(0.98, None), (0.999, 7)])
+def test_a_small_gain_is_not_worth_more_steps(worth: float, following: int | None) -> None:
+    schedule = StepOrder(4, 64, 1.0, worth=worth)
+    for steps, value in {4: 1.2, 5: 1.19, 6: 1.18}.items():
+        packing = SimpleNamespace(value=value, estimate=value, rested=True)
+        schedule.packings[steps] = cast("Any", packing)
+        schedule.tried(steps)
+    best = {steps: Fraction(packing.value) for steps, packing in schedule.packings.items()}
+    assert schedule.following(best) == following
