@@ -20,7 +20,7 @@ from syncoll.packing.few_chunks import FewChunks
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.send_programs import TreeRepair
 from syncoll.packing.small_budgets import SmallBudgets
-from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, WORTH, StepOrder
+from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import (
@@ -62,9 +62,8 @@ _BEGUN_WITH, _FEW_TREES, _LOWERED = 200, 400, 8
 solution with a small C may begin with; and most chunks of a solution, one of each orbit, for which
 programs choose all rounds.  Limits work."""
 
-_FEW_WORTH = 0.98
-"""More steps are worthwhile when they lower R/C to this share, for few chunks, which lose more in
-whole rounds.  Rows mi250(boxes=1) and dgx_h100(boxes=4) allgather of
+_FEW_GAIN = 0.05
+"""See `StepOrder`.  Rows mi250(boxes=1) and dgx_h100(boxes=4) allgather of
 benchmarks/results/deployable.md."""
 
 _FEW_SHARE, _ANY_SHARE = 0.3, 0.1
@@ -120,9 +119,8 @@ class _Run:
         most = turn.limits.max_steps or problem.num_nodes * 4
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
-        self.few = bool(turn.limits.max_chunks) and most_chunks <= self.small.most_searched
-        worth = _FEW_WORTH if self.few else WORTH
-        self.schedule = StepOrder(first, most, problem.into_nodes, strides, worth)
+        self.few = 0 < (turn.limits.max_chunks or 0) <= self.small.most_searched
+        self.schedule = StepOrder(first, most, problem.into_nodes, strides, self.few * _FEW_GAIN)
         self.timeless: TimedPacking | None = None
 
     def proposals(self) -> Proposals:
@@ -147,6 +145,7 @@ class _Run:
                 and packing.value > self.schedule.least * NEARLY_THERE
             ):
                 self._pack_without_steps(steps)
+        self.small.tight = True
         while any(
             self.small.open(packing, self._budgets) for packing in self.schedule.packings.values()
         ):
@@ -159,7 +158,8 @@ class _Run:
     def _budgets(self) -> Sequence[int]:
         """The limits on C of the search."""
         limits = self.turn.limits
-        return limits.budgets or ((limits.max_chunks,) if limits.max_chunks else ())
+        budgets = limits.budgets or ((limits.max_chunks,) if limits.max_chunks else ())
+        return [min(chunks, self.most_chunks) for chunks in budgets]
 
     def _few_chunks(self, packing: Packing[TimedTree]) -> FewChunks[TimedTree]:
         choice = column_choice(self.schedule.packings[packing.steps], _FEW_TREES)
@@ -205,7 +205,7 @@ class _Run:
     def _pack(self, packing: TimedPacking, until: Deadline) -> Proposals:
         """Improves a packing and rounds it: early, and when it has converged or time is over."""
         was_at_rest = packing.rested
-        if not self.best and not any(self.known):
+        if not self.best and (self.few or not any(self.known)):
             self._improve(packing, until.working(_FIRST_SECONDS))
             yield from self._deal(packing, until.sooner(_FIRST_SECONDS), small=True)
         self._improve(packing, until.working(max(0.0, until.left()) * (1 - _SHARE)))
@@ -231,7 +231,8 @@ class _Run:
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:
             return  # no time
-        if (self.few and not small) or (known is not None and packing.value >= known * (1 - WHOLE)):
+        dives = self.few and not small
+        if known is not None and (dives or packing.value >= known * (1 - WHOLE)):
             return
         dealer = ChunkRounding(packing)
         for choice in self._choices(packing, known, small=small, thorough=thorough):

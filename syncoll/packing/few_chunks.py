@@ -57,7 +57,7 @@ _VARIABLES, _FAILURES = 6000, 3
 up; limits work."""
 
 _ROOM, _LEAST_ROOM, _DIVE_SECONDS = 1.02, 1.01, 0.6
-"""Ratio of a dive's rounds to the packing's, at first and at least; and the time of its search:
+"""Ratio of a dive's rounds to the packing's, at first and then; and the time of its search:
 another dive is better than a long repair.  Row mi250(boxes=1) allgather of
 benchmarks/results/deployable.md."""
 
@@ -107,13 +107,14 @@ class FewChunks(Generic[C]):
 
     Attributes:
         dives: whether searches begin with dives.
+        tight: whether these may aim at as many rounds as the packing has.
         found: for each number of units the least rounds so far.
     """
 
     def __init__(
         self, packing: Packing[C], choice: ColumnChoice[C], repair: SendPrograms[C], each: int
     ) -> None:
-        self.dives, self.found = repair.at_once is None, dict[int, int]()
+        self.dives, self.tight, self.found = repair.at_once is None, False, dict[int, int]()
         self._packing, self._choice, self._repair = packing, choice, repair
         self._each, self._counts, self._rates = each, choice.counts, choice.rates
         self._numerator, self._denominator = (
@@ -131,18 +132,20 @@ class FewChunks(Generic[C]):
 
     def aim(self, units: int) -> int:
         """Rounds of the next search: of a dive a few more than the packing has, and fewer than the
-        best so far."""
+        best so far; the least if it may be `tight`."""
+        least = self.least(units)
         if not self.dives:
-            return self.least(units)
+            return least
         whole = self._choice.slowest
-        exact = self._packing.value * units * self._each / whole
-        least, aim = (ceil(exact * room - WHOLE) for room in (_LEAST_ROOM, _ROOM))
+        fewest, exact = ceil(least / whole), self._packing.value * units * self._each / whole
+        rooms = (0.0, 0.0) if self.tight else (_LEAST_ROOM, _ROOM)
+        low, aim = (max(fewest, ceil(exact * room - WHOLE)) for room in rooms)
         if units in self.found:
-            aim = max(least, min(aim, ceil(self.found[units] / whole) - 1))
+            aim = max(low, min(aim, ceil(self.found[units] / whole) - 1))
         return aim * whole
 
     def is_open(self, units: int, *, lowers: bool = False) -> bool:
-        """Whether more time may find fewer rounds, of a search or of `lower`."""
+        """Whether a search, or `lower`, may find fewer rounds."""
         known, least = self.found.get(units), (self.least if lowers else self.aim)(units)
         failed = self._failures.get(units, 0) >= _FAILURES
         return known is None or (known > least and not failed)
@@ -321,7 +324,7 @@ class FewChunks(Generic[C]):
         first one chunk is replaced at a time: see row mi250(boxes=1) allreduce of
         benchmarks/results/deployable.md."""
         until = yield
-        since, spent = clock.now(), 0.0
+        since, spent = clock.worked(), 0.0
         now, rounds = self._best[units].copied(), rounds.copy()
         if dives:
             dive = Dive(self._packing, self._choice, units, self._room(rounds), self._random)
@@ -333,18 +336,18 @@ class FewChunks(Generic[C]):
         few = programs or len(now.columns) <= (at_once or 0)
         first = 0 if exact and few else _SWEEPS
         weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), first
-        while rounds.sum() <= most:
+        while rounds.sum() <= min(most, self.found[units] - 1):
             room = self._room(rounds)
             over = np.maximum(0, load - room)
             if not over.any():
                 self._keep(units, now)
                 return
-            if dives and spent + clock.now() - since > _DIVE_SECONDS:
+            if dives and spent + clock.worked() - since > _DIVE_SECONDS:
                 return
             if until.passed:
-                spent += clock.now() - since
+                spent += clock.worked() - since
                 until = yield
-                since = clock.now()
+                since = clock.worked()
             if sweeps:
                 load = self._rerouted(now, room, weights, until)
                 over = np.maximum(0, load - room)

@@ -14,7 +14,7 @@ _FEW, _SIMPLE = 64, 1.02
 """Most chunks of a solution, one of each orbit, which limits work.  A number of chunks within this
 factor of the packing's R/C is not improved, and larger ones are not needed."""
 
-_LEAST_ROOM, _MOST_ROOM = 1.02, 1.05
+_FEW_ROOM, _MOST_ROOM = 1.02, 1.05
 """Ratio of whole rounds to the fractional ones with which a solution is likely and still good."""
 
 
@@ -27,6 +27,9 @@ class SmallBudgets(Generic[C]):
         demands: chunks of all demands for a unit, one of each orbit.
         costs: the least R/C found for each S and C; others may add to it.
         lowered: most chunks of a solution for which programs choose all rounds.
+
+    Attributes:
+        tight: whether dives may aim at as many rounds as a packing has.
     """
 
     def __init__(
@@ -37,7 +40,7 @@ class SmallBudgets(Generic[C]):
         costs: dict[tuple[int, int], Fraction] | None = None,
         lowered: int = 0,
     ) -> None:
-        self.costs = {} if costs is None else costs
+        self.costs, self.tight = {} if costs is None else costs, False
         self._make, self._each, self._demands = make, each, demands
         self.most_searched, self._most_lowered = (n // demands * each for n in (_FEW, lowered))
         self._few: dict[int, FewChunks[C]] = {}
@@ -56,27 +59,26 @@ class SmallBudgets(Generic[C]):
         """Numbers of units within some limits on C for which more time may lower R/C."""
         if isinf(packing.value) or not packing.feasible:
             return []
-        found = []
+        found, simple = [], 1 + WHOLE if self.tight else _SIMPLE
         for units in self._tried(packing, budgets):
-            few, known = self._begun(packing, units), self.least(packing.steps, units * self._each)
-            if known is not None and known <= packing.value * _SIMPLE:
+            known = self.least(packing.steps, units * self._each)
+            if known is not None and known <= packing.value * simple:
                 break
-            lowers = self._is_lowered(units)
+            few, lowers = self._begun(packing, units), units * self._each <= self._most_lowered
             idle = few.dives and not lowers and self._is_idle(packing, units, known)
             if few.is_open(units, lowers=lowers) and not idle:
                 found.append(units)
         return found
 
     def _is_idle(self, packing: Packing[C], units: int, known: Fraction | None) -> bool:
-        """Whether a dive aims no lower than a smaller number of chunks has come, or than a dive of
-        fewer steps aims."""
-        aims = {s: few.aim(units) for s, few in self._few.items() if s <= packing.steps}
-        aim = aims.pop(packing.steps)
-        beaten = known is not None and aim >= known * units * self._each
-        return beaten or aim >= min(aims.values(), default=inf)
-
-    def _is_lowered(self, units: int) -> bool:
-        return units * self._each <= self._most_lowered
+        """Whether a dive cannot lower the known R/C, or aims no lower than one of fewer steps."""
+        aim = self._few[packing.steps].aim(units)
+        if known is not None and aim >= known * units * self._each:
+            return True
+        fewer = (few for steps, few in self._few.items() if steps < packing.steps)
+        return any(
+            few.aim(units) <= aim for few in fewer if units in few.found and few.is_open(units)
+        )
 
     def _begun(self, packing: Packing[C], units: int) -> FewChunks[C]:
         """The solutions of a packing, with the ones of fewer steps for a number of units."""
@@ -84,6 +86,7 @@ class SmallBudgets(Generic[C]):
         if steps not in self._few:
             self._few[steps] = self._make(packing)
         few = self._few[steps]
+        few.tight = self.tight
         for fewer, other in self._few.items():
             rounds = other.found.get(units, inf) if fewer < steps else inf
             if rounds < few.found.get(units, inf):
@@ -91,7 +94,7 @@ class SmallBudgets(Generic[C]):
         return few
 
     def _tried(self, packing: Packing[C], budgets: Sequence[int]) -> Iterator[int]:
-        """The limits in units, and before each a smaller number with more room in whole rounds."""
+        """The limits in units; before each a smaller number with more room in rounds, or none."""
         below, value = 0, packing.value * self._each
         slowest = ceil(1 / packing.network.rate.min() - WHOLE)
         for units in sorted({chunks // self._each for chunks in budgets}):
@@ -99,7 +102,8 @@ class SmallBudgets(Generic[C]):
                 continue
             exact = {u: value * u / slowest for u in range(below + 1, units + 1)}
             room = {u: ceil(one - WHOLE) / one for u, one in exact.items()}
-            fits = [u for u, one in room.items() if _LEAST_ROOM <= one <= _MOST_ROOM]
+            low, high = (0.0, 1 + WHOLE) if self.tight else (_FEW_ROOM, _MOST_ROOM)
+            fits = [u for u, one in room.items() if low <= one <= high]
             if fits and units not in fits:
                 yield max(fits)
             yield units
@@ -108,16 +112,16 @@ class SmallBudgets(Generic[C]):
     def improved(
         self, packing: Packing[C], budgets: Sequence[int], until: Deadline
     ) -> Iterator[DealtChunks[C]]:
-        """Improves open numbers of units, each for twice as long as the smaller one before; yields
-        solutions, the best so far."""
+        """Improves open numbers of units, the largest for half of the time; yields solutions, the
+        best so far."""
         steps = packing.steps
-        numbers = self.open(packing, budgets)
+        numbers = [] if until.passed else self.open(packing, budgets)
         for left, units in zip(range(len(numbers), 0, -1), numbers, strict=True):
             if until.passed:
                 return
             few, known = self._few[steps], self.least(steps, units * self._each)
-            part = until.share(1 / (2**left - 1))
-            searches = not self._is_lowered(units)
+            part = until.share(max(1 / (2**left - 1), 1 / (4 * left)))
+            searches = units * self._each > self._most_lowered
             if not searches:
                 few.lower(units, part, kept=True)
             while searches:

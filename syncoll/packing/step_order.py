@@ -28,8 +28,8 @@ NEARLY_THERE = 1 + 20 * _CLOSE
 _FIRST_TURNS = 5
 """... up to this number of turns."""
 
-WORTH = 1 - 0.8 * _CLOSE
-"""See `StepOrder`."""
+_WORTH = 1 - 0.8 * _CLOSE
+"""More steps are worthwhile when they lower R/C to this share."""
 
 _USELESS_STEPS = 2
 """After this number of S without such a gain no larger one is tried."""
@@ -53,17 +53,18 @@ class StepOrder:
         most: the most steps.
         least: a lower bound on R/C for any number of steps.
         strides: number of S that are tried with one stride.
-        worth: more steps are worthwhile when they lower R/C to this share.
+        gain: least share by which more steps lower R/C if they are worthwhile, for each share by
+            which there are more; or `_WORTH`, if that is lower.
 
     Attributes:
         packings: for each S that was tried.
     """
 
     def __init__(
-        self, first: int, most: int, least: float, strides: int = STRIDES, worth: float = WORTH
+        self, first: int, most: int, least: float, strides: int = STRIDES, gain: float = 0.0
     ) -> None:
         self.first, self.most, self.least = first, most, least
-        self._strides, self._worth = strides, worth
+        self._strides, self._gain = strides, gain
         self.packings: dict[int, TimedPacking] = {}
         self._tries: dict[int, int] = {}
         self._at_rest: dict[int, int] = {}
@@ -129,7 +130,8 @@ class StepOrder:
         )
         if close and not self.packings[tried[-1]].rested:
             return None  # it can improve more than more steps
-        gains = [after < before * self._worth for before, after in pairwise(values)]
+        worth = [min(_WORTH, 1 - self._gain * (b / a - 1)) for a, b in pairwise(tried)]
+        gains = [b < a * w for (a, b), w in zip(pairwise(values), [1.0, *worth], strict=True)]
         if len(gains) > _USELESS_STEPS and not any(gains[-_USELESS_STEPS:]):
             return None
         if not gains[-1] and not self.packings[tried[-1]].rested:

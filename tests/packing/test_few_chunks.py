@@ -188,6 +188,9 @@ def test_a_dive_aims_above_the_packing_then_below_the_best() -> None:
     few.found[42] = 96
     assert not few.is_open(42)
     assert few.is_open(42, lowers=True)
+    assert few.aim(8) == 21
+    few.tight = True
+    assert (few.least(8), few.aim(8)) == (18, 18)
 
 
 @pytest.mark.parametrize("seconds", [1000.0, 0.0])
@@ -220,9 +223,13 @@ def test_numbers_with_room_in_whole_rounds_are_tried() -> None:
     # 18 chunks take 40.5 rounds, of 42 that are whole for the slowest link; 20 take 45 of 45.
     assert three.value == pytest.approx(2.25)
     assert small.open(three, [20]) == [18, 20]
-    # More steps would not help.
+    # More steps would not help, once a dive of fewer steps has begun.
+    assert [dealt.rounds for dealt in small.improved(three, [20], NEVER.sooner(2.0))][-1] <= 48
     assert four.value == pytest.approx(2.25)
     assert small.open(four, [20]) == []
+    # In the end 20 chunks may take as many rounds as the packing.
+    small.tight = True
+    assert 20 in small.open(three, [20])
 
 
 def test_constructing_a_program_counts_as_work(

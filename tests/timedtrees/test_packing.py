@@ -125,6 +125,16 @@ def test_proposals_come_near_and_keep_limits() -> None:
     assert propose("torus(4,4)", "allgather", SeedLimits(max_steps=3)) == []
 
 
+@pytest.mark.parametrize(("most", "budgets"), [(6, ()), (20, ()), (20, (1, 2, 3, 4, 6, 8, 12, 16))])
+def test_few_chunks_meet_the_bound(most: int, budgets: tuple[int, ...]) -> None:
+    until = NEVER.sooner(20.0)
+    limits = SeedLimits(max_steps=3, max_chunks=most, budgets=budgets, until=until)
+    found = propose("dgx1", "allgather", limits)
+    assert min(Fraction(one.algorithm.rounds, one.chunks) for one in found) == Fraction(7, 6)
+    known = SeedLimits(max_steps=3, max_chunks=200, known=found[:1], until=NEVER.sooner(20.0))
+    assert propose("dgx1", "allgather", known, chunks=most)
+
+
 def test_the_seed_continues_in_the_next_turn() -> None:
     where, asked = as_topology(SPECS.topology("a100(boxes=2)")), SPECS.collective("allgather")
     options = resolve_options(RECORD.options, {}, "seed timedtrees")
