@@ -179,7 +179,7 @@ class FewChunks(Generic[C]):
                 rounds = self._proportional(units, whole, self.aim(units) // whole)
             else:
                 rounds = self._squeezed(units) if failures else self._chosen(units, whole)
-            begun = self._fitting(units, rounds, best - 1, whole, dives=dives)
+            begun = self._fitting(units, rounds, whole, dives=dives)
             next(begun)
         try:
             begun.send(until)
@@ -222,7 +222,7 @@ class FewChunks(Generic[C]):
                 return
             total = most if failures else (least + most) // 2
             rounds = self._proportional(units, whole, total)
-            begun = self._fitting(units, rounds, best - 1, whole, programs=True)
+            begun = self._fitting(units, rounds, whole, programs=True)
             next(begun)
             with suppress(StopIteration):
                 begun.send(until)
@@ -309,16 +309,9 @@ class FewChunks(Generic[C]):
         return best[1], best[2]
 
     def _fitting(
-        self,
-        units: int,
-        rounds: Ints,
-        most: int,
-        whole: int,
-        *,
-        programs: bool = False,
-        dives: bool = False,
+        self, units: int, rounds: Ints, whole: int, *, programs: bool = False, dives: bool = False
     ) -> Generator[None, Deadline, None]:
-        """Replaces columns until all fit into the rounds, or into at most `most` in total; a step
+        """Replaces columns until all fit into the rounds, or into fewer than the best; a step
         gets more in multiples of `whole`.  Stops at a deadline, and goes on until the next one; a
         search with a dive ends after `_DIVE_SECONDS`.  With `programs` there are no sweeps, and at
         first one chunk is replaced at a time: see row mi250(boxes=1) allreduce of
@@ -336,7 +329,7 @@ class FewChunks(Generic[C]):
         few = programs or len(now.columns) <= (at_once or 0)
         first = 0 if exact and few else _SWEEPS
         weights, fruitless, least, sweeps = np.ones_like(load), 0, int(load.sum()), first
-        while rounds.sum() <= min(most, self.found[units] - 1):
+        while rounds.sum() < self.found[units]:
             room = self._room(rounds)
             over = np.maximum(0, load - room)
             if not over.any():

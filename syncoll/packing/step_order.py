@@ -130,8 +130,7 @@ class StepOrder:
         )
         if close and not self.packings[tried[-1]].rested:
             return None  # it can improve more than more steps
-        worth = [min(_WORTH, 1 - self._gain * (b / a - 1)) for a, b in pairwise(tried)]
-        gains = [b < a * w for (a, b), w in zip(pairwise(values), [1.0, *worth], strict=True)]
+        gains = [values[1] < inf, *(self._is_gain(*both) for both in pairwise(tried))]
         if len(gains) > _USELESS_STEPS and not any(gains[-_USELESS_STEPS:]):
             return None
         if not gains[-1] and not self.packings[tried[-1]].rested:
@@ -140,6 +139,11 @@ class StepOrder:
         if values[-1] <= self.least * NEARLY_THERE:  # the end is soon reached
             stride = max(stride, tried[-1] // 2)
         return min(tried[-1] + stride, self.most)
+
+    def _is_gain(self, fewer: int, more: int) -> bool:
+        """Whether an S lowers R/C enough, compared with a smaller one."""
+        worth = min(_WORTH, 1 - self._gain * (more / fewer - 1))
+        return self.packings[more].value < self.packings[fewer].value * worth
 
     def _left(self, steps: int, best: Mapping[int, Fraction]) -> float:
         """The relative amount by which R/C may fall for S, divided by the number of tries."""
