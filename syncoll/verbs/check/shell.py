@@ -34,9 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     with counting(arguments.progress):
         if file.is_dir():
             return _check_folder(arguments)
-        if kind_in(file) == "floors":
+        kind = kind_in(file)
+        if kind == "floors":
             page, document = _floors(file)
-        elif kind_in(file) == "forest":
+        elif kind == "forest":
             page, document = _forest(arguments)
         else:
             checked = ask(arguments)
